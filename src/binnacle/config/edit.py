@@ -1,0 +1,61 @@
+"""Changes a settings file in place: comments, order and layout of the rest stay as they are."""
+
+import os
+import tempfile
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from binnacle.config.settings import Value, find_setting, parse_value
+from binnacle.errors import ConfigError
+
+
+def write_setting(path: str, key: str, value: str | None) -> Value | None:
+    """Sets `key` in the file at `path`, or takes it out when `value` is None. Returns what was written.
+
+    Raises:
+        ConfigError: the file cannot be parsed or written, or the value does not fit the setting.
+    """
+    find_setting(key)
+    parsed = None if value is None else parse_value(key, value, where="the given value")
+    table_name, name = key.split(".", 1)
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = tomlkit.parse(file.read())
+    except FileNotFoundError:
+        document = tomlkit.document()
+    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
+        raise ConfigError(f"cannot change {path}: {error}", hint="mend the file by hand first") from error
+    table = document.setdefault(table_name, tomlkit.table())
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: {table_name!r} is not a table", hint=f"write it as [{table_name}]")
+    if parsed is None:
+        table.pop(name, None)
+        if not table:
+            document.pop(table_name)
+    else:
+        table[name] = int(parsed) if isinstance(parsed, float) and parsed.is_integer() else parsed
+    replace_file(path, tomlkit.dumps(document))
+    return parsed
+
+
+def replace_file(path: str, content: str) -> None:
+    """Writes `content` to `path` so that a reader sees the old file or the new one, never a part."""
+    path = os.path.realpath(path)
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(handle)
+            os.chmod(temporary, mode)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error

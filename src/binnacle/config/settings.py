@@ -1,0 +1,133 @@
+"""The settings of a project: defaults, overridden by user file, project file and environment, in that order."""
+
+import os
+from typing import Literal, NamedTuple
+
+from binnacle.config.location import project_config_file, user_config_file
+from binnacle.errors import ConfigError, InvalidInput
+
+Scope = Literal["default", "user", "project", "environment"]
+Value = str | int | float
+
+
+class Setting(NamedTuple):
+    """One thing that can be configured."""
+
+    key: str
+    default: Value
+    help: str
+    variable: str = ""
+    """Environment variable that overrides the files, if any."""
+
+    minimum: float = 0
+    """Smallest number accepted; ignored for text."""
+
+
+SETTINGS = {
+    setting.key: setting
+    for setting in (
+        Setting("store.url", "", "PostgreSQL URL; empty for SQLite in the data directory", "BN_STORE_URL"),
+        Setting("store.schema", "binnacle", "PostgreSQL schema; one per project", "BN_STORE_SCHEMA"),
+        Setting("store.timeout", 10.0, "seconds to wait for a locked store", "BN_STORE_TIMEOUT", 0.1),
+        Setting(
+            "claim.minutes", 30.0, "how long an agent's claim lasts without a sign of life", "BN_CLAIM_MINUTES", 0.01
+        ),
+        Setting("project.title", "", "name of the project in prompts and pages"),
+        Setting("project.description", "", "what the project is, in a sentence or two"),
+    )
+}
+"""Every setting there is, by key."""
+
+
+class Settings(NamedTuple):
+    """The values in force, and where each comes from."""
+
+    values: dict[str, Value]
+    origins: dict[str, Scope]
+
+    def text(self, key: str) -> str:
+        return str(self.values[key])
+
+    def number(self, key: str) -> float:
+        return float(self.values[key])
+
+
+def load_settings(repo: str) -> Settings:
+    """Reads what is in force for `repo`.
+
+    Raises:
+        ConfigError: a file cannot be parsed or holds an unknown key or a wrong value.
+    """
+    values: dict[str, Value] = {key: setting.default for key, setting in SETTINGS.items()}
+    origins: dict[str, Scope] = dict.fromkeys(SETTINGS, "default")
+    files: tuple[tuple[Scope, str], ...] = (("user", user_config_file()), ("project", project_config_file(repo)))
+    for scope, path in files:
+        for key, value in read_file(path).items():
+            values[key] = value
+            origins[key] = scope
+    for key, setting in SETTINGS.items():
+        given = os.environ.get(setting.variable) if setting.variable else None
+        if given:
+            values[key] = parse_value(key, given, where=f"environment variable {setting.variable}")
+            origins[key] = "environment"
+    return Settings(values, origins)
+
+
+def read_file(path: str) -> dict[str, Value]:
+    """The settings in one file, flattened to dotted keys; empty if there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}", hint="check the file's permissions") from error
+    import tomllib
+
+    try:
+        tables = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", hint="mend or remove that line") from error
+    found: dict[str, Value] = {}
+    for table, entries in tables.items():
+        if not isinstance(entries, dict):
+            raise ConfigError(f"{path}: {table!r} stands outside a table", hint=_known_keys())
+        for name, value in entries.items():
+            key = f"{table}.{name}"
+            found[key] = parse_value(key, value, where=path)
+    return found
+
+
+def parse_value(key: str, value: object, *, where: str) -> Value:
+    """Checks one value against its setting; text is accepted for numbers, as environment variables need."""
+    setting = find_setting(key, where=where)
+    if isinstance(setting.default, str):
+        if isinstance(value, str):
+            return value
+        raise ConfigError(f"{where}: {key} takes text, not {value!r}", hint=f"{key}: {setting.help}")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, bool) or not setting.minimum <= number < 1e9:
+        raise ConfigError(
+            f"{where}: {key} takes a number of at least {setting.minimum:g}, not {value!r}",
+            hint=f"{key}: {setting.help}",
+        )
+    return number
+
+
+def find_setting(key: str, *, where: str = "") -> Setting:
+    """The setting called `key`, or an error naming the nearest one."""
+    if setting := SETTINGS.get(key):
+        return setting
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, SETTINGS, n=1, cutoff=0.5)
+    message = f"{where}: unknown setting {key!r}" if where else f"unknown setting {key!r}"
+    hint = f"did you mean {near[0]!r}?" if near else _known_keys()
+    raise (ConfigError if where else InvalidInput)(message, hint=hint)
+
+
+def _known_keys() -> str:
+    return "known settings: " + ", ".join(SETTINGS)

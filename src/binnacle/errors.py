@@ -1,0 +1,143 @@
+"""Every error Binnacle raises on purpose, in one tree.
+
+    BinnacleError
+    ├── UsageError          E_USAGE              the command line itself is wrong
+    ├── InvalidInput        E_INVALID_PARAMS     a value is of the wrong kind, size or form
+    ├── ConfigError         E_CONFIG             a configuration file or setting is wrong
+    ├── NotFound            E_NOT_FOUND          nothing has that id or name
+    ├── Ambiguous           E_AMBIGUOUS          several things match where one is needed
+    ├── Refused             E_REFUSED            a rule of the work model says no
+    │   ├── Duplicate       E_DUPLICATE          it is there already
+    │   ├── Cycle           E_CYCLE              the dependency would close a circle
+    │   ├── Referenced      E_REFERENCED         something else still points at it
+    │   ├── WrongStatus     E_STATUS             not from the status it is in
+    │   ├── Claimed         E_CLAIMED            another agent holds the task
+    │   ├── StaleClaim      E_STALE_CLAIM        the claim was lost to a successor
+    │   ├── HoldsAnother    E_HOLDS_ANOTHER      the agent already works on a task
+    │   └── Full            E_FULL               a list is at its limit
+    └── StoreError          E_STORE              the place where work is kept
+        ├── StoreBusy       E_STORE_BUSY         locked by someone else for too long
+        ├── StoreFull       E_STORE_FULL         no space left
+        ├── StoreReadOnly   E_STORE_READONLY     it cannot be written
+        ├── StoreCorrupt    E_STORE_CORRUPT      the file is damaged or not a store
+        ├── StoreNewer      E_STORE_NEWER        written by a newer Binnacle
+        └── StoreUnreachable E_STORE_UNREACHABLE no connection to the database server
+
+The code is stable and for programs; the message says what was wrong and where;
+the hint is the next step. Messages are lower case with the offending value last.
+"""
+
+from collections.abc import Mapping
+
+
+class BinnacleError(Exception):
+    """What went wrong, for the reader who has to do something about it."""
+
+    code = "E_INTERNAL"
+    """Stable identifier. Never renamed: programs and agents match on it."""
+
+    retryable = False
+    """Whether the same call may succeed later without any change."""
+
+    def __init__(self, message: str, *, hint: str = "", details: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = dict(details or {})
+
+    def to_dict(self) -> dict[str, object]:
+        """The error as programs read it. Empty parts are left out."""
+        body: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.hint:
+            body["hint"] = self.hint
+        if self.retryable:
+            body["retryable"] = True
+        if self.details:
+            body["details"] = self.details
+        return body
+
+
+class UsageError(BinnacleError):
+    code = "E_USAGE"
+
+
+class InvalidInput(BinnacleError):
+    code = "E_INVALID_PARAMS"
+
+
+class ConfigError(BinnacleError):
+    code = "E_CONFIG"
+
+
+class NotFound(BinnacleError):
+    code = "E_NOT_FOUND"
+
+
+class Ambiguous(BinnacleError):
+    code = "E_AMBIGUOUS"
+
+
+class Refused(BinnacleError):
+    code = "E_REFUSED"
+
+
+class Duplicate(Refused):
+    code = "E_DUPLICATE"
+
+
+class Cycle(Refused):
+    code = "E_CYCLE"
+
+
+class Referenced(Refused):
+    code = "E_REFERENCED"
+
+
+class WrongStatus(Refused):
+    code = "E_STATUS"
+
+
+class Claimed(Refused):
+    code = "E_CLAIMED"
+
+
+class StaleClaim(Refused):
+    code = "E_STALE_CLAIM"
+
+
+class HoldsAnother(Refused):
+    code = "E_HOLDS_ANOTHER"
+
+
+class Full(Refused):
+    code = "E_FULL"
+
+
+class StoreError(BinnacleError):
+    code = "E_STORE"
+
+
+class StoreBusy(StoreError):
+    code = "E_STORE_BUSY"
+    retryable = True
+
+
+class StoreFull(StoreError):
+    code = "E_STORE_FULL"
+
+
+class StoreReadOnly(StoreError):
+    code = "E_STORE_READONLY"
+
+
+class StoreCorrupt(StoreError):
+    code = "E_STORE_CORRUPT"
+
+
+class StoreNewer(StoreError):
+    code = "E_STORE_NEWER"
+
+
+class StoreUnreachable(StoreError):
+    code = "E_STORE_UNREACHABLE"
+    retryable = True

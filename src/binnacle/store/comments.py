@@ -1,0 +1,63 @@
+"""Comments on tasks."""
+
+from binnacle.errors import InvalidInput, NotFound
+from binnacle.store import tasks
+from binnacle.store.ids import fresh_id
+from binnacle.store.rows import Table
+from binnacle.store.store import Reader, Writer
+from binnacle.work.journal import BODY_LIMIT, Comment
+from binnacle.work.text import clean_text
+
+COMMENTS = Table("comment", Comment, times=("created_at", "updated_at"))
+
+
+def add(tx: Writer, task: str, body: str, *, discipline: str | None = None) -> Comment:
+    """Adds a remark in the actor's name."""
+    comment = Comment(
+        id=fresh_id(tx, "comment", "bnc-"),
+        task_id=tasks.resolve(tx, task),
+        author=tx.by.name,
+        discipline=discipline,
+        body=_body(body),
+        created_at=tx.now,
+        updated_at=tx.now,
+    )
+    COMMENTS.insert(tx, [{name: getattr(comment, name) for name in comment.__struct_fields__}])
+    tx.record("comment", comment.id, "added", {"task": comment.task_id, "body": comment.body[:200]})
+    return comment
+
+
+def get(tx: Reader, comment_id: str) -> Comment:
+    """The comment with this id."""
+    found = COMMENTS.first(tx, "where id = ?", comment_id.strip().casefold())
+    if found is None:
+        raise NotFound(f"no comment {comment_id!r}", hint="the ids are in: bn task show ID")
+    return found
+
+
+def listed(tx: Reader, task_id: str, *, limit: int = 100) -> list[Comment]:
+    """The newest comments on a task, oldest first."""
+    return COMMENTS.select(tx, "where task_id = ? order by number desc limit ?", task_id, limit)[::-1]
+
+
+def update(tx: Writer, comment_id: str, body: str) -> Comment:
+    """Rewrites a comment."""
+    comment = get(tx, comment_id)
+    COMMENTS.update(tx, {"body": _body(body), "updated_at": tx.now}, "id = ?", comment.id)
+    tx.record("comment", comment.id, "updated", {"task": comment.task_id})
+    return get(tx, comment.id)
+
+
+def delete(tx: Writer, comment_id: str) -> Comment:
+    """Removes a comment. Returns what it was."""
+    comment = get(tx, comment_id)
+    tx.run("delete from comment where id = ?", comment.id)
+    tx.record("comment", comment.id, "deleted", {"task": comment.task_id, "body": comment.body[:200]})
+    return comment
+
+
+def _body(text: str) -> str:
+    body = clean_text(text, what="comment", limit=BODY_LIMIT)
+    if not body:
+        raise InvalidInput("comment is empty", hint="say what was tried, found or decided")
+    return body

@@ -1,0 +1,109 @@
+"""What waits for what."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from binnacle.errors import Cycle, NotFound, Refused
+from binnacle.store import tasks
+from binnacle.store.rows import marks
+from binnacle.store.store import Reader, Writer, stamp
+from binnacle.work.graph import find_cycle
+from binnacle.work.ids import TaskId
+from binnacle.work.status import is_closed
+from binnacle.work.task import Dependency, Task, check_write
+from binnacle.work.text import clean_optional_line
+
+
+def of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
+    """What each of some tasks waits for, by its id. Tasks that wait for nothing are left out."""
+    return _grouped(tx, "task_id", ids)
+
+
+def on(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
+    """What waits for each of some tasks, by its id."""
+    return _grouped(tx, "depends_on", ids)
+
+
+def add(tx: Writer, text: str, on_text: str, *, reason: str = "") -> Task:
+    """Makes one task wait for another. Doing it again only changes the reason.
+
+    Raises:
+        Cycle: with the circle spelled out.
+    """
+    task, target = tasks.get(tx, text), tasks.get(tx, on_text)
+    check_write(task, by=tx.by, now=tx.now, fence=None)
+    reason = clean_optional_line(reason, what="reason", limit=500)
+    if task.id == target.id:
+        raise Cycle(f"{task.id} cannot wait for itself", hint="name two different tasks")
+    if any(known.depends_on == target.id for known in of(tx, [task.id]).get(task.id, ())):
+        tx.run("update dependency set reason = ? where task_id = ? and depends_on = ?", reason, task.id, target.id)
+        return task
+    if is_closed(task.status):
+        raise Refused(f"{task.id} is {task.status} and waits for nothing", hint=f"reopen it: bn task reopen {task.id}")
+    circle = find_cycle(task.id, target.id, lambda ids: _targets(tx, ids))
+    if circle:
+        raise Cycle(f"that would close a circle: {' → '.join(circle)}", hint="remove one of these dependencies first")
+    link(tx, task.id, [target.id], reason=reason)
+    return tasks.get(tx, task.id)
+
+
+def link(tx: Writer, task_id: TaskId, targets: Sequence[TaskId], *, reason: str) -> None:
+    """Writes new dependencies that are known to close no circle."""
+    tx.run_many(
+        "insert into dependency (task_id, depends_on, reason, created_at) values (?, ?, ?, ?)",
+        [(task_id, target, reason, stamp(tx.now)) for target in targets],
+    )
+    recount(tx, [task_id])
+    tx.record("task", task_id, "waits", {"on": list(targets), "reason": reason})
+
+
+def remove(tx: Writer, text: str, on_text: str) -> Task:
+    """Lets one task no longer wait for another."""
+    task, target = tasks.get(tx, text), tasks.resolve(tx, on_text)
+    check_write(task, by=tx.by, now=tx.now, fence=None)
+    if not tx.run("delete from dependency where task_id = ? and depends_on = ?", task.id, target):
+        waits = ", ".join(known.depends_on for known in of(tx, [task.id]).get(task.id, ()))
+        raise NotFound(f"{task.id} does not depend on {target}", hint=f"it depends on: {waits or 'nothing'}")
+    recount(tx, [task.id])
+    tx.record("task", task.id, "waits no more", {"on": target})
+    return tasks.get(tx, task.id)
+
+
+def cancelled(tx: Reader, task_id: str) -> list[str]:
+    """Dependencies that were cancelled: they do not hold a task up, but what they promised is missing."""
+    rows = tx.rows(
+        "select t.id from dependency d join task t on t.id = d.depends_on "
+        "where d.task_id = ? and t.status = 'cancelled' order by t.number",
+        task_id,
+    )
+    return [row[0] for row in rows]
+
+
+def recount(tx: Writer, ids: Sequence[str]) -> None:
+    """Brings the number of open dependencies of some tasks in step with the truth."""
+    for start in range(0, len(ids), tasks.CHUNK):
+        part = ids[start : start + tasks.CHUNK]
+        tx.run(
+            "update task set open_dependencies = (select count(*) from dependency d join task t on t.id = d.depends_on "
+            f"where d.task_id = task.id and t.status not in ('done', 'cancelled')) where id in {marks(part)}",
+            *part,
+        )
+
+
+def _targets(tx: Reader, ids: Collection[str]) -> Mapping[str, Sequence[str]]:
+    return {task_id: [known.depends_on for known in found] for task_id, found in of(tx, ids).items()}
+
+
+def _grouped(tx: Reader, key: str, ids: Collection[str]) -> dict[str, list[Dependency]]:
+    wanted = list(ids)
+    found: dict[str, list[Dependency]] = {}
+    for start in range(0, len(wanted), tasks.CHUNK):
+        part = wanted[start : start + tasks.CHUNK]
+        rows = tx.rows(
+            f"select task_id, depends_on, reason from dependency where {key} in {marks(part)} "
+            "order by created_at, task_id, depends_on",
+            *part,
+        )
+        for task_id, depends_on, reason in rows:
+            known = Dependency(task_id=TaskId(task_id), depends_on=TaskId(depends_on), reason=reason)
+            found.setdefault(task_id if key == "task_id" else depends_on, []).append(known)
+    return found

@@ -1,0 +1,192 @@
+"""Features and disciplines: two tables of named things, kept by the same functions."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
+
+from binnacle.errors import Cycle, Duplicate, NotFound, Referenced
+from binnacle.store.rows import Table, marks
+from binnacle.store.store import Reader, Writer
+from binnacle.work.feature import (
+    DISCIPLINE_FIELDS,
+    FEATURE_FIELDS,
+    Discipline,
+    Feature,
+    changed_discipline,
+    changed_feature,
+    check_is_new,
+    derive_acronym,
+)
+from binnacle.work.graph import find_cycle
+from binnacle.work.text import clean_name, did_you_mean
+
+Sort = Literal["feature", "discipline"]
+
+FEATURES = Table(
+    "feature", Feature, json=("knowledge_paths", "context_files", "dependencies"), times=("created_at", "updated_at")
+)
+DISCIPLINES = Table(
+    "discipline", Discipline, json=("skills", "upstreams", "denied_tools"), times=("created_at", "updated_at")
+)
+
+
+def listed(tx: Reader) -> list[Feature]:
+    """All features by name."""
+    return FEATURES.select(tx, "order by name")
+
+
+def listed_disciplines(tx: Reader) -> list[Discipline]:
+    """All disciplines by name."""
+    return DISCIPLINES.select(tx, "order by name")
+
+
+def get(tx: Reader, name: str) -> Feature:
+    """The feature called `name`, or an error naming the nearest one."""
+    found = FEATURES.first(tx, "where name = ?", clean_name(name, what="feature"))
+    return found or _missing(tx, "feature", name)
+
+
+def get_discipline(tx: Reader, name: str) -> Discipline:
+    """The discipline called `name`, or an error naming the nearest one."""
+    found = DISCIPLINES.first(tx, "where name = ?", clean_name(name, what="discipline"))
+    return found or _missing(tx, "discipline", name)
+
+
+def add(tx: Writer, name: str, fields: Mapping[str, Any], *, force: bool = False) -> Feature:
+    """Creates a feature. A name that nearly exists is refused unless forced."""
+    name = _new_name(tx, "feature", name, fields, force=force)
+    blank = Feature(name=name, title=name, acronym="XXXX", created_at=tx.now, updated_at=tx.now)
+    feature = changed_feature(blank, _with_defaults(tx, "feature", name, fields))
+    _check_dependencies(tx, feature)
+    _insert(tx, "feature", FEATURES, feature)
+    return feature
+
+
+def add_discipline(tx: Writer, name: str, fields: Mapping[str, Any], *, force: bool = False) -> Discipline:
+    """Creates a discipline. A name that nearly exists is refused unless forced."""
+    name = _new_name(tx, "discipline", name, fields, force=force)
+    blank = Discipline(name=name, title=name, acronym="XXXX", created_at=tx.now, updated_at=tx.now)
+    discipline = changed_discipline(blank, _with_defaults(tx, "discipline", name, fields))
+    _insert(tx, "discipline", DISCIPLINES, discipline)
+    return discipline
+
+
+def update(tx: Writer, name: str, changes: Mapping[str, Any]) -> Feature:
+    """Changes a feature. Nothing to change is no error."""
+    feature = get(tx, name)
+    changed = changed_feature(feature, changes)
+    _check_dependencies(tx, changed)
+    _save(tx, "feature", FEATURES, feature, changed)
+    return get(tx, feature.name)
+
+
+def update_discipline(tx: Writer, name: str, changes: Mapping[str, Any]) -> Discipline:
+    """Changes a discipline. Nothing to change is no error."""
+    discipline = get_discipline(tx, name)
+    _save(tx, "discipline", DISCIPLINES, discipline, changed_discipline(discipline, changes))
+    return get_discipline(tx, discipline.name)
+
+
+def delete(tx: Writer, name: str) -> Feature:
+    """Removes a feature nothing refers to; its learnings count as a reference."""
+    feature = get(tx, name)
+    referrers = [f"task {row[0]}" for row in tx.rows("select id from task where feature = ? limit 6", feature.name)]
+    referrers += [f"feature {other.name}" for other in listed(tx) if feature.name in other.dependencies]
+    learnings = tx.count("select count(*) from learning where feature = ?", feature.name)
+    referrers += [f"{learnings} learning(s)"] if learnings else []
+    _remove(
+        tx, "feature", feature.name, referrers, hint=f"merge it instead: bn feature merge {feature.name} --into OTHER"
+    )
+    return feature
+
+
+def delete_discipline(tx: Writer, name: str) -> Discipline:
+    """Removes a discipline no task refers to."""
+    discipline = get_discipline(tx, name)
+    rows = tx.rows("select id from task where discipline = ? limit 6", discipline.name)
+    _remove(
+        tx,
+        "discipline",
+        discipline.name,
+        [f"task {row[0]}" for row in rows],
+        hint="give those tasks another discipline",
+    )
+    return discipline
+
+
+def check_exist(tx: Reader, sort: Sort, names: Collection[str | None]) -> None:
+    """Refuses names of features or disciplines that do not exist."""
+    wanted = sorted(name for name in names if name)
+    if not wanted:
+        return
+    found = {row[0] for row in tx.rows(f"select name from {sort} where name in {marks(wanted)}", *wanted)}
+    for name in wanted:
+        if name not in found:
+            _missing(tx, sort, name)
+
+
+def _names(tx: Reader, sort: Sort) -> list[str]:
+    return [row[0] for row in tx.rows(f"select name from {sort} order by name")]
+
+
+def _missing(tx: Reader, sort: Sort, name: str) -> Any:
+    names = _names(tx, sort)
+    hint = did_you_mean(name, names) if names else ""
+    raise NotFound(f"no {sort} {name!r}", hint="; ".join(filter(None, (hint, f"create it with: bn {sort} add {name}"))))
+
+
+def _new_name(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any], *, force: bool) -> str:
+    name = clean_name(name, what=sort)
+    check_is_new(name, _names(tx, sort), what=sort, force=force)
+    acronym = str(fields.get("acronym") or "").strip().upper()
+    owner = tx.row(f"select name from {sort} where acronym = ?", acronym)
+    if owner:
+        raise Duplicate(f"the acronym {acronym} belongs to {owner[0]!r}", hint="leave it out to get a free one")
+    return name
+
+
+def _with_defaults(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    given = {key: value for key, value in fields.items() if value is not None}
+    if not given.get("acronym"):
+        given["acronym"] = derive_acronym(name, {row[0] for row in tx.rows(f"select acronym from {sort}")})
+    if not given.get("title"):
+        given["title"] = name.replace("-", " ").replace("_", " ").capitalize()
+    return given
+
+
+def _check_dependencies(tx: Reader, feature: Feature) -> None:
+    check_exist(tx, "feature", feature.dependencies)
+    graph = {other.name: other.dependencies for other in listed(tx)}
+    for name in feature.dependencies:
+        circle = find_cycle(feature.name, name, lambda names: {n: graph.get(n, ()) for n in names})
+        if circle:
+            raise Cycle(f"features would depend on each other in a circle: {' → '.join(circle)}", hint="leave one out")
+
+
+def _insert(tx: Writer, sort: Sort, table: Table[Any], entry: Feature | Discipline) -> None:
+    row = {name: getattr(entry, name) for name in entry.__struct_fields__}
+    table.insert(tx, [row])
+    tx.record(sort, entry.name, "added", {"title": entry.title})
+
+
+def _save(tx: Writer, sort: Sort, table: Table[Any], old: Feature | Discipline, new: Feature | Discipline) -> None:
+    names = FEATURE_FIELDS if sort == "feature" else DISCIPLINE_FIELDS
+    changes = {name: getattr(new, name) for name in names if getattr(new, name) != getattr(old, name)}
+    if not changes:
+        return
+    if "acronym" in changes:
+        owner = tx.row(f"select name from {sort} where acronym = ?", new.acronym)
+        if owner:
+            raise Duplicate(f"the acronym {new.acronym} belongs to {owner[0]!r}", hint="choose another")
+    table.update(tx, {**changes, "updated_at": tx.now}, "name = ?", old.name)
+    tx.record(sort, old.name, "updated", {name: [getattr(old, name), value] for name, value in changes.items()})
+
+
+def _remove(tx: Writer, sort: Sort, name: str, referrers: list[str], *, hint: str) -> None:
+    if referrers:
+        raise Referenced(
+            f"{sort} {name!r} is still referred to by {', '.join(referrers[:5])}",
+            hint=hint,
+            details={"referrers": referrers},
+        )
+    tx.run(f"delete from {sort} where name = ?", name)
+    tx.record(sort, name, "deleted", {})

@@ -1,0 +1,253 @@
+"""How tasks move: taken, finished, blocked, set aside, reopened, split.
+
+Every move checks the claim, changes the task and what waits for it, and records one event.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from binnacle.errors import InvalidInput, Refused, WrongStatus
+from binnacle.store import comments, dependencies, queue, tasks
+from binnacle.store.rows import cell
+from binnacle.store.store import Reader, Writer, stamp
+from binnacle.store.tasks import TASKS, TaskFilter
+from binnacle.work.actor import SYSTEM
+from binnacle.work.ids import TaskId
+from binnacle.work.status import Status, is_closed
+from binnacle.work.task import (
+    NewTask,
+    Task,
+    check_close,
+    check_holds_none_but,
+    check_start,
+    check_write,
+    lease_end,
+)
+from binnacle.work.text import clean_text
+
+
+class Move(NamedTuple):
+    """What a move led to."""
+
+    task: Task
+    unblocked: tuple[TaskId, ...] = ()
+    """Tasks that wait for nothing any more."""
+
+    warnings: tuple[str, ...] = ()
+
+
+FREE: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
+
+
+def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = False) -> Move | None:
+    """Takes the task that is first in the ready order, in one atomic statement; None when nothing is ready."""
+    expire(tx)
+    check_holds_none_but(None, by=tx.by, holding=tasks.held_by(tx, tx.by.name), force=force)
+    where, values = tasks.ready_where(which)
+    taken = _claim_columns(tx)
+    assignments = ", ".join(f"{name} = ?" for name in taken)
+    row = tx.row(
+        f"update task set {assignments}, fence = fence + 1 where number = (select number from task where {where} "
+        f"order by queue_rank, priority, number limit 1{tx.dialect.skip_locked}) returning {TASKS.columns}",
+        *taken.values(),
+        *values,
+    )
+    return _started(tx, TASKS.value(row)) if row else None
+
+
+def start(tx: Writer, text: str, *, force: bool = False) -> Move:
+    """Takes one task. Taking what one already holds renews the claim and keeps its fence."""
+    task = tasks.get(tx, text)
+    check_start(task, by=tx.by, now=tx.now, holding=tasks.held_by(tx, tx.by.name), force=force)
+    if task.status == "in_progress" and task.claimed_by == tx.by.name:
+        TASKS.update(tx, _claim_columns(tx), "id = ?", task.id)
+        return Move(tasks.get(tx, task.id))
+    TASKS.update(tx, {**_claim_columns(tx), "fence": task.fence + 1}, "id = ?", task.id)
+    return _started(tx, tasks.get(tx, task.id))
+
+
+def release(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Move:
+    """Gives a task back: it is pending again and may be taken by others."""
+    task = _writable(tx, text, fence, force)
+    if task.status != "in_progress":
+        raise WrongStatus(f"{task.id} is {task.status}, not in progress", hint="there is nothing to release")
+    return _move(tx, task, "pending", "released")
+
+
+def finish(tx: Writer, text: str, *, reason: str = "", fence: int | None = None, force: bool = False) -> Move:
+    """Marks a task done."""
+    task = _writable(tx, text, fence, force)
+    open_parts = [part.id for part in tasks.children(tx, task.id) if not is_closed(part.status)]
+    check_close(task, open_children=open_parts, force=force)
+    return _move(tx, task, "done", "done", closed_reason=clean_text(reason, what="reason", limit=2000))
+
+
+def skip(tx: Writer, text: str, *, reason: str, fence: int | None = None, force: bool = False) -> Move:
+    """Sets a task aside for good. The reason is required: the next reader asks why."""
+    task = _writable(tx, text, fence, force)
+    reason = clean_text(reason, what="reason", limit=2000)
+    if not reason:
+        raise InvalidInput("a task is skipped with a reason", hint=f"bn task skip {task.id} --reason 'why'")
+    if is_closed(task.status):
+        raise WrongStatus(f"{task.id} is already {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+    return _move(tx, task, "cancelled", "cancelled", closed_reason=reason)
+
+
+def block(
+    tx: Writer, text: str, *, reason: str, on: str | None = None, fence: int | None = None, force: bool = False
+) -> Move:
+    """Says that a task cannot go on, and why.
+
+    Blocked `on` another task, it waits for that one and becomes ready by itself when it is done.
+    """
+    task = _writable(tx, text, fence, force)
+    if is_closed(task.status):
+        raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+    comments.add(tx, task.id, f"Blocked: {reason}" if reason else "")
+    if on is None:
+        return _move(tx, task, "blocked", "blocked", note=reason)
+    moved = _move(tx, task, "pending", "blocked", note=reason) if task.status != "pending" else Move(task)
+    return moved._replace(task=dependencies.add(tx, task.id, on, reason=reason[:500]))
+
+
+def reopen(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Move:
+    """Makes a task pending again, from whatever it was."""
+    task = _writable(tx, text, fence, force)
+    if task.status == "pending":
+        return Move(task)
+    tasks.check_title_is_free(tx, task)
+    return _move(tx, task, "pending", "reopened", closed_reason="")
+
+
+def set_status(
+    tx: Writer, text: str, status: Status, *, reason: str = "", fence: int | None = None, force: bool = False
+) -> Move:
+    """Brings a task to a status by the move that leads there, with that move's rules."""
+    match status:
+        case "in_progress":
+            return start(tx, text, force=force)
+        case "done":
+            return finish(tx, text, reason=reason, fence=fence, force=force)
+        case "cancelled":
+            return skip(tx, text, reason=reason, fence=fence, force=force)
+        case "blocked":
+            return block(tx, text, reason=reason, fence=fence, force=force)
+        case "pending":
+            return reopen(tx, text, fence=fence, force=force)
+        case "draft" | "partial" | "needs_input":
+            task = _writable(tx, text, fence, force)
+            if is_closed(task.status):
+                raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+            if reason:
+                comments.add(tx, task.id, reason)
+            return _move(tx, task, status, status, note=reason)
+
+
+def enrich(tx: Writer, text: str, changes: dict[str, Any], *, fence: int | None = None) -> Task:
+    """Works a draft out into a task that can be taken."""
+    task = tasks.get(tx, text)
+    if task.status != "draft":
+        raise WrongStatus(f"{task.id} is {task.status}; only a draft is enriched", hint="change it with task update")
+    if not str(changes.get("pseudocode") or "").strip():
+        raise InvalidInput("an enriched task needs pseudocode", hint="say in steps how it is to be done")
+    tasks.update(tx, task.id, changes, fence=fence)
+    TASKS.update(tx, {"enriched_at": tx.now}, "id = ?", task.id)
+    return _move(tx, tasks.get(tx, task.id), "pending", "enriched").task
+
+
+def split(tx: Writer, text: str, parts: Sequence[NewTask], *, chain: bool = False) -> tuple[Task, list[Task]]:
+    """Breaks a task into parts that it then waits for; `chain` makes each part wait for the one before.
+
+    When the parts are done the task itself becomes ready, to be checked as a whole and finished.
+    """
+    task = _writable(tx, text, None, force=False)
+    if is_closed(task.status):
+        raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+    if len(parts) < 2:
+        raise Refused("a task is split into at least two parts", hint="give two titles or more")
+    inherited = {
+        "parent": task.id,
+        "feature": task.feature,
+        "discipline": task.discipline,
+        "status": "draft" if task.status == "draft" else "pending",
+    }
+    drafts = [
+        msgspec.structs.replace(
+            part,
+            **{name: value for name, value in inherited.items() if not getattr(part, name) or name == "status"},
+            priority=part.priority if part.priority != 2 else task.priority,
+            depends_on=(*part.depends_on, f"#{index}") if chain and index else part.depends_on,
+        )
+        for index, part in enumerate(parts)
+    ]
+    made = tasks.add(tx, drafts)
+    if task.status not in ("draft", "pending"):
+        _move(tx, task, "pending", "split")
+    dependencies.link(tx, task.id, [part.id for part in made], reason="split into these parts")
+    return tasks.get(tx, task.id), made
+
+
+def expire(tx: Writer) -> list[TaskId]:
+    """Gives back the tasks whose claims have lapsed."""
+    lapsed = TASKS.select(tx, "where claim_expires_at <= ? and status = 'in_progress'", stamp(tx.now))
+    for task in lapsed:
+        columns = {"status": "pending", **FREE, "updated_at": tx.now}
+        # Another claim may have taken the task since it was read, when claims pass each other.
+        if TASKS.update(tx, columns, "id = ? and fence = ? and status = 'in_progress'", task.id, task.fence):
+            tx.record("task", task.id, "lapsed", {"claimed_by": task.claimed_by}, by=SYSTEM)
+    return [task.id for task in lapsed]
+
+
+def has_lapsed(tx: Reader) -> bool:
+    """Whether some claim has lapsed and `expire` has something to do."""
+    return tx.row("select 1 from task where claim_expires_at <= ? limit 1", stamp(tx.now)) is not None
+
+
+def _claim_columns(tx: Writer) -> dict[str, Any]:
+    columns = {
+        "status": "in_progress",
+        "claimed_by": tx.by.name,
+        "claim_expires_at": lease_end(tx.by, now=tx.now, lease=tx.lease),
+        "updated_at": tx.now,
+    }
+    return {name: cell(value) for name, value in columns.items()}
+
+
+def _started(tx: Writer, task: Task) -> Move:
+    tx.record("task", task.id, "started", {"claimed_by": task.claimed_by, "fence": task.fence})
+    dropped = dependencies.cancelled(tx, task.id)
+    warnings = (f"depends on cancelled work: {', '.join(dropped)}",) if dropped else ()
+    return Move(task, warnings=warnings)
+
+
+def _writable(tx: Writer, text: str, fence: int | None, force: bool) -> Task:
+    task = tasks.get(tx, text)
+    check_write(task, by=tx.by, now=tx.now, fence=fence, force=force)
+    return task
+
+
+def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = "", **columns: Any) -> Move:
+    """Changes the status and everything that follows from it."""
+    closing, opening = (
+        is_closed(status) and not is_closed(task.status),
+        is_closed(task.status) and not is_closed(status),
+    )
+    if closing or opening:
+        columns["closed_at"] = tx.now if closing else None
+    TASKS.update(tx, {"status": status, **FREE, "updated_at": tx.now, **columns}, "id = ?", task.id)
+    reason = note or columns.get("closed_reason")
+    said = {"reason": reason} if reason else {}
+    tx.record("task", task.id, action, {"status": [task.status, status], **said})
+    unblocked: tuple[TaskId, ...] = ()
+    if closing or opening:
+        waiting = [known.task_id for known in dependencies.on(tx, [task.id]).get(task.id, ())]
+        dependencies.recount(tx, waiting)
+        if opening:
+            dependencies.recount(tx, [task.id])
+        else:
+            queue.drop(tx, task)
+            found = tasks.get_many(tx, waiting).values()
+            unblocked = tuple(sorted(t.id for t in found if not t.open_dependencies and not is_closed(t.status)))
+    return Move(tasks.get(tx, task.id), unblocked)

@@ -1,0 +1,48 @@
+"""Two features become one."""
+
+import msgspec
+
+from binnacle.errors import Full, InvalidInput
+from binnacle.store import features, learnings
+from binnacle.store.store import Writer, stamp
+from binnacle.work import learning as rules
+from binnacle.work.feature import PROSE_LIMIT, Feature
+
+
+def merge(tx: Writer, source: str, into: str) -> Feature:
+    """Moves everything of `source` to `into` and removes `source`."""
+    old, new = features.get(tx, source), features.get(tx, into)
+    if old.name == new.name:
+        raise InvalidInput(f"a feature cannot be merged into itself: {old.name!r}", hint="name two features")
+    moved = tx.run("update task set feature = ?, updated_at = ? where feature = ?", new.name, stamp(tx.now), old.name)
+    _move_learnings(tx, old.name, new.name)
+    for other in features.listed(tx):
+        if old.name in other.dependencies and other.name != old.name:
+            kept = (name for name in other.dependencies if name != old.name)
+            added = () if other.name == new.name else (new.name,)
+            features.update(tx, other.name, {"dependencies": tuple(dict.fromkeys((*kept, *added)))})
+    changes = {
+        name: tuple(dict.fromkeys((*getattr(new, name), *getattr(old, name))))[:limit]
+        for name, limit in (("context_files", 30), ("knowledge_paths", 10))
+    }
+    texts = {
+        name: "\n\n".join(filter(None, (getattr(new, name), getattr(old, name))))[:PROSE_LIMIT]
+        for name in ("description", "architecture", "boundaries")
+    }
+    features.update(tx, new.name, changes | texts)
+    features.delete(tx, old.name)
+    tx.record("feature", new.name, "merged", {"from": old.name, "tasks": moved})
+    return features.get(tx, new.name)
+
+
+def _move_learnings(tx: Writer, source: str, into: str) -> None:
+    """The usual rules decide which learnings count twice; what finds no room is dropped with the feature."""
+    for learning in learnings.listed(tx, feature=source):
+        tx.run("delete from learning where id = ?", learning.id)
+        target = learnings.LEARNINGS.select(tx, "where feature = ? order by number", into)
+        try:
+            added = rules.add(target, msgspec.structs.replace(learning, feature=into))
+        except Full:
+            tx.record("learning", learning.id, "pruned", {"text": learning.text})
+            continue
+        learnings.keep(tx, added)

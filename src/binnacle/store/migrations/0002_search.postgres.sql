@@ -1,0 +1,56 @@
+-- Full text over what people and agents write. One table for all of it, kept by triggers so that no write can forget
+-- it. The dictionary stems English like SQLite's porter tokenizer and, like it, drops no stop words.
+
+create text search dictionary bn_stem (template = snowball, language = english);
+create text search configuration bn_words (copy = simple);
+alter text search configuration bn_words
+    alter mapping for asciiword, asciihword, hword_asciipart, word, hword, hword_part with bn_stem;
+
+create table search (
+    entity text not null,
+    id text not null,
+    title text not null,
+    body text not null,
+    words tsvector not null,
+    primary key (entity, id)
+);
+create index search_words on search using gin (words);
+
+create function bn_index(kind text, key text, heading text, content text) returns void language sql as $$
+    insert into search (entity, id, title, body, words)
+    values (kind, key, heading, content,
+        setweight(to_tsvector('bn_words', heading), 'A') || setweight(to_tsvector('bn_words', left(content, 200000)), 'B'))
+    on conflict (entity, id) do update
+        set title = excluded.title, body = excluded.body, words = excluded.words;
+$$;
+
+create function bn_index_row() returns trigger language plpgsql as $$
+begin
+    if tg_op = 'DELETE' then
+        delete from search where entity = tg_table_name and id = old.id;
+        return old;
+    end if;
+    case tg_table_name
+        when 'task' then
+            perform bn_index('task', new.id, new.title, new.description || ' ' || new.hints || ' ' || new.tags);
+        when 'comment' then perform bn_index('comment', new.id, '', new.body);
+        when 'note' then perform bn_index('note', new.id, '', new.content);
+        when 'learning' then perform bn_index('learning', new.id, '', new.text || ' ' || new.reason);
+    end case;
+    return new;
+end;
+$$;
+
+create trigger task_indexed after insert or delete or update of title, description, hints, tags on task
+    for each row execute function bn_index_row();
+create trigger comment_indexed after insert or delete or update of body on comment
+    for each row execute function bn_index_row();
+create trigger note_indexed after insert or delete on note
+    for each row execute function bn_index_row();
+create trigger learning_indexed after insert or delete or update of text, reason on learning
+    for each row execute function bn_index_row();
+
+select bn_index('task', id, title, description || ' ' || hints || ' ' || tags) from task;
+select bn_index('comment', id, '', body) from comment;
+select bn_index('note', id, '', content) from note;
+select bn_index('learning', id, '', text || ' ' || reason) from learning;

@@ -1,0 +1,41 @@
+"""Opens a store by URL or path and brings it up to date."""
+
+from datetime import timedelta
+
+from binnacle.errors import ConfigError
+from binnacle.store.connection import Connection
+from binnacle.store.schema import migrate
+from binnacle.store.store import DEFAULT_LEASE, Store
+
+
+def open_sqlite(path: str, *, timeout: float = 10.0, lease: timedelta = DEFAULT_LEASE, create: bool = True) -> Store:
+    """The store in the file at `path`; without `create`, a missing one reads as empty and is not made."""
+    from binnacle.store.sqlite import SqliteConnection
+
+    return _opened(SqliteConnection(path, timeout=timeout, create=create), lease)
+
+
+def open_postgres(
+    url: str, *, schema: str = "binnacle", timeout: float = 10.0, lease: timedelta = DEFAULT_LEASE
+) -> Store:
+    """The store in one schema of the database at `url`."""
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise ConfigError(
+            f"store.url is not a PostgreSQL URL: {url.rsplit('@', maxsplit=1)[-1]!r}",
+            hint="postgresql://user:password@host/database; leave it empty for SQLite",
+        )
+    from binnacle.store.postgres import PostgresConnection
+
+    connection = PostgresConnection(url, schema=schema, timeout=timeout)
+    if connection.schema_version() == 0:
+        connection.create_schema()
+    return _opened(connection, lease)
+
+
+def _opened(connection: Connection, lease: timedelta) -> Store:
+    try:
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return Store(connection, lease=lease)

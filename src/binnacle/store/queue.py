@@ -1,0 +1,45 @@
+"""The work queue: tasks a person put in front of everything else."""
+
+from collections.abc import Sequence
+
+from binnacle.errors import WrongStatus
+from binnacle.store import ranks, tasks
+from binnacle.store.store import Reader, Writer
+from binnacle.work.status import is_closed
+from binnacle.work.task import Task
+
+
+def listed(tx: Reader) -> list[Task]:
+    """The queue in order."""
+    return tasks.TASKS.select(tx, "where queue_position is not null order by queue_position")
+
+
+def add(tx: Writer, texts: Sequence[str], *, first: bool = False) -> list[Task]:
+    """Puts tasks at the end of the queue, or at its beginning, in the order given. Returns the queue."""
+    chosen = [tasks.get(tx, text) for text in texts]
+    for task in chosen:
+        if is_closed(task.status):
+            raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it first: bn task reopen {task.id}")
+    edge = tx.count(f"select coalesce({'min' if first else 'max'}(queue_position), 0) from task")
+    start = edge - len(chosen) if first else edge + 1
+    for position, task in enumerate(chosen, start):
+        tx.run("update task set queue_position = ? where id = ?", position, task.id)
+        tx.record("task", task.id, "queued", {"position": position})
+    ranks.refresh(tx, [task.id for task in chosen])
+    return listed(tx)
+
+
+def remove(tx: Writer, texts: Sequence[str]) -> list[Task]:
+    """Takes tasks out of the queue; one that is not in it is no error. Returns the queue."""
+    for text in texts:
+        drop(tx, tasks.get(tx, text))
+    return listed(tx)
+
+
+def drop(tx: Writer, task: Task) -> None:
+    """Takes one task out of the queue if it is in it."""
+    if task.queue_position is None:
+        return
+    tx.run("update task set queue_position = null where id = ?", task.id)
+    tx.record("task", task.id, "unqueued", {})
+    ranks.refresh(tx, [task.id])

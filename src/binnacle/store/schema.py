@@ -1,0 +1,56 @@
+"""Brings a store to the shape this program knows: numbered migrations, each in its own transaction."""
+
+import os
+
+from binnacle.errors import StoreNewer, StoreReadOnly
+from binnacle.store.connection import Connection
+
+FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+LATEST = 2
+"""Number of the newest migration. A constant, so that opening a store lists no directory."""
+
+
+def migrate(connection: Connection, *, to: int = LATEST) -> int:
+    """Applies what is missing and returns the version found before.
+
+    A store of a newer program is refused before anything in it is touched.
+    """
+    found = connection.schema_version()
+    if found > LATEST:
+        raise StoreNewer(
+            f"{connection.location} was written by a newer Binnacle (schema {found}, this one knows {LATEST})",
+            hint="upgrade Binnacle; nothing was touched",
+        )
+    for version in range(found + 1, to + 1):
+        _apply(connection, version)
+    return found
+
+
+def _apply(connection: Connection, version: int) -> None:
+    try:
+        connection.begin("write")
+    except StoreReadOnly as error:
+        raise StoreReadOnly(
+            f"{connection.location} needs an upgrade to schema {version} and cannot be written",
+            hint="make it writable once",
+        ) from error
+    try:
+        # Another process may have applied it while this one waited for the lock.
+        if connection.schema_version() < version:
+            connection.run_script(migration(version, connection.dialect.name).format_map(connection.dialect._asdict()))
+            connection.set_schema_version(version)
+        connection.commit(announce=False)
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def migration(version: int, dialect: str) -> str:
+    """The text of one migration: shared by both engines, or written for each."""
+    for name in sorted(os.listdir(FOLDER)):
+        stem = name.removesuffix(".sql")
+        if stem.startswith(f"{version:04d}_") and stem.rpartition(".")[2] in (stem, dialect):
+            with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+                return file.read()
+    raise AssertionError(f"migration {version} is missing")

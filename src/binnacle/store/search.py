@@ -1,0 +1,86 @@
+"""Full-text search over tasks, comments, notes and learnings, best match first."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from binnacle.errors import InvalidInput
+from binnacle.store.store import Reader
+
+Entity = Literal["task", "comment", "note", "learning"]
+
+SNIPPET = 160
+"""Characters of text shown with a hit."""
+
+
+class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that matches."""
+
+    entity: Entity
+    id: str
+    task_id: str | None = None
+    """The task a comment belongs to, or the task itself."""
+
+    title: str = ""
+    """Title of that task."""
+
+    status: str = ""
+    snippet: str = ""
+
+
+def find(tx: Reader, text: str, *, entity: Entity | None = None, limit: int = 20) -> list[Hit]:
+    """What contains all words of `text`, or words beginning with them; titles count more than the rest."""
+    words = _words(text)
+    ranked = _sqlite(tx, words, entity, limit) if tx.dialect.name == "sqlite" else _postgres(tx, words, entity, limit)
+    return [_hit(tx, kind, key, body, words) for kind, key, body in ranked]
+
+
+def _words(text: str) -> list[str]:
+    words = "".join(c if c.isalnum() else " " for c in text).split()[:20]
+    if not words:
+        raise InvalidInput(f"nothing to search for in {text[:60]!r}", hint="give at least one word or number")
+    return words
+
+
+def _sqlite(tx: Reader, words: list[str], entity: Entity | None, limit: int) -> list[tuple[Entity, str, str]]:
+    condition = "and entity = ?" if entity else ""
+    rows = tx.rows(
+        f"select entity, id, body from search where search match ? {condition} "
+        "order by bm25(search, 0, 0, 4.0, 1.0), rowid limit ?",
+        " ".join(f'"{word}"*' for word in words),
+        *((entity,) if entity else ()),
+        limit,
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def _postgres(tx: Reader, words: list[str], entity: Entity | None, limit: int) -> list[tuple[Entity, str, str]]:
+    condition = "and entity = ?" if entity else ""
+    rows = tx.rows(
+        f"select entity, id, body from search, to_tsquery('bn_words', ?) query where words @@ query {condition} "
+        "order by ts_rank_cd('{0, 0, 0.25, 1}', words, query, 1) desc, entity, id limit ?",
+        " & ".join(f"{word}:*" for word in words),
+        *((entity,) if entity else ()),
+        limit,
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def _hit(tx: Reader, entity: Entity, key: str, body: str, words: list[str]) -> Hit:
+    task_id: str | None = key if entity == "task" else None
+    if entity == "comment":
+        row = tx.row("select task_id from comment where id = ?", key)
+        task_id = row[0] if row else None
+    row = tx.row("select title, status from task where id = ?", task_id) if task_id else None
+    title, status = (row[0], row[1]) if row else ("", "")
+    return Hit(entity=entity, id=key, task_id=task_id, title=title, status=status, snippet=_snippet(body, words))
+
+
+def _snippet(body: str, words: list[str]) -> str:
+    """The part of the text around the first word found."""
+    flat = " ".join(body.removesuffix("[]").split())
+    lowered = flat.lower()
+    places = [place for word in words if (place := lowered.find(word.lower()[:5])) >= 0]
+    start = max(0, min(places, default=0) - SNIPPET // 4)
+    cut = flat[start : start + SNIPPET]
+    return f"{'…' if start else ''}{cut}{'…' if start + SNIPPET < len(flat) else ''}"

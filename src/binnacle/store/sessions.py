@@ -1,0 +1,121 @@
+"""Sessions with their iterations."""
+
+from binnacle.errors import NotFound, Refused
+from binnacle.store.ids import fresh_id
+from binnacle.store.rows import Table
+from binnacle.store.store import Reader, Writer
+from binnacle.work.ids import SessionId
+from binnacle.work.session import Iteration, Session, check_complete, check_start_in_iteration, check_summary
+from binnacle.work.text import clean_optional_line, clean_text
+
+SESSIONS = Table("session", Session, times=("created_at", "ended_at"))
+ITERATIONS = Table("iteration", Iteration, times=("started_at", "ended_at"))
+
+
+def start(
+    tx: Writer,
+    *,
+    name: str = "",
+    recipe: str = "",
+    discipline: str | None = None,
+    feature: str | None = None,
+    task_id: str | None = None,
+) -> Session:
+    """Opens a session."""
+    session = Session(
+        id=SessionId(fresh_id(tx, "session", "bns-")),
+        name=clean_optional_line(name, what="session name", limit=64),
+        recipe=recipe,
+        discipline=discipline,
+        feature=feature,
+        task_id=task_id,
+        created_at=tx.now,
+    )
+    SESSIONS.insert(tx, [{field: getattr(session, field) for field in session.__struct_fields__}])
+    tx.record("session", session.id, "started", {"name": session.name, "recipe": session.recipe})
+    return session
+
+
+def get(tx: Reader, session_id: str) -> Session:
+    """The session with this id."""
+    found = SESSIONS.first(tx, "where id = ?", session_id)
+    if found is None:
+        raise NotFound(f"no session {session_id!r}", hint="it may belong to another project")
+    return found
+
+
+def listed(tx: Reader, *, limit: int = 50) -> list[Session]:
+    """The newest sessions, newest first."""
+    return SESSIONS.select(tx, "order by number desc limit ?", limit)
+
+
+def iterations(tx: Reader, session_id: str) -> list[Iteration]:
+    """The iterations of a session in order."""
+    return ITERATIONS.select(tx, "where session = ? order by number", session_id)
+
+
+def begin_iteration(tx: Writer, session_id: str) -> Iteration:
+    """Opens the next iteration. Numbers run on without a gap, also after a crash."""
+    session = _active(tx, session_id)
+    before = iterations(tx, session.id)
+    if before and before[-1].ended_at is None:
+        ITERATIONS.update(tx, {"ended_at": tx.now}, "session = ? and number = ?", session.id, before[-1].number)
+    iteration = Iteration(session=session.id, number=len(before), started_at=tx.now)
+    ITERATIONS.insert(tx, [{field: getattr(iteration, field) for field in iteration.__struct_fields__}])
+    tx.record("session", session.id, "iteration", {"number": iteration.number})
+    return iteration
+
+
+def note_task(tx: Writer, session_id: str, task_id: str) -> None:
+    """Says that the current iteration works on `task_id`; a second task is refused."""
+    iteration = _current(tx, session_id)
+    check_start_in_iteration(iteration, task_id)
+    ITERATIONS.update(tx, {"task_started": task_id}, "session = ? and number = ?", session_id, iteration.number)
+
+
+def summarize(tx: Writer, session_id: str, summary: str) -> Iteration:
+    """Ends the current iteration with what came of it."""
+    iteration = _current(tx, session_id)
+    check_summary(iteration)
+    text = clean_text(summary, what="summary", limit=5000)
+    columns = {"summary": text, "ended_at": tx.now}
+    ITERATIONS.update(tx, columns, "session = ? and number = ?", session_id, iteration.number)
+    tx.record("session", session_id, "summary", {"number": iteration.number, "summary": text[:200]})
+    return _current(tx, session_id)
+
+
+def complete(tx: Writer, session_id: str, *, reason: str = "") -> Session:
+    """Ends a session for which nothing is left open: in its feature, or in the project."""
+    session = _active(tx, session_id)
+    scope, values = (" and feature = ?", [session.feature]) if session.feature else ("", [])
+    rows = tx.rows(
+        f"select id from task where status in ('pending', 'in_progress', 'partial'){scope} order by number", *values
+    )
+    check_complete([row[0] for row in rows])
+    return _end(tx, session, "complete", reason)
+
+
+def abort(tx: Writer, session_id: str, *, reason: str) -> Session:
+    """Ends a session that cannot go on."""
+    return _end(tx, _active(tx, session_id), "aborted", reason)
+
+
+def _end(tx: Writer, session: Session, status: str, reason: str) -> Session:
+    said = clean_text(reason, what="reason", limit=2000)
+    SESSIONS.update(tx, {"status": status, "reason": said, "ended_at": tx.now}, "id = ?", session.id)
+    tx.record("session", session.id, status, {"reason": said})
+    return get(tx, session.id)
+
+
+def _active(tx: Reader, session_id: str) -> Session:
+    session = get(tx, session_id)
+    if session.status != "active":
+        raise Refused(f"session {session_id} is {session.status}", hint="start a new one")
+    return session
+
+
+def _current(tx: Reader, session_id: str) -> Iteration:
+    found = ITERATIONS.first(tx, "where session = ? order by number desc", _active(tx, session_id).id)
+    if found is None:
+        raise Refused(f"session {session_id} has no iteration yet", hint="begin one first")
+    return found

@@ -1,0 +1,200 @@
+"""A store in one SQLite file."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from binnacle.errors import (
+    Refused,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from binnacle.store.connection import Dialect, Mode, Row
+
+SQLITE = Dialect(
+    name="sqlite",
+    identity="integer primary key autoincrement",
+    text="text",
+    skip_locked="",
+)
+
+APPLICATION_ID = 0x626E6163
+"""Marks the file as ours ("bnac"), so that another program's database is never taken for a store."""
+
+CHANGE_CHECK = 0.05
+"""Seconds between looks at SQLite's change counter, one integer in shared memory."""
+
+
+class SqliteConnection:
+    """A connection to a store file, or to a store in memory when there is no file to read."""
+
+    dialect = SQLITE
+
+    def __init__(self, path: str, *, timeout: float, create: bool = True) -> None:
+        """Opens the store at `path`. Without `create`, a missing file reads as an empty store and stays missing."""
+        self.location = path
+        self._timeout = timeout
+        if not create and not os.path.exists(path):
+            path = ":memory:"
+        self._path = path
+        self._db = self._open()
+        self._seen_version: int | None = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._path == ":memory:":
+            return self._connect(self._path)
+        try:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            db = self._connect(self._path)
+        except OSError as error:
+            raise StoreReadOnly(
+                f"cannot create {os.path.dirname(self._path)}: {error.strerror}",
+                hint="set BN_DATA_DIR to a directory you can write",
+            ) from error
+        try:
+            self._prepare(db)
+        except (sqlite3.Error, StoreError) as error:
+            db.close()
+            if isinstance(error, StoreError):
+                raise
+            if "readonly" in str(error) or "unable to open" in str(error):
+                return self._open_read_only(error)
+            raise self._translated(error) from error
+        return db
+
+    def _connect(self, name: str, *, uri: bool = False) -> sqlite3.Connection:
+        # autocommit off: transactions are begun and ended here, never by the driver
+        db = sqlite3.connect(name, timeout=self._timeout, isolation_level=None, uri=uri, check_same_thread=False)
+        db.execute("pragma foreign_keys = on")
+        return db
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        """Checks that the file is a store before anything is changed in it, then sets it up for many readers."""
+        if db.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
+            if db.execute("select count(*) from sqlite_master").fetchone()[0]:
+                raise StoreCorrupt(f"{self._path} is not a Binnacle store", hint="move it away or set BN_DATA_DIR")
+            self._wait_for(db, "pragma journal_mode = wal")
+            self._wait_for(db, f"pragma application_id = {APPLICATION_ID}")
+        # In WAL mode this survives the death of the process at any moment; only a power
+        # cut may take the last commits with it, and never the file's consistency.
+        db.execute("pragma synchronous = normal")
+
+    def _wait_for(self, db: sqlite3.Connection, pragma: str) -> None:
+        """Runs a pragma that reports a lock at once instead of waiting: bounded like every other wait."""
+        end = time.monotonic() + self._timeout
+        while True:
+            try:
+                db.execute(pragma)
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    def _open_read_only(self, cause: sqlite3.Error) -> sqlite3.Connection:
+        """Reads a store in a directory that cannot be written.
+
+        SQLite's own read-only mode still wants to create a file beside it, so the
+        store is taken as immutable, unless a log beside it says that it is not complete.
+        """
+        log = f"{self._path}-wal"
+        if not os.path.exists(self._path) or (os.path.exists(log) and os.path.getsize(log)):
+            raise StoreReadOnly(
+                f"cannot open {self._path}: {cause}", hint="make it writable, or set BN_DATA_DIR"
+            ) from cause
+        name = self._path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        try:
+            db = self._connect(f"file:{name}?immutable=1", uri=True)
+            db.execute("select count(*) from sqlite_master")
+        except sqlite3.Error as error:
+            raise StoreReadOnly(f"cannot read {self._path}: {error}", hint="check its permissions") from error
+        return db
+
+    def begin(self, mode: Mode) -> None:
+        self._run("begin" if mode == "read" else "begin immediate")
+
+    def commit(self, *, announce: bool) -> None:  # noqa: ARG002 - the change counter announces by itself
+        self._run("commit")
+
+    def rollback(self) -> None:
+        if self._db.in_transaction:
+            self._run("rollback")
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> Sequence[Row]:
+        return self._run(sql, parameters).fetchall()
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        return self._run(sql, parameters).rowcount
+
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        try:
+            self._db.executemany(sql, rows)
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
+
+    def run_script(self, script: str) -> None:
+        # executescript() would commit first; statements are fed one by one to stay in the transaction
+        statement = ""
+        for line in script.splitlines():
+            statement += f"{line}\n"
+            if line.rstrip().endswith(";") and sqlite3.complete_statement(statement):
+                self._run(statement)
+                statement = ""
+
+    def schema_version(self) -> int:
+        return int(self.query("pragma user_version")[0][0])
+
+    def set_schema_version(self, version: int) -> None:
+        self._run(f"pragma user_version = {version:d}")
+
+    def hold_event_order(self) -> None:
+        """There is only one writer at a time, so events are in order already."""
+
+    def wait_change(self, timeout: float) -> bool:
+        end = time.monotonic() + timeout
+        while True:
+            version = int(self.query("pragma data_version")[0][0])
+            if self._seen_version is not None and version != self._seen_version:
+                self._seen_version = version
+                return True
+            self._seen_version = version
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(CHANGE_CHECK, left))
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _run(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(sql, parameters)
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: sqlite3.Error) -> Refused | StoreError:
+        """What SQLite says, in our words. The only place that reads its messages."""
+        text = str(error)
+        if isinstance(error, sqlite3.IntegrityError):
+            return Refused(f"the store refused the change: {text}", hint="check it with: bn doctor")
+        if "locked" in text or "busy" in text:
+            return StoreBusy(
+                f"{self._path} was locked for {self._timeout:g} s",
+                hint="another process is writing; try again, or raise store.timeout",
+            )
+        if "full" in text:
+            return StoreFull(f"no space left for {self._path}", hint="free some space; nothing was changed")
+        if "readonly" in text or "unable to open" in text:
+            return StoreReadOnly(f"cannot write {self._path}: {text}", hint="make it writable, or set BN_DATA_DIR")
+        if "malformed" in text or "not a database" in text or "corrupt" in text:
+            return StoreCorrupt(
+                f"{self._path} is damaged: {text}",
+                hint="'bn doctor --fix' keeps the file and saves what can be read into a new one",
+            )
+        return StoreError(f"{self._path}: {text}", hint="check it with: bn doctor")

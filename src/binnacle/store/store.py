@@ -1,0 +1,138 @@
+"""A store and its transactions."""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
+
+import msgspec
+
+from binnacle.store.connection import Connection, Mode, Row
+from binnacle.work.actor import Actor
+
+DEFAULT_LEASE = timedelta(minutes=30)
+
+
+def stamp(moment: datetime) -> str:
+    """A time as it is kept: text of fixed width, so that it sorts and compares as text."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+class Reader:
+    """A transaction that sees one moment of the store."""
+
+    def __init__(self, connection: Connection, *, now: datetime) -> None:
+        self._connection = connection
+        self.dialect = connection.dialect
+        self.now = now
+        """The moment the transaction began; every rule in it uses this one."""
+
+    def rows(self, sql: str, *parameters: Any) -> Sequence[Row]:
+        return self._connection.query(sql, parameters)
+
+    def row(self, sql: str, *parameters: Any) -> Row | None:
+        rows = self._connection.query(sql, parameters)
+        return rows[0] if rows else None
+
+    def count(self, sql: str, *parameters: Any) -> int:
+        """The single number a query gives."""
+        return int(self._connection.query(sql, parameters)[0][0])
+
+
+class Writer(Reader):
+    """A transaction that changes the store in someone's name."""
+
+    def __init__(
+        self, connection: Connection, *, now: datetime, by: Actor, session: str | None, lease: timedelta
+    ) -> None:
+        super().__init__(connection, now=now)
+        self.by = by
+        self.session = session
+        self.lease = lease
+        """How long a claim taken or renewed in this transaction lasts."""
+
+        self._events: list[tuple[str, str, str, str, str | None, str, str]] = []
+
+    def run(self, sql: str, *parameters: Any) -> int:
+        """Runs a statement and returns how many rows it touched."""
+        return self._connection.execute(sql, parameters)
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._connection.execute_many(sql, rows)
+
+    def record(
+        self, entity: str, entity_id: str, action: str, changes: Mapping[str, Any], *, by: Actor | None = None
+    ) -> None:
+        """Appends an event to what this transaction will leave in the log."""
+        body = msgspec.json.encode(changes).decode()
+        actor = (by or self.by).name
+        self._events.append((stamp(self.now), actor, entity, entity_id, self.session, action, body))
+
+    def flush(self) -> bool:
+        """Writes the events; the last thing before the commit. Returns whether there were any."""
+        if not self._events:
+            return False
+        if self.by.kind == "agent":
+            # Every change an agent makes is a sign of life: its claims last a lease longer.
+            self.run(
+                "update task set claim_expires_at = ? where claimed_by = ? and claim_expires_at is not null",
+                stamp(self.now + self.lease),
+                self.by.name,
+            )
+        self._connection.hold_event_order()
+        self._connection.execute_many(
+            "insert into event (at, actor, entity, entity_id, session, action, changes) values (?, ?, ?, ?, ?, ?, ?)",
+            self._events,
+        )
+        return True
+
+
+class Store:
+    """An open store. Closing it ends the connection; a transaction under way is undone."""
+
+    def __init__(self, connection: Connection, *, lease: timedelta = DEFAULT_LEASE) -> None:
+        self._connection = connection
+        self._lease = lease
+        self.location = connection.location
+        self.dialect = connection.dialect
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def read(self, *, now: datetime | None = None) -> Generator[Reader]:
+        """A consistent view. Leaving it ends the view."""
+        self._connection.begin("read")
+        try:
+            yield Reader(self._connection, now=now or datetime.now(UTC))
+        finally:
+            self._connection.rollback()
+
+    @contextmanager
+    def write(
+        self, *, by: Actor, session: str | None = None, now: datetime | None = None, mode: Mode = "write"
+    ) -> Generator[Writer]:
+        """One change by one actor. Leaving it commits; leaving it by an error undoes everything."""
+        self._connection.begin(mode)
+        try:
+            tx = Writer(self._connection, now=now or datetime.now(UTC), by=by, session=session, lease=self._lease)
+            yield tx
+            announce = tx.flush()
+            self._connection.commit(announce=announce)
+        except BaseException:
+            self._connection.rollback()
+            raise
+
+    def claim(self, *, by: Actor, session: str | None = None, now: datetime | None = None) -> Any:
+        """A transaction for `tasks.claim_next` alone: it lets other claims pass."""
+        return self.write(by=by, session=session, now=now, mode="claim")
+
+    def wait_change(self, timeout: float) -> bool:
+        """Waits until somebody else changed the store, at most `timeout` seconds."""
+        return self._connection.wait_change(timeout)
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,0 +1,301 @@
+"""Tasks: found, added, listed, changed and deleted. How they move through their statuses is in `flow`."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from binnacle.errors import Ambiguous, Duplicate, InvalidInput, NotFound, Referenced, Refused
+from binnacle.store import features, ranks
+from binnacle.store.ids import fresh_ids
+from binnacle.store.rows import Table, marks
+from binnacle.store.store import Reader, Writer
+from binnacle.work.ids import TaskId, near_misses, parse_task_id
+from binnacle.work.status import Kind, Status, is_closed
+from binnacle.work.task import NewTask, Task, changed, check_write, validated
+from binnacle.work.text import clean_optional_line, fold
+
+TASKS = Table(
+    "task",
+    Task,
+    json=("acceptance_criteria", "context_files", "output_artifacts", "tags"),
+    times=("claim_expires_at", "created_at", "updated_at", "closed_at", "enriched_at"),
+)
+
+CHUNK = 500
+"""Ids asked for in one statement."""
+
+
+class TaskFilter(Struct, frozen=True, kw_only=True):
+    """Which tasks to list. What is not given does not restrict."""
+
+    status: tuple[Status, ...] = ()
+    """Without it, the tasks that are not closed."""
+
+    feature: str | None = None
+    discipline: str | None = None
+    kind: Kind | None = None
+    priority: int | None = None
+    tag: str | None = None
+    parent: TaskId | None = None
+    claimed_by: str | None = None
+    closed_too: bool = False
+
+    def where(self) -> tuple[str, list[Any]]:
+        """The condition in SQL, with its values."""
+        parts: list[str] = []
+        values: list[Any] = []
+        if self.status:
+            parts.append(f"status in {marks(self.status)}")
+            values += self.status
+        elif not self.closed_too:
+            parts.append("status not in ('done', 'cancelled')")
+        for name in ("feature", "discipline", "kind", "priority", "parent", "claimed_by"):
+            if (value := getattr(self, name)) is not None:
+                parts.append(f"{name} = ?")
+                values.append(value)
+        if self.tag is not None:
+            parts.append("tags like ?")
+            values.append(f'%"{self.tag}"%')
+        return " and ".join(parts) or "1 = 1", values
+
+
+def resolve(tx: Reader, text: str) -> TaskId:
+    """The id of the one task meant by `text`: a whole id, or the beginning of one.
+
+    Raises:
+        NotFound: with the nearest existing id as a hint.
+        Ambiguous: with the ids that begin so.
+    """
+    wanted = parse_task_id(text)
+    # 'g' follows 'f', the last hex digit
+    found = [row[0] for row in tx.rows("select id from task where id >= ? and id < ? limit 6", wanted, f"{wanted}g")]
+    if wanted in found:
+        return TaskId(wanted)
+    if len(found) == 1:
+        return TaskId(found[0])
+    if found:
+        raise Ambiguous(f"several tasks begin with {wanted!r}", hint=f"one of: {', '.join(found[:5])}")
+    guesses = sorted(near_misses(wanted))
+    near = tx.row(f"select id, title from task where id in {marks(guesses)} order by number desc limit 1", *guesses)
+    hint = f"did you mean {near[0]} ({near[1][:60]})?" if near else "list them with: bn task list --all"
+    raise NotFound(f"no task {wanted!r}", hint=hint)
+
+
+def get(tx: Reader, text: str) -> Task:
+    """The task meant by `text`."""
+    task = TASKS.first(tx, "where id = ?", resolve(tx, text))
+    assert task is not None
+    return task
+
+
+def get_many(tx: Reader, ids: Collection[str]) -> dict[str, Task]:
+    """The tasks with these ids, by id."""
+    wanted = list(ids)
+    found: dict[str, Task] = {}
+    for start in range(0, len(wanted), CHUNK):
+        part = wanted[start : start + CHUNK]
+        found.update((task.id, task) for task in TASKS.select(tx, f"where id in {marks(part)}", *part))
+    return found
+
+
+def listed(tx: Reader, which: TaskFilter, *, limit: int, offset: int = 0) -> tuple[list[Task], int]:
+    """A page of the tasks that match, most urgent first, and how many match in all."""
+    where, values = which.where()
+    page = TASKS.select(tx, f"where {where} order by priority, number limit ? offset ?", *values, limit, offset)
+    total = (
+        len(page) if len(page) < limit and not offset else tx.count(f"select count(*) from task where {where}", *values)
+    )
+    return page, total
+
+
+def ready(tx: Reader, which: TaskFilter | None = None, *, limit: int) -> tuple[list[Task], int]:
+    """A page of the tasks that can be taken now, in the order to take them, and how many there are."""
+    where, values = ready_where(which)
+    page = TASKS.select(tx, f"where {where} order by queue_rank, priority, number limit ?", *values, limit)
+    total = len(page) if len(page) < limit else tx.count(f"select count(*) from task where {where}", *values)
+    return page, total
+
+
+def ready_where(which: TaskFilter | None) -> tuple[str, list[Any]]:
+    """What makes a task ready, in the words of the index that holds them. Pending tasks are never claimed."""
+    ready_now = "status = 'pending' and open_dependencies = 0"
+    if which is None:
+        return ready_now, []
+    where, values = which.where()
+    return f"{ready_now} and {where}", values
+
+
+def held_by(tx: Reader, name: str) -> list[Task]:
+    """What someone works on now."""
+    return TASKS.select(tx, "where claimed_by = ? and status = 'in_progress' order by number", name)
+
+
+def blocked(tx: Reader, *, limit: int) -> tuple[list[Task], int]:
+    """A page of the tasks that cannot go on: waiting for others, blocked, partly done, or waiting for an answer."""
+    where = "(status = 'pending' and open_dependencies > 0) or status in ('blocked', 'partial', 'needs_input')"
+    page = TASKS.select(tx, f"where {where} order by priority, number limit ?", limit)
+    return page, len(page) if len(page) < limit else tx.count(f"select count(*) from task where {where}")
+
+
+def children(tx: Reader, task_id: str) -> list[Task]:
+    """The parts a task was split into, in the order they were made."""
+    return TASKS.select(tx, "where parent = ? order by number", task_id)
+
+
+def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
+    """Creates tasks, all or none, and returns them in the order given.
+
+    Raises:
+        Duplicate: a title that is there already, or twice in the batch.
+        NotFound: a feature, discipline, parent or dependency that does not exist.
+    """
+    if not drafts:
+        return []
+    prepared = [_prepared(tx, draft) for draft in drafts]
+    _check_titles(tx, [fields["title_key"] for fields in prepared if fields["status"] != "cancelled"])
+    features.check_exist(tx, "feature", {fields["feature"] for fields in prepared})
+    features.check_exist(tx, "discipline", {fields["discipline"] for fields in prepared})
+    ids = [TaskId(task_id) for task_id in fresh_ids(tx, "task", "bn-", len(prepared))]
+    waits = _dependencies_of_new(tx, drafts, ids)
+    statuses = {**_statuses(tx, {on for ons in waits for on in ons} - set(ids))}
+    statuses.update(zip(ids, (fields["status"] for fields in prepared), strict=True))
+    for fields, task_id, ons in zip(prepared, ids, waits, strict=True):
+        fields["id"] = task_id
+        fields["open_dependencies"] = sum(not is_closed(statuses[on]) for on in ons)
+    TASKS.insert(tx, prepared)
+    tx.run_many(
+        "insert into dependency (task_id, depends_on, reason, created_at) values (?, ?, ?, ?)",
+        [
+            (task_id, on, clean_optional_line(draft.reason, what="reason", limit=500), prepared[0]["created_at"])
+            for draft, task_id, ons in zip(drafts, ids, waits, strict=True)
+            for on in ons
+        ],
+    )
+    ranks.refresh(tx, [fields["id"] for fields in prepared if fields["parent"]])
+    made = get_many(tx, ids)
+    for task_id, ons in zip(ids, waits, strict=True):
+        task = made[task_id]
+        said = {"title": task.title, "status": task.status, "priority": task.priority}
+        tx.record("task", task_id, "added", {**said, "depends_on": ons} if ons else said)
+    return [made[task_id] for task_id in ids]
+
+
+def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | None = None, force: bool = False) -> Task:
+    """Changes what is said about a task. Nothing to change is no error."""
+    task = get(tx, text)
+    check_write(task, by=tx.by, now=tx.now, fence=fence, force=force)
+    if changes.get("parent"):
+        changes = {**changes, "parent": _checked_parent(tx, task, str(changes["parent"]))}
+    fields = changed(task, changes)
+    if not fields:
+        return task
+    if "title" in fields:
+        fields["title_key"] = fold(fields["title"])
+        if fields["title_key"] != fold(task.title) and task.status != "cancelled":
+            _check_titles(tx, [fields["title_key"]])
+    features.check_exist(tx, "feature", {fields.get("feature")})
+    features.check_exist(tx, "discipline", {fields.get("discipline")})
+    TASKS.update(tx, {**fields, "updated_at": tx.now}, "id = ?", task.id)
+    if "parent" in fields:
+        ranks.refresh(tx, [task.id])
+    fields.pop("title_key", None)
+    tx.record("task", task.id, "updated", {name: [getattr(task, name), new] for name, new in fields.items()})
+    return get(tx, task.id)
+
+
+def delete(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Task:
+    """Removes a task nobody refers to, with its comments. Returns what it was."""
+    task = get(tx, text)
+    check_write(task, by=tx.by, now=tx.now, fence=fence, force=force)
+    rows = tx.rows(
+        "select task_id from dependency where depends_on = ? union select id from task where parent = ?",
+        task.id,
+        task.id,
+    )
+    if rows:
+        names = ", ".join(row[0] for row in rows[:5])
+        raise Referenced(
+            f"{task.id} is still referred to by {names}",
+            hint=f"cancel it instead: bn task skip {task.id} --reason '…'",
+            details={"referrers": [row[0] for row in rows]},
+        )
+    tx.run("delete from task where id = ?", task.id)
+    tx.record("task", task.id, "deleted", {"title": task.title, "status": task.status})
+    return task
+
+
+def check_title_is_free(tx: Reader, task: Task) -> None:
+    """Refuses to bring a cancelled task back when its title was given to another."""
+    if task.status == "cancelled":
+        _check_titles(tx, [fold(task.title)])
+
+
+def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
+    if draft.status == "in_progress":
+        raise InvalidInput("a new task cannot be in progress", hint="add it, then start it: bn task start ID")
+    fields = validated(draft)
+    if fields["parent"]:
+        fields["parent"] = resolve(tx, fields["parent"])
+    closed_at = tx.now if is_closed(draft.status) else None
+    fields |= {"title_key": fold(fields["title"]), "status": draft.status, "closed_at": closed_at}
+    return fields | {"created_at": tx.now, "updated_at": tx.now}
+
+
+def _check_titles(tx: Reader, keys: Sequence[str]) -> None:
+    """Refuses titles that are there already. A cancelled task gives its title free."""
+    repeated = [key for key, times in Counter(keys).items() if times > 1]
+    if repeated:
+        raise Duplicate(f"the same title twice in one batch: {repeated[0]!r}", hint="say what is different about them")
+    for start in range(0, len(keys), CHUNK):
+        part = keys[start : start + CHUNK]
+        found = tx.row(
+            f"select id, title, status from task where title_key in {marks(part)} and status <> 'cancelled' limit 1",
+            *part,
+        )
+        if found:
+            task_id, title, status = found
+            step = f"reopen it: bn task reopen {task_id}" if status == "done" else f"look at it: bn task show {task_id}"
+            raise Duplicate(
+                f"a task with this title exists: {task_id} ({status}) {title!r}",
+                hint=f"{step}; or give the new one a title of its own",
+                details={"existing": task_id, "status": status},
+            )
+
+
+def _dependencies_of_new(tx: Reader, drafts: Sequence[NewTask], ids: Sequence[TaskId]) -> list[list[TaskId]]:
+    """What each new task waits for. Only earlier tasks can be named, so no circle can arise."""
+    found: list[list[TaskId]] = []
+    for index, draft in enumerate(drafts):
+        ons: dict[TaskId, None] = {}
+        for text in draft.depends_on:
+            if text.startswith("#"):
+                place = int(text[1:]) if text[1:].isdecimal() else 0
+                if not 1 <= place <= index:
+                    raise InvalidInput(
+                        f"task {index + 1} of the batch depends on {text!r}",
+                        hint="#1, #2, … name earlier tasks of the same batch",
+                    )
+                ons[ids[place - 1]] = None
+            else:
+                ons[resolve(tx, text)] = None
+        found.append(list(ons))
+    return found
+
+
+def _statuses(tx: Reader, ids: Collection[TaskId]) -> dict[TaskId, Status]:
+    return {TaskId(task_id): task.status for task_id, task in get_many(tx, ids).items()}
+
+
+def _checked_parent(tx: Reader, task: Task, text: str) -> TaskId:
+    parent: str | None = resolve(tx, text)
+    chosen = parent
+    chain = [task.id]
+    while parent:
+        chain.append(TaskId(parent))
+        if parent == task.id:
+            raise Refused(f"{task.id} would be its own ancestor: {' → '.join(chain)}", hint="choose another parent")
+        row = tx.row("select parent from task where id = ?", parent)
+        parent = row[0] if row else None
+    return TaskId(chosen or "")

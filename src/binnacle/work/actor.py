@@ -1,0 +1,16 @@
+"""Who does something."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Actor(Struct, frozen=True):
+    """A person, an agent, or Binnacle itself, as written into the event log."""
+
+    name: str
+    kind: Literal["human", "agent", "system"] = "human"
+
+
+SYSTEM = Actor("binnacle", "system")
+"""What happens by itself: a lapsed claim, a repair."""

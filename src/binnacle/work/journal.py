@@ -1,0 +1,69 @@
+"""What is written down along the way: comments on tasks, notes of a session, the running log, the event log."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from binnacle.errors import InvalidInput
+from binnacle.work.text import did_you_mean
+
+NoteType = Literal["learning", "stuck", "tip", "decision"]
+NOTE_TYPES: tuple[NoteType, ...] = ("learning", "stuck", "tip", "decision")
+
+BODY_LIMIT = 20_000
+
+
+class Comment(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A remark on a task; together they are the history of its attempts."""
+
+    id: str
+    task_id: str
+    author: str
+    discipline: str | None = None
+    body: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something to be remembered in a session, or in the project when there is none."""
+
+    id: str
+    type: NoteType
+    content: str
+    session: str | None = None
+    iteration: int | None = None
+    author: str
+    created_at: datetime
+
+
+class Progress(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One entry of the project's running log."""
+
+    number: int
+    text: str
+    author: str
+    session: str | None = None
+    created_at: datetime
+
+
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One change, as it was made. Events are only ever appended."""
+
+    seq: int
+    at: datetime
+    actor: str
+    session: str | None = None
+    entity: str
+    entity_id: str
+    action: str
+    changes: dict[str, Any] = {}
+
+
+def parse_note_type(word: str) -> NoteType:
+    """A type of note from its name."""
+    key = word.strip().casefold()
+    if key in NOTE_TYPES:
+        return key
+    raise InvalidInput(f"unknown note type {word!r}", hint=did_you_mean(key, NOTE_TYPES))

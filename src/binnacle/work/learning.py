@@ -1,0 +1,164 @@
+"""Learnings: what was found out, kept short, without repeats and without orders to the reader.
+
+Learnings go into prompts, so what an agent writes here is read by other agents as fact.
+That is why text from agents is stripped of phrases that try to instruct them.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.errors import Full, InvalidInput
+from binnacle.work.text import clean_optional_line
+
+Source = Literal["auto", "agent", "human", "reviewed"]
+SOURCES: tuple[Source, ...] = ("human", "reviewed", "agent", "auto")
+"""Most trusted first."""
+
+LIMIT = 50
+"""Learnings a feature keeps, and the project as a whole."""
+
+TEXT_LIMIT = 500
+NEAR = 0.7
+"""Share of common words above which two learnings say the same."""
+
+_NEGATIONS = frozenset(
+    (
+        *("not", "no", "never", "none", "nor", "neither", "cannot", "without", "avoid"),
+        *("don't", "doesn't", "didn't", "isn't", "aren't", "wasn't", "weren't", "won't", "wouldn't"),
+        *("can't", "couldn't", "shouldn't", "mustn't", "dont", "doesnt", "isnt", "cant", "wont", "shouldnt"),
+    )
+)
+
+_INJECTIONS = re.compile(
+    r"""
+      (?:ignore|disregard|forget|override)\ (?:\w+\ ){0,3}(?:previous|prior|above|earlier|all|your)\ ?
+          (?:\w+\ ){0,2}(?:instructions?|prompts?|rules?|messages?|context|training)
+    | forget\ everything(?:\ above|\ before)?
+    | you\ are\ now\ (?:a|an|in|the|no\ longer)\b
+    | new\ (?:system\ )?instructions?:
+    | from\ now\ on,?\ you\b
+    | pretend\ (?:to\ be|you\ are)\b
+    | reveal\ (?:your|the)\ (?:system\ )?prompt
+    | do\ anything\ now
+    | jailbreak(?:ed)?
+    | </?(?:system|assistant|instructions?)>
+    | \[/?(?:INST|SYSTEM)\]
+    | act\ as\ (?:if\ you|an?\ (?:unrestricted|different|new))\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class Learning(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something found out, for one feature or the whole project."""
+
+    id: str
+    feature: str | None = None
+    text: str
+    reason: str = ""
+    source: Source
+    task_id: str | None = None
+    iteration: int | None = None
+    hit_count: int = 1
+    """How often it was found out."""
+
+    reviewed: bool = False
+    created_at: datetime
+    updated_at: datetime
+
+
+class Added(NamedTuple):
+    """What adding a learning comes to."""
+
+    outcome: Literal["added", "counted", "replaced"]
+    learning: Learning
+    """The learning as it is to be kept: new, or an existing one changed."""
+
+    pruned: tuple[str, ...] = ()
+    """Ids of learnings that made room."""
+
+    was: str = ""
+    """The text that was contradicted."""
+
+
+def add(existing: Sequence[Learning], new: Learning) -> Added:
+    """Decides what becomes of `new` among the learnings of the same feature.
+
+    Raises:
+        InvalidInput: empty or too long.
+        Full: the limit is reached and nothing may be pruned.
+    """
+    new = _cleaned(new)
+    words = _words(new.text)
+    for old in existing:
+        if _similarity(words, _words(old.text)) <= NEAR:
+            continue
+        if _is_negated(new.text) == _is_negated(old.text):
+            again = msgspec.structs.replace(old, hit_count=old.hit_count + 1, updated_at=new.created_at)
+            return Added("counted", again)
+        reason = f"replaces the contrary: {old.text}"[: TEXT_LIMIT * 2]
+        fresh = msgspec.structs.replace(
+            new, id=old.id, reason=f"{new.reason}; {reason}" if new.reason else reason, created_at=old.created_at
+        )
+        return Added("replaced", fresh, was=old.text)
+    return Added("added", new, pruned=_pruned(existing))
+
+
+def in_order(learnings: Sequence[Learning]) -> list[Learning]:
+    """Most trustworthy first: reviewed, then by source, then by how often it was found out."""
+    return sorted(learnings, key=lambda item: (not item.reviewed, SOURCES.index(item.source), -item.hit_count))
+
+
+def saturation(count: int) -> Literal["low", "medium", "high", "critical"]:
+    """How full a feature's learnings are. A critical one should be split into several features."""
+    share = count * 100 // LIMIT
+    return "low" if share < 60 else "medium" if share < 80 else "high" if share < 90 else "critical"
+
+
+def _pruned(existing: Sequence[Learning]) -> tuple[str, ...]:
+    if len(existing) < LIMIT:
+        return ()
+    # What nobody reviewed or met twice goes first: machine-made before agent-made, oldest before newer.
+    prunable = [x for x in existing if not x.reviewed and x.hit_count <= 1 and x.source in ("auto", "agent")]
+    if not prunable:
+        raise Full(
+            f"{LIMIT} learnings are kept and none of them may be pruned",
+            hint="delete one that no longer holds: bn learning list, bn learning delete",
+        )
+    return (min(prunable, key=lambda item: (item.source != "auto", item.created_at)).id,)
+
+
+def _cleaned(new: Learning) -> Learning:
+    text = clean_optional_line(new.text, what="learning", limit=TEXT_LIMIT)
+    reason = clean_optional_line(new.reason, what="reason", limit=TEXT_LIMIT)
+    if new.source in ("auto", "agent"):
+        text, reason = _INJECTIONS.sub("[REDACTED]", text), _INJECTIONS.sub("[REDACTED]", reason)
+        if _is_shouting(text):
+            text = text.lower()
+    if not text:
+        raise InvalidInput("learning is empty", hint="say in a sentence what was found out")
+    return msgspec.structs.replace(new, text=text, reason=reason)
+
+
+def _is_shouting(text: str) -> bool:
+    letters = [c for c in text if c.isalpha()]
+    return len(letters) > 10 and sum(c.isupper() for c in letters) * 2 > len(letters)
+
+
+def _words(text: str) -> frozenset[str]:
+    stripped = (word.strip(".,;:!?\"'`()[]{}<>*") for word in text.lower().split())
+    return frozenset(word for word in stripped if len(word) > 2)
+
+
+def _similarity(a: frozenset[str], b: frozenset[str]) -> float:
+    union = len(a | b)
+    return len(a & b) / union if union else 1.0
+
+
+def _is_negated(text: str) -> bool:
+    return not _NEGATIONS.isdisjoint(word.strip('.,;:!?"`()[]{}*') for word in text.lower().replace("’", "'").split())

@@ -1,0 +1,97 @@
+"""Sessions and agents: a run of work with its iterations, and who carries it out."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Literal
+
+from msgspec import Struct
+
+from binnacle.errors import Refused
+from binnacle.work.ids import AgentId, SessionId
+
+AgentStatus = Literal["active", "idle", "stale"]
+
+IDLE_AFTER = timedelta(minutes=5)
+STALE_AFTER = timedelta(minutes=30)
+
+
+class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One run, or one connection, with the plan it was given."""
+
+    id: SessionId
+    name: str = ""
+    recipe: str = ""
+    discipline: str | None = None
+    feature: str | None = None
+    task_id: str | None = None
+    status: Literal["active", "complete", "aborted"] = "active"
+    reason: str = ""
+    """Why it ended as it did."""
+
+    created_at: datetime
+    ended_at: datetime | None = None
+
+
+class Iteration(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One turn of an agent within a session."""
+
+    session: SessionId
+    number: int
+    """0 is the planning turn."""
+
+    task_started: str | None = None
+    summary: str = ""
+    started_at: datetime
+    ended_at: datetime | None = None
+
+
+class Agent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A registered agent: the process behind the changes made in its name."""
+
+    id: AgentId
+    name: str
+    type: str = "worker"
+    registered: Literal["shell", "mcp"]
+    pid: int | None = None
+    process_started: str | None = None
+    """Start time of the process as the system tells it; a reused pid has another."""
+
+    parent_pid: int | None = None
+    created_at: datetime
+    active_at: datetime
+    ended_at: datetime | None = None
+
+
+def agent_status(agent: Agent, *, now: datetime, is_alive: bool) -> AgentStatus:
+    """How an agent stands, from when it was last heard of and whether its process is there."""
+    silence = now - agent.active_at
+    if not is_alive or silence >= STALE_AFTER:
+        return "stale"
+    return "idle" if silence >= IDLE_AFTER else "active"
+
+
+def check_start_in_iteration(iteration: Iteration, task_id: str) -> None:
+    """One task an iteration: an agent that grabs a second one leaves both half done."""
+    if iteration.task_started not in (None, task_id):
+        raise Refused(
+            f"iteration {iteration.number} already works on {iteration.task_started}",
+            hint="finish it, write the iteration summary and stop; the next iteration takes the next task",
+        )
+
+
+def check_summary(iteration: Iteration) -> None:
+    """One summary an iteration."""
+    if iteration.summary:
+        raise Refused(
+            f"iteration {iteration.number} has its summary already", hint="stop here; the next iteration writes its own"
+        )
+
+
+def check_complete(open_tasks: Sequence[str]) -> None:
+    """A session is complete when nothing is left open."""
+    if open_tasks:
+        more = f" and {len(open_tasks) - 5} more" if len(open_tasks) > 5 else ""
+        raise Refused(
+            f"{len(open_tasks)} task(s) are not finished: {', '.join(open_tasks[:5])}{more}",
+            hint="finish, block or cancel them first",
+        )

@@ -1,0 +1,68 @@
+"""The closed choices of the work model and the words accepted for them."""
+
+from typing import Literal, get_args
+
+from binnacle.errors import InvalidInput
+from binnacle.work.text import did_you_mean
+
+Status = Literal["draft", "pending", "in_progress", "partial", "blocked", "needs_input", "done", "cancelled"]
+Kind = Literal["task", "bug", "idea"]
+Provenance = Literal["human", "agent", "system"]
+Priority = int
+"""0 critical, 1 high, 2 medium, 3 low, 4 backlog."""
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+CLOSED: tuple[Status, ...] = ("done", "cancelled")
+"""Nothing more is to be done; what depends on it may go on."""
+
+STARTABLE: tuple[Status, ...] = ("pending", "partial", "blocked", "needs_input")
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PROVENANCES: tuple[Provenance, ...] = get_args(Provenance)
+PRIORITIES = ("critical", "high", "medium", "low", "backlog")
+
+_STATUS_ALIASES: dict[str, Status] = {
+    "remaining": "pending",
+    "open": "pending",
+    "reopened": "pending",
+    "completed": "done",
+    "complete": "done",
+    "closed": "done",
+    "skipped": "cancelled",
+    "canceled": "cancelled",
+    "inprogress": "in_progress",
+    "started": "in_progress",
+}
+
+
+def parse_status(word: str) -> Status:
+    """The status meant by `word`; the words of the older systems are understood."""
+    key = word.strip().casefold().replace("-", "_").replace(" ", "_")
+    if key in STATUSES:
+        return key
+    if alias := _STATUS_ALIASES.get(key):
+        return alias
+    raise InvalidInput(f"unknown status {word!r}", hint=did_you_mean(key, [*STATUSES, *_STATUS_ALIASES]))
+
+
+def parse_priority(word: str | int) -> Priority:
+    """A priority from its number or its name."""
+    key = str(word).strip().casefold()
+    key = key[1:] if key[:1] == "p" and key[1:].isdigit() else key
+    if key in {"0", "1", "2", "3", "4"}:
+        return int(key)
+    if key in PRIORITIES:
+        return PRIORITIES.index(key)
+    raise InvalidInput(f"unknown priority {word!r}", hint="0 critical, 1 high, 2 medium, 3 low, 4 backlog")
+
+
+def parse_kind(word: str) -> Kind:
+    """A kind of task from its name."""
+    key = word.strip().casefold()
+    if key in KINDS:
+        return key
+    raise InvalidInput(f"unknown kind {word!r}", hint=did_you_mean(key, KINDS))
+
+
+def is_closed(status: Status) -> bool:
+    """Whether nothing more is to be done on a task in `status`."""
+    return status in CLOSED

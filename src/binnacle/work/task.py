@@ -1,0 +1,218 @@
+"""A task, the values it is made from, and the rules of its fields and its status."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from binnacle.errors import Claimed, HoldsAnother, InvalidInput, Refused, StaleClaim, WrongStatus
+from binnacle.work.actor import Actor
+from binnacle.work.ids import TaskId
+from binnacle.work.status import CLOSED, STARTABLE, Kind, Provenance, Status, is_closed
+from binnacle.work.text import clean_line, clean_lines, clean_name, clean_paths, clean_text, did_you_mean
+
+
+class TaskFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a person or an agent says about a piece of work."""
+
+    title: str
+    description: str = ""
+    kind: Kind = "task"
+    priority: Annotated[int, Meta(ge=0, le=4)] = 2
+    feature: str | None = None
+    discipline: str | None = None
+    parent: TaskId | None = None
+    acceptance_criteria: tuple[str, ...] = ()
+    context_files: tuple[str, ...] = ()
+    """Files worth reading first, relative to the repository."""
+
+    hints: str = ""
+    pseudocode: str = ""
+    output_artifacts: tuple[str, ...] = ()
+    """Files the work is expected to produce."""
+
+    estimated_turns: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    tags: tuple[str, ...] = ()
+    provenance: Provenance = "human"
+
+
+class Dependency(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """That one task waits for another."""
+
+    task_id: TaskId
+    depends_on: TaskId
+    reason: str = ""
+
+
+class NewTask(TaskFields, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A task to be created."""
+
+    status: Status = "pending"
+    depends_on: tuple[str, ...] = ()
+    """Ids of existing tasks, or `#1`, `#2`, … for earlier tasks of the same batch."""
+
+    reason: str = ""
+    """Why it depends on them."""
+
+
+class Task(TaskFields, frozen=True, kw_only=True, omit_defaults=True):
+    """A piece of work as it is kept."""
+
+    id: TaskId
+    number: int
+    """Order of creation; never reused."""
+
+    # Repeated from TaskFields without a default, so that they are always written out.
+    kind: Kind
+    priority: int
+    status: Status
+    open_dependencies: int = 0
+    """How many of the tasks it depends on are not closed yet. Kept in step by the store."""
+
+    queue_position: int | None = None
+    """Place in the work queue, when it was put there itself."""
+
+    claimed_by: str | None = None
+    claim_expires_at: datetime | None = None
+    """When the claim lapses; a person's claim does not."""
+
+    fence: int = 0
+    """Number of the newest claim. A write that carries an older one is refused."""
+
+    closed_reason: str = ""
+    created_at: datetime
+    updated_at: datetime
+    closed_at: datetime | None = None
+    enriched_at: datetime | None = None
+
+
+EDITABLE = tuple(field.name for field in msgspec.structs.fields(TaskFields) if field.name != "provenance")
+"""Fields that an update may change. Status has verbs of its own."""
+
+
+def validated(fields: TaskFields) -> dict[str, Any]:
+    """The fields cleaned and within their limits, ready to be kept.
+
+    Raises:
+        InvalidInput: naming the field and what is expected of it.
+    """
+    raw = {name: getattr(fields, name) for name in TaskFields.__struct_fields__}
+    raw["title"] = clean_line(fields.title, what="title")
+    for name in ("description", "hints", "pseudocode"):
+        raw[name] = clean_text(raw[name], what=name)
+    for name in ("feature", "discipline"):
+        raw[name] = clean_name(raw[name], what=name) if raw[name] else None
+    raw["acceptance_criteria"] = clean_lines(fields.acceptance_criteria, what="acceptance_criteria")
+    raw["tags"] = tuple(clean_name(tag, what="tag") for tag in clean_lines(fields.tags, what="tags", limit=30))
+    for name in ("context_files", "output_artifacts"):
+        raw[name] = clean_paths(raw[name], what=name)
+    raw["parent"] = raw["parent"] or None
+    try:
+        msgspec.convert(raw, TaskFields)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"task: {error}", hint="priority is 0 to 4; estimated_turns is 1 or more") from error
+    return raw
+
+
+def changed(task: Task, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `task` that `changes` really alters, validated.
+
+    Raises:
+        InvalidInput: an unknown field, or a value that does not fit.
+    """
+    for name in changes:
+        if name not in EDITABLE:
+            raise InvalidInput(f"a task has no field {name!r} to update", hint=did_you_mean(name, EDITABLE))
+    try:
+        merged = msgspec.structs.replace(task, **changes)
+        fields = validated(merged)
+    except (TypeError, AttributeError) as error:
+        raise InvalidInput(f"a value of the wrong kind: {error}", hint=f"fields: {', '.join(EDITABLE)}") from error
+    return {name: value for name, value in fields.items() if value != getattr(task, name)}
+
+
+def may_take(task: Task, *, by: Actor, now: datetime) -> bool:
+    """Whether `by` may take over `task`: free, lapsed, or already theirs."""
+    return task.claimed_by in (None, by.name) or (task.claim_expires_at is not None and task.claim_expires_at <= now)
+
+
+def lease_end(by: Actor, *, now: datetime, lease: timedelta) -> datetime | None:
+    """When a claim taken now lapses. People are not timed out of their work."""
+    return now + lease if by.kind == "agent" else None
+
+
+def check_start(task: Task, *, by: Actor, now: datetime, holding: Sequence[Task], force: bool = False) -> None:
+    """Refuses a start that the rules forbid. `holding` is what `by` works on already."""
+    if task.status not in (*STARTABLE, "in_progress"):
+        verb = f"reopen it first: bn task reopen {task.id}" if is_closed(task.status) else "move it to pending first"
+        raise WrongStatus(f"{task.id} is {task.status} and cannot be started", hint=verb)
+    if not may_take(task, by=by, now=now) and not force:
+        raise Claimed(
+            f"{task.id} is held by {task.claimed_by}", hint="take another with: bn next --claim", details=claim_of(task)
+        )
+    if task.open_dependencies and not force:
+        raise Refused(
+            f"{task.id} waits for {task.open_dependencies} unfinished task(s)",
+            hint=f"see which with: bn task dep tree {task.id}; --force starts it all the same",
+        )
+    check_holds_none_but(task.id, by=by, holding=holding, force=force)
+
+
+def check_holds_none_but(task_id: str | None, *, by: Actor, holding: Sequence[Task], force: bool) -> None:
+    """One task at a time for an agent: agents that take several finish none."""
+    others = [held.id for held in holding if held.id != task_id]
+    if by.kind == "agent" and others and not force:
+        raise HoldsAnother(
+            f"{by.name} already works on {', '.join(others)}",
+            hint=f"finish or release it first: bn task done {others[0]}; --force takes a second one",
+        )
+
+
+def check_write(task: Task, *, by: Actor, now: datetime, fence: int | None, force: bool = False) -> None:
+    """Refuses a change by someone who lost the task, or never had it.
+
+    With a fence the claim itself is checked: an agent that was given up for dead cannot
+    overwrite its successor. Without one, only the holder of a live claim may write.
+    """
+    if fence is not None and fence != task.fence:
+        raise StaleClaim(
+            f"claim {fence} on {task.id} was lost; the task is now at claim {task.fence}",
+            hint="drop this work and take a task with: bn next --claim",
+            details=claim_of(task),
+        )
+    if not force and by.kind == "agent" and not may_take(task, by=by, now=now):
+        raise Claimed(
+            f"{task.id} is held by {task.claimed_by}",
+            hint="leave it to them, or comment on it: bn task comment",
+            details=claim_of(task),
+        )
+
+
+def check_close(task: Task, *, open_children: Sequence[str], force: bool = False) -> None:
+    """Refuses to finish what still waits for other work."""
+    if task.status in CLOSED:
+        raise WrongStatus(f"{task.id} is already {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+    if task.status == "draft" and not force:
+        raise WrongStatus(f"{task.id} is a draft", hint=f"move it to pending first: bn task reopen {task.id}")
+    waiting = task.open_dependencies
+    if waiting and not force:
+        raise Refused(
+            f"{task.id} depends on {waiting} task(s) that are not finished",
+            hint=f"see them with: bn task dep tree {task.id}; --force finishes it all the same",
+        )
+    if open_children and not force:
+        raise Refused(
+            f"{task.id} has unfinished parts: {', '.join(open_children[:5])}",
+            hint="finish those first; --force finishes it all the same",
+        )
+
+
+def claim_of(task: Task) -> dict[str, object]:
+    """Who holds the task, for error details."""
+    return {
+        "holder": task.claimed_by,
+        "fence": task.fence,
+        "expires_at": task.claim_expires_at.isoformat() if task.claim_expires_at else None,
+    }

@@ -1,0 +1,118 @@
+"""Text as people and agents hand it in, made safe to keep and to print.
+
+Terminals obey control characters and PostgreSQL refuses NUL, so neither is ever stored.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from binnacle.errors import InvalidInput
+
+TITLE_LIMIT = 300
+TEXT_LIMIT = 50_000
+LIST_LIMIT = 100
+
+_NEWLINE_AND_TAB = frozenset((0x09, 0x0A))
+_CONTROLS: dict[int, None] = dict.fromkeys(
+    [
+        *(code for code in range(0x20) if code not in _NEWLINE_AND_TAB),
+        *range(0x7F, 0xA0),
+        *range(0x202A, 0x202F),  # bidirectional overrides: they make a terminal show another text
+        *range(0x2066, 0x206A),
+    ]
+)
+
+
+def clean_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
+    """One line without control characters; runs of white space become one space.
+
+    Raises:
+        InvalidInput: nothing is left, or more than `limit` characters are.
+    """
+    line = clean_optional_line(text, what=what, limit=limit)
+    if not line:
+        raise InvalidInput(f"{what} is empty", hint=f"give a {what} with at least one visible character")
+    return line
+
+
+def clean_optional_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
+    """As `clean_line`, but may come out empty."""
+    line = " ".join(_printable(text.replace("\x00", " ")).split())
+    _check_length(line, what=what, limit=limit)
+    return line
+
+
+def clean_text(text: str, *, what: str, limit: int = TEXT_LIMIT) -> str:
+    """Text of several lines without control characters other than newline and tab."""
+    clean = _printable(text.replace("\r\n", "\n")).strip()
+    _check_length(clean, what=what, limit=limit)
+    return clean
+
+
+def clean_lines(items: Iterable[str], *, what: str, limit: int = LIST_LIMIT) -> tuple[str, ...]:
+    """A list of distinct lines in the order given; empty ones are dropped."""
+    lines = tuple(dict.fromkeys(line for item in items if (line := clean_optional_line(item, what=what, limit=2000))))
+    if len(lines) > limit:
+        raise InvalidInput(
+            f"{len(lines)} entries in {what}, at most {limit} are kept", hint="leave the lesser ones out"
+        )
+    return lines
+
+
+def clean_paths(items: Iterable[str], *, what: str, limit: int = 30) -> tuple[str, ...]:
+    """Paths relative to the repository: none absolute, none leading out of it."""
+    paths = clean_lines((item.replace("\\", "/") for item in items), what=what, limit=limit)
+    for path in paths:
+        if path.startswith(("/", "~")) or ".." in path.split("/") or path[1:2] == ":":
+            raise InvalidInput(
+                f"{what} must lie inside the repository: {path!r}",
+                hint="give a path relative to its root, without '..'",
+            )
+    return tuple(dict.fromkeys(path.removeprefix("./") for path in paths))
+
+
+def clean_name(text: str, *, what: str) -> str:
+    """A name for use in commands and URLs: lower case letters, digits, `-` and `_`, at most 64."""
+    name = "-".join(_printable(text).casefold().split())
+    if not name or len(name) > 64 or not name[0].isalnum() or not all(c.isalnum() or c in "-_" for c in name):
+        raise InvalidInput(
+            f"not a {what} name: {text[:80]!r}",
+            hint="use letters, digits, '-' and '_', starting with a letter or digit, at most 64 characters",
+        )
+    return name
+
+
+def fold(text: str) -> str:
+    """What two titles have in common when they are the same to a reader."""
+    return " ".join(text.casefold().split())
+
+
+def nearest(word: str, choices: Sequence[str]) -> str | None:
+    """The choice most like `word`, if any is like it at all."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(word.casefold(), [choice.casefold() for choice in choices], n=1, cutoff=0.5)
+    return next((choice for choice in choices if matches and choice.casefold() == matches[0]), None)
+
+
+def did_you_mean(word: str, choices: Sequence[str]) -> str:
+    """A hint for an unknown word: the nearest choice, or all of them when they are few."""
+    if near := nearest(word, choices):
+        return f"did you mean {near!r}?"
+    return f"one of: {', '.join(choices)}" if 0 < len(choices) <= 20 else ""
+
+
+def _printable(text: str) -> str:
+    # Arguments that are not UTF-8 arrive as lone surrogates, which no database takes.
+    return (
+        text.encode("utf-8", "replace").decode().translate(_CONTROLS)
+        if not text.isascii()
+        else text.translate(_CONTROLS)
+    )
+
+
+def _check_length(text: str, *, what: str, limit: int) -> None:
+    if len(text) > limit:
+        raise InvalidInput(
+            f"{what} has {len(text)} characters, at most {limit} are kept",
+            hint="shorten it; long material belongs in a description, a comment or a file",
+        )
