@@ -1,0 +1,100 @@
+"""Timing and memory. Contestants take turns, so that what else the machine does falls on all of them alike."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from statistics import median
+from typing import NamedTuple, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+Action = Callable[[int], object]
+"""One turn of a contestant; it is given the number of the round."""
+
+_LAUNCHER = """
+import os, sys
+to_nowhere = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=to_nowhere)
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+class Failed(Exception):
+    """What was to be measured did not do its work, so there is nothing to report."""
+
+
+class Command(NamedTuple):
+    """A program with its arguments, and the surroundings it is always started in."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str
+
+    def __call__(self, *more: str) -> str:
+        return run([*self.argv, *more], env=self.env, cwd=self.cwd)
+
+    def peak(self, *more: str) -> float:
+        """Megabytes of the largest process it takes.
+
+        Linux counts what the parent held at the fork as the child's, so a small process is the parent.
+        """
+        said = run([sys.executable, "-I", "-S", "-c", _LAUNCHER, *self.argv, *more], env=self.env, cwd=self.cwd)
+        return int(said) / (1024 if sys.platform == "linux" else 1024 * 1024)
+
+
+def run(
+    argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None, timeout: float = 600
+) -> str:
+    """Runs a program to its end and returns what it printed. Leaving early kills it with its group."""
+    with subprocess.Popen(
+        argv,
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, complaint = process.communicate(timeout=timeout)
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise Failed(f"{' '.join(argv)[:200]} ended with {process.returncode}: {(complaint or output).strip()[-800:]}")
+    return output
+
+
+def take_turns(contestants: Mapping[Key, Action], *, rounds: int) -> dict[Key, list[float]]:
+    """Milliseconds of each contestant in each round. The round before the first only warms the caches."""
+    taken: dict[Key, list[float]] = {key: [] for key in contestants}
+    for turn in range(rounds + 1):
+        # Every other round goes backwards, so that nobody always follows the same neighbour.
+        for key in list(contestants) if turn % 2 else reversed(list(contestants)):
+            started = time.perf_counter()
+            contestants[key](turn)
+            if turn:
+                taken[key].append((time.perf_counter() - started) * 1000)
+    return taken
+
+
+def ratio(taken: Sequence[float], reference: Sequence[float]) -> float:
+    """How many times longer, round by round: a slow moment of the machine hits both sides of one round."""
+    return median(one / other for one, other in zip(taken, reference, strict=True))
+
+
+def yardstick() -> float:
+    """Milliseconds of a fixed piece of work, to tell a slower program from a slower machine."""
+
+    def work(_: int) -> int:
+        return sum(len(str(number)) for number in range(100_000))
+
+    return median(take_turns({"work": work}, rounds=9)["work"])
