@@ -13,6 +13,9 @@ SessionId = NewType("SessionId", str)
 SHORTEST_PREFIX = 3
 """Hex digits that suffice to name a task, if only one begins with them."""
 
+LONGEST = 40
+"""Hex digits looked at. More than any id has; the guesses at what was meant grow with the square of it."""
+
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -43,7 +46,7 @@ def parse_task_id(text: str) -> str:
         InvalidInput: it cannot be the id of a task, nor the beginning of one.
     """
     digits = text.strip().casefold().removeprefix("bn-")
-    if len(digits) < SHORTEST_PREFIX or not _HEX.issuperset(digits):
+    if not SHORTEST_PREFIX <= len(digits) <= LONGEST or not _HEX.issuperset(digits):
         raise InvalidInput(
             f"not a task id: {text[:60]!r}",
             hint=f"ids look like bn-1f3a; at least {SHORTEST_PREFIX} of the hex digits are needed",

@@ -105,7 +105,8 @@ def validated(fields: TaskFields) -> dict[str, Any]:
     for name in ("feature", "discipline"):
         raw[name] = clean_name(raw[name], what=name) if raw[name] else None
     raw["acceptance_criteria"] = clean_lines(fields.acceptance_criteria, what="acceptance_criteria")
-    raw["tags"] = tuple(clean_name(tag, what="tag") for tag in clean_lines(fields.tags, what="tags", limit=30))
+    names = (clean_name(tag, what="tag") for tag in clean_lines(fields.tags, what="tags", limit=30))
+    raw["tags"] = tuple(dict.fromkeys(names))
     for name in ("context_files", "output_artifacts"):
         raw[name] = clean_paths(raw[name], what=name)
     raw["parent"] = raw["parent"] or None

@@ -60,14 +60,16 @@ def clean_lines(items: Iterable[str], *, what: str, limit: int = LIST_LIMIT) -> 
 
 def clean_paths(items: Iterable[str], *, what: str, limit: int = 30) -> tuple[str, ...]:
     """Paths relative to the repository: none absolute, none leading out of it."""
-    paths = clean_lines((item.replace("\\", "/") for item in items), what=what, limit=limit)
+    lines = clean_lines((item.replace("\\", "/") for item in items), what=what, limit=limit)
+    # '.' is dropped before the check: './/etc' must not become '/etc' after it
+    paths = dict.fromkeys("/".join(part for part in line.split("/") if part != ".").strip() for line in lines)
     for path in paths:
         if path.startswith(("/", "~")) or ".." in path.split("/") or path[1:2] == ":":
             raise InvalidInput(
                 f"{what} must lie inside the repository: {path!r}",
                 hint="give a path relative to its root, without '..'",
             )
-    return tuple(dict.fromkeys(path.removeprefix("./") for path in paths))
+    return tuple(filter(None, paths))
 
 
 def clean_name(text: str, *, what: str) -> str:

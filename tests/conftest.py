@@ -1,0 +1,58 @@
+"""What tests of every layer share: a place for a store, on each engine."""
+
+import itertools
+import os
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, settings
+
+import postgres_server
+from binnacle.store.store import Store
+from places import Place
+
+# Every run tries the same examples: a failure is then about the change under test. A function's
+# store may be shared by its examples; the tests that do so say what they leave behind.
+settings.register_profile(
+    "binnacle", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("binnacle")
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A server that lives as long as this test process."""
+    with postgres_server.running() as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_place(tmp_path) -> Iterator[Place]:
+    place = Place("sqlite", str(tmp_path / "data" / "store.db"))
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def postgres_place(postgres_url) -> Iterator[Place]:
+    place = Place("postgres", postgres_url, schema=f"test_{os.getpid()}_{next(_numbers)}")
+    yield place
+    place.close()
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        db.execute("set client_min_messages to warning")
+        db.execute(f"drop schema if exists {place.schema} cascade")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request) -> Place:
+    """A place on each engine; the same test runs on both."""
+    return request.getfixturevalue(f"{request.param}_place")
+
+
+@pytest.fixture
+def store(place) -> Store:
+    """A new store on each engine."""
+    return place.open()
