@@ -33,7 +33,7 @@ def register(
         created_at=tx.now,
         active_at=tx.now,
     )
-    AGENTS.insert(tx, [{field: getattr(agent, field) for field in agent.__struct_fields__}])
+    AGENTS.insert(tx, [AGENTS.row(agent)])
     tx.record("agent", agent.id, "registered", {"name": agent.name, "type": agent.type})
     return agent
 

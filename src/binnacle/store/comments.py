@@ -22,7 +22,7 @@ def add(tx: Writer, task: str, body: str, *, discipline: str | None = None) -> C
         created_at=tx.now,
         updated_at=tx.now,
     )
-    COMMENTS.insert(tx, [{name: getattr(comment, name) for name in comment.__struct_fields__}])
+    COMMENTS.insert(tx, [COMMENTS.row(comment)])
     tx.record("comment", comment.id, "added", {"task": comment.task_id, "body": comment.body[:200]})
     return comment
 

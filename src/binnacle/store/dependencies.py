@@ -4,13 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 from binnacle.errors import Cycle, NotFound, Refused
 from binnacle.store import tasks
-from binnacle.store.rows import marks
+from binnacle.store.rows import Table, marks
 from binnacle.store.store import Reader, Writer, stamp
 from binnacle.work.graph import find_cycle
 from binnacle.work.ids import TaskId
 from binnacle.work.status import is_closed
 from binnacle.work.task import Dependency, Task, check_write
 from binnacle.work.text import clean_optional_line
+
+DEPENDENCIES = Table("dependency", Dependency, times=("created_at",))
 
 
 def of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
@@ -98,12 +100,7 @@ def _grouped(tx: Reader, key: str, ids: Collection[str]) -> dict[str, list[Depen
     found: dict[str, list[Dependency]] = {}
     for start in range(0, len(wanted), tasks.CHUNK):
         part = wanted[start : start + tasks.CHUNK]
-        rows = tx.rows(
-            f"select task_id, depends_on, reason from dependency where {key} in {marks(part)} "
-            "order by created_at, task_id, depends_on",
-            *part,
-        )
-        for task_id, depends_on, reason in rows:
-            known = Dependency(task_id=TaskId(task_id), depends_on=TaskId(depends_on), reason=reason)
-            found.setdefault(task_id if key == "task_id" else depends_on, []).append(known)
+        order = "order by created_at, task_id, depends_on"
+        for known in DEPENDENCIES.select(tx, f"where {key} in {marks(part)} {order}", *part):
+            found.setdefault(getattr(known, key), []).append(known)
     return found

@@ -163,8 +163,7 @@ def _check_dependencies(tx: Reader, feature: Feature) -> None:
 
 
 def _insert(tx: Writer, sort: Sort, table: Table[Any], entry: Feature | Discipline) -> None:
-    row = {name: getattr(entry, name) for name in entry.__struct_fields__}
-    table.insert(tx, [row])
+    table.insert(tx, [table.row(entry)])
     tx.record(sort, entry.name, "added", {"title": entry.title})
 
 

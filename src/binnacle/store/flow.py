@@ -11,7 +11,7 @@ import msgspec
 from binnacle.errors import InvalidInput, Refused, WrongStatus
 from binnacle.store import comments, dependencies, queue, tasks
 from binnacle.store.rows import cell
-from binnacle.store.store import Reader, Writer, stamp
+from binnacle.store.store import Writer, stamp
 from binnacle.store.tasks import TASKS, TaskFilter
 from binnacle.work.actor import SYSTEM
 from binnacle.work.ids import TaskId
@@ -198,11 +198,6 @@ def expire(tx: Writer) -> list[TaskId]:
         if TASKS.update(tx, columns, "id = ? and fence = ? and status = 'in_progress'", task.id, task.fence):
             tx.record("task", task.id, "lapsed", {"claimed_by": task.claimed_by}, by=SYSTEM)
     return [task.id for task in lapsed]
-
-
-def has_lapsed(tx: Reader) -> bool:
-    """Whether some claim has lapsed and `expire` has something to do."""
-    return tx.row("select 1 from task where claim_expires_at <= ? limit 1", stamp(tx.now)) is not None
 
 
 def _claim_columns(tx: Writer) -> dict[str, Any]:

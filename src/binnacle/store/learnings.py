@@ -49,7 +49,7 @@ def add(
 def keep(tx: Writer, added: Added) -> None:
     """Writes what the rules decided."""
     kept = added.learning
-    columns = {name: getattr(kept, name) for name in kept.__struct_fields__}
+    columns = LEARNINGS.row(kept)
     for pruned in added.pruned:
         tx.run("delete from learning where id = ?", pruned)
         tx.record("learning", pruned, "pruned", {})

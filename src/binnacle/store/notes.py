@@ -27,7 +27,7 @@ def add(tx: Writer, notes: Sequence[tuple[NoteType, str]], *, iteration: int | N
         )
         for note_id, (kind, content) in zip(fresh_ids(tx, "note", "bnn-", len(notes)), notes, strict=True)
     ]
-    NOTES.insert(tx, [{name: getattr(note, name) for name in note.__struct_fields__} for note in made])
+    NOTES.insert(tx, [NOTES.row(note) for note in made])
     for note in made:
         tx.record("note", note.id, "added", {"type": note.type, "content": note.content[:200]})
     return made

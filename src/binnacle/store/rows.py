@@ -18,11 +18,15 @@ class Table(Generic[Value]):
     def __init__(self, name: str, struct: type[Value], *, json: Sequence[str] = (), times: Sequence[str] = ()) -> None:
         """`json` names the fields kept as JSON text, `times` those that are moments."""
         self.name = name
-        self._struct = struct
+        self.struct = struct
         self._fields = struct.__struct_fields__
         self._columns = ", ".join(self._fields)
         self._json = [self._fields.index(field) for field in json]
         self._times = [self._fields.index(field) for field in times]
+
+    def row(self, value: Value) -> dict[str, Any]:
+        """A value as it is kept, by column."""
+        return {name: cell(getattr(value, name)) for name in self._fields}
 
     @property
     def columns(self) -> str:
@@ -37,7 +41,7 @@ class Table(Generic[Value]):
         for index in self._times:
             if cells[index] is not None:
                 cells[index] = datetime.fromisoformat(cells[index])
-        return msgspec.convert(dict(zip(self._fields, cells, strict=True)), self._struct, strict=False)
+        return msgspec.convert(dict(zip(self._fields, cells, strict=True)), self.struct, strict=False)
 
     def select(self, tx: Reader, rest: str = "", *parameters: Any) -> list[Value]:
         """The values that `rest` (`where …`, `order by …`) picks."""

@@ -31,7 +31,7 @@ def start(
         task_id=task_id,
         created_at=tx.now,
     )
-    SESSIONS.insert(tx, [{field: getattr(session, field) for field in session.__struct_fields__}])
+    SESSIONS.insert(tx, [SESSIONS.row(session)])
     tx.record("session", session.id, "started", {"name": session.name, "recipe": session.recipe})
     return session
 
@@ -61,7 +61,7 @@ def begin_iteration(tx: Writer, session_id: str) -> Iteration:
     if before and before[-1].ended_at is None:
         ITERATIONS.update(tx, {"ended_at": tx.now}, "session = ? and number = ?", session.id, before[-1].number)
     iteration = Iteration(session=session.id, number=len(before), started_at=tx.now)
-    ITERATIONS.insert(tx, [{field: getattr(iteration, field) for field in iteration.__struct_fields__}])
+    ITERATIONS.insert(tx, [ITERATIONS.row(iteration)])
     tx.record("session", session.id, "iteration", {"number": iteration.number})
     return iteration
 

@@ -10,7 +10,7 @@ from binnacle.errors import Ambiguous, Duplicate, InvalidInput, NotFound, Refere
 from binnacle.store import features, ranks
 from binnacle.store.ids import fresh_ids
 from binnacle.store.rows import Table, marks
-from binnacle.store.store import Reader, Writer
+from binnacle.store.store import Reader, Writer, stamp
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
 from binnacle.work.status import Kind, Status, is_closed
 from binnacle.work.task import NewTask, Task, changed, check_write, validated
@@ -130,6 +130,11 @@ def ready_where(which: TaskFilter | None) -> tuple[str, list[Any]]:
 def held_by(tx: Reader, name: str) -> list[Task]:
     """What someone works on now."""
     return TASKS.select(tx, "where claimed_by = ? and status = 'in_progress' order by number", name)
+
+
+def has_lapsed(tx: Reader) -> bool:
+    """Whether some claim has lapsed and `flow.expire` has something to do."""
+    return tx.row("select 1 from task where claim_expires_at <= ? limit 1", stamp(tx.now)) is not None
 
 
 def blocked(tx: Reader, *, limit: int) -> tuple[list[Task], int]:

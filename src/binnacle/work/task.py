@@ -44,6 +44,7 @@ class Dependency(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task_id: TaskId
     depends_on: TaskId
     reason: str = ""
+    created_at: datetime
 
 
 class NewTask(TaskFields, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -217,3 +218,38 @@ def claim_of(task: Task) -> dict[str, object]:
         "fence": task.fence,
         "expires_at": task.claim_expires_at.isoformat() if task.claim_expires_at else None,
     }
+
+
+class Brief(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task in a list: what one needs to choose it, not to do it."""
+
+    id: TaskId
+    title: str
+    status: Status
+    priority: int
+    kind: Kind = "task"
+    feature: str | None = None
+    discipline: str | None = None
+    tags: tuple[str, ...] = ()
+    waits_for: int = 0
+    """How many unfinished tasks it depends on."""
+
+    claimed_by: str | None = None
+    queued: bool = False
+
+
+def brief(task: Task) -> Brief:
+    """`task` as a line of a list."""
+    return Brief(
+        id=task.id,
+        title=task.title,
+        status=task.status,
+        priority=task.priority,
+        kind=task.kind,
+        feature=task.feature,
+        discipline=task.discipline,
+        tags=task.tags,
+        waits_for=task.open_dependencies,
+        claimed_by=task.claimed_by,
+        queued=task.queue_position is not None,
+    )

@@ -1,0 +1,125 @@
+"""`bn completion`: what the shell offers on Tab."""
+
+import sys
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Argument, Command, Group, arg
+from binnacle.cli.commands import GROUPS
+from binnacle.cli.context import Context
+from binnacle.cli.screen import printable
+from binnacle.errors import BinnacleError
+
+COMPLETION = Group("completion")
+
+_SCRIPTS = {
+    "bash": """_bn() {
+    local IFS=$'\\n'
+    COMPREPLY=($(bn completion words -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
+}
+complete -o default -F _bn bn
+""",
+    "zsh": """#compdef bn
+_bn() {
+    local -a found
+    local line
+    for line in "${(@f)$(bn completion words -- "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+        [[ -n $line ]] && found+=("${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}")
+    done
+    _describe bn found || _files
+}
+compdef _bn bn
+""",
+    "fish": """function __bn_words
+    set -l words (commandline -opc) (commandline -ct)
+    bn completion words -- $words[2..] 2>/dev/null
+end
+complete -c bn -f -a '(__bn_words)'
+""",
+}
+
+
+def _nothing(answer: Any, screen: Any) -> None:
+    """Both commands print for the shell, not for a reader."""
+
+
+@COMPLETION.command(
+    "",
+    "print the completion script of a shell",
+    "bn completion bash > ~/.local/share/bash-completion/completions/bn",
+    arg("shell", choices=tuple(_SCRIPTS), help="your shell"),
+    view=_nothing,
+)
+def script(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    sys.stdout.write(_SCRIPTS[args.shell])
+
+
+@COMPLETION.command(
+    "words",
+    "what may come next, a word a line with a description; the scripts call this",
+    "bn completion words -- task sh",
+    arg("words", nargs="*", help="the words typed so far, the last one unfinished"),
+    view=_nothing,
+)
+def words(context: Context, args: Namespace) -> Any:
+    typed: list[str] = args.words or [""]
+    try:
+        found = _candidates(context, typed[:-1], typed[-1])
+    except BinnacleError:
+        # A mistake on the line is reported when it is run, not while it is typed.
+        return
+    for word, description in found:
+        if word.startswith(typed[-1]):
+            sys.stdout.write(f"{word}\t{printable(description)[:70]}\n")
+
+
+def _candidates(context: Context, before: list[str], last: str) -> list[tuple[str, str]]:
+    from binnacle.cli.parser import find_command, load_group
+
+    while before and before[0].startswith("-"):
+        before = before[2:] if before[0] in ("-C", "--repo") else before[1:]
+    if not before:
+        return [(name, text) for name, (_, text) in GROUPS.items()]
+    group = load_group(before[0])
+    command, rest = find_command(group, before[1:])
+    place = len(before) - 1
+    more = [(words.split()[place], one.help) for words, one in group.commands.items() if _continues(words, before[1:])]
+    if more and (command is None or not command.words or not rest):
+        return more if not last.startswith("-") else _options(command)
+    if command is None:
+        return []
+    return _options(command) if last.startswith("-") else _values(context, command, rest)
+
+
+def _continues(words: str, typed: list[str]) -> bool:
+    return bool(words) and words.split()[: len(typed)] == typed and len(words.split()) > len(typed)
+
+
+def _options(command: Command | None) -> list[tuple[str, str]]:
+    own = command.arguments if command else ()
+    found = [(name, one.options.get("help", "")) for one in own for name in one.names if name.startswith("--")]
+    return [*found, ("--human", "for people instead of JSON"), ("--repo", "the repository"), ("--help", "help")]
+
+
+def _values(context: Context, command: Command, rest: list[str]) -> list[tuple[str, str]]:
+    """Values for the option just typed, or else for the positional arguments."""
+    previous = rest[-1] if rest else ""
+    takes_value = [one for one in command.arguments if previous in one.names and "action" not in one.options]
+    takes_value += [one for one in command.arguments if previous in one.names and one.options.get("action") == "append"]
+    chosen = takes_value or [one for one in command.arguments if not one.names[0].startswith("-")]
+    return [value for one in chosen for value in _values_of(context, one)]
+
+
+def _values_of(context: Context, argument: Argument) -> list[tuple[str, str]]:
+    if choices := argument.options.get("choices"):
+        return [(choice, "") for choice in choices]
+    if not argument.completes:
+        return []
+    from binnacle.store import features, tasks
+
+    with context.reading() as tx:
+        if argument.completes == "task":
+            page, _ = tasks.listed(tx, tasks.TaskFilter(), limit=200)
+            return [(task.id, task.title) for task in page]
+        found = features.listed(tx) if argument.completes == "feature" else features.listed_disciplines(tx)
+        return [(one.name, one.title) for one in found]

@@ -1,0 +1,85 @@
+"""`bn config`: settings of the project and of the user."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.config.location import project_config_file, user_config_file
+from binnacle.config.settings import SETTINGS, find_setting
+
+CONFIG = Group("config")
+
+KEY = arg("key", help="such as store.url; bn config list names them all")
+USER = arg("--user", action="store_true", help="in your own file instead of the project's")
+
+
+def _show_list(answer: Any, screen: Screen) -> None:
+    rows = ((one["key"], str(one["value"]), one["from"], one["help"]) for one in answer["settings"])
+    screen.table(rows, flexible=3, headings=("SETTING", "VALUE", "FROM", "WHAT IT IS"))
+
+
+def _show_one(answer: Any, screen: Screen) -> None:
+    screen.line(str(answer["value"]))
+
+
+@CONFIG.command("list", "all settings, their values and where those come from", "bn config list -H", view=_show_list)
+def list_settings(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    settings = context.project.settings
+    return {
+        "settings": [
+            {
+                "key": key,
+                "value": _shown(key, settings.values[key]),
+                "from": settings.origins[key],
+                "help": setting.help,
+            }
+            for key, setting in SETTINGS.items()
+        ]
+    }
+
+
+@CONFIG.command("get", "the value of a setting", "bn config get claim.minutes", KEY, view=_show_one)
+def get(context: Context, args: Namespace) -> Any:
+    setting = find_setting(args.key)
+    settings = context.project.settings
+    return {"key": setting.key, "value": settings.values[setting.key], "from": settings.origins[setting.key]}
+
+
+@CONFIG.command(
+    "set",
+    "set a value, in the project's file or in your own",
+    "bn config set project.title 'The Shop'",
+    KEY,
+    arg("value", help="the value"),
+    USER,
+    view=_show_one,
+)
+def set_value(context: Context, args: Namespace) -> Any:
+    return _write(context, args, args.value)
+
+
+@CONFIG.command(
+    "unset", "take a value out of the file again", "bn config unset store.url --user", KEY, USER, view=_show_one
+)
+def unset(context: Context, args: Namespace) -> Any:
+    return _write(context, args, None)
+
+
+def _write(context: Context, args: Namespace, value: str | None) -> Any:
+    from binnacle.config.edit import write_setting
+    from binnacle.config.location import find_repo
+
+    # Not through the project: a file with a mistake in it must stay repairable.
+    path = user_config_file() if args.user else project_config_file(find_repo(args.repo or context.start))
+    written = write_setting(path, args.key, value)
+    return {"key": args.key, "value": written, "file": path}
+
+
+def _shown(key: str, value: object) -> object:
+    """Passwords are not printed in a list that may be pasted somewhere."""
+    if key != "store.url" or "@" not in str(value):
+        return value
+    scheme, _, rest = str(value).partition("://")
+    return f"{scheme}://…@{rest.rpartition('@')[2]}"

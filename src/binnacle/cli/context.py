@@ -1,0 +1,92 @@
+"""What a command works with: its project and store, opened when first used."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from binnacle.app import Project
+    from binnacle.store.store import Reader, Store, Writer
+    from binnacle.work.actor import Actor
+
+
+class Context:
+    """One run of `bn`. Closing it closes the store."""
+
+    def __init__(self, *, repo: str | None, human: bool) -> None:
+        self.start = repo
+        self.human = human
+        self.exit_code = 0
+        """What the process ends with when the command was carried out; an error ends it with 1 or 2."""
+
+        self._project: Project | None = None
+        self._store: Store | None = None
+
+    @property
+    def project(self) -> "Project":
+        if self._project is None:
+            from binnacle.app import find_project
+
+            self._project = find_project(self.start)
+        return self._project
+
+    @property
+    def actor(self) -> "Actor":
+        from binnacle.app import current_actor
+
+        return current_actor()
+
+    def store(self, *, create: bool) -> "Store":
+        """The project's store. Reading does not create one that is not there."""
+        if self._store is None:
+            from binnacle.app import open_store
+
+            self._store = open_store(self.project, create=create)
+        return self._store
+
+    @contextmanager
+    def reading(self) -> "Generator[Reader]":
+        """A consistent view of the store, in which no lapsed claim is left standing."""
+        from binnacle.store.tasks import has_lapsed
+
+        store = self.store(create=False)
+        with store.read() as tx:
+            lapsed = has_lapsed(tx)
+            if not lapsed:
+                yield tx
+        if lapsed:
+            from binnacle.store.flow import expire
+            from binnacle.work.actor import SYSTEM
+
+            with store.write(by=SYSTEM) as writer:
+                expire(writer)
+            with store.read() as tx:
+                yield tx
+
+    @contextmanager
+    def writing(self, *, claim: bool = False) -> "Generator[Writer]":
+        """A change in the name of whoever runs the command."""
+        import os
+
+        store = self.store(create=True)
+        session = os.environ.get("BN_MCP_SESSION") or None
+        with store.write(by=self.actor, session=session, mode="claim" if claim else "write") as tx:
+            yield tx
+
+    def read_input(self, name: str) -> str:
+        """The text of a file, or of standard input for `-`."""
+        if name == "-":
+            return sys.stdin.read()
+        try:
+            with open(name, encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except OSError as error:
+            from binnacle.errors import InvalidInput
+
+            raise InvalidInput(f"cannot read {name!r}: {error.strerror}", hint="give a file, or - for stdin") from error
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None

@@ -1,0 +1,56 @@
+"""`bn task dep …`: what waits for what."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.cli.task import ID, TASK, answer_of
+from binnacle.store import dependencies
+
+ON = arg("on", metavar="ON", completes="task", help="the task it waits for")
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import changed
+
+    changed(answer, screen)
+
+
+def _show_tree(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.trees import print_tree
+
+    print_tree(answer["nodes"], answer["edges"], [answer["root"]], screen)
+
+
+@TASK.command(
+    "dep add",
+    "make a task wait for another",
+    "bn task dep add 1f3 2a4 --reason 'needs its endpoint'",
+    ID,
+    ON,
+    arg("--reason", default="", help="why"),
+    view=_show,
+)
+def add(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return answer_of(dependencies.add(tx, args.id, args.on, reason=args.reason))
+
+
+@TASK.command("dep rm", "let a task no longer wait for another", "bn task dep rm 1f3 2a4", ID, ON, view=_show)
+def remove(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return answer_of(dependencies.remove(tx, args.id, args.on))
+
+
+@TASK.command(
+    "dep tree", "what a task waits for, and what that waits for", "bn task dep tree 1f3 -H", ID, view=_show_tree
+)
+def tree(context: Context, args: Namespace) -> Any:
+    from binnacle.store import tasks
+    from binnacle.store.graph import reachable
+
+    with context.reading() as tx:
+        root = tasks.resolve(tx, args.id)
+        return {"root": root, **reachable(tx, [root])}

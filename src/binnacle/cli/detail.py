@@ -1,0 +1,58 @@
+"""A task and its surroundings, for people."""
+
+from binnacle.cli.screen import Screen, marked
+from binnacle.cli.views import ago, fields, priority, prose
+from binnacle.store.details import Details, Related
+
+
+def show_details(details: Details, screen: Screen) -> None:
+    """Prints everything about a task."""
+    task = details.task
+    screen.heading(f"{task.id}  {task.title}")
+    claim = f"{task.claimed_by} (claim {task.fence})" if task.claimed_by else ""
+    fields(
+        (
+            ("status", f"{marked(task.status)}{' – ' + task.closed_reason if task.closed_reason else ''}"),
+            ("priority", priority(task.priority)),
+            ("kind", task.kind),
+            ("feature", task.feature),
+            ("discipline", task.discipline),
+            ("parent", task.parent),
+            ("tags", task.tags),
+            ("queue", task.queue_position),
+            ("held by", claim),
+            ("held until", task.claim_expires_at),
+            ("turns", task.estimated_turns),
+            ("from", task.provenance),
+            ("created", task.created_at),
+            ("changed", task.updated_at),
+            ("closed", task.closed_at),
+        ),
+        screen,
+    )
+    prose("Description", task.description, screen)
+    prose("Acceptance criteria", task.acceptance_criteria, screen)
+    prose("Hints", task.hints, screen)
+    prose("Pseudocode", task.pseudocode, screen)
+    prose("Files to read", task.context_files, screen)
+    prose("Files to produce", task.output_artifacts, screen)
+    _related("Waits for", details.depends_on, screen)
+    _related("Waited for by", details.dependents, screen)
+    _related("Parts", details.parts, screen)
+    if details.comments:
+        screen.line()
+        screen.heading("Comments")
+    for comment in details.comments:
+        screen.line(f"  {screen.styled(f'{comment.author}, {ago(comment.created_at)} ({comment.id})', 'dim')}")
+        screen.block(comment.body, indent=4)
+
+
+def _related(title: str, related: tuple[Related, ...], screen: Screen) -> None:
+    if not related:
+        return
+    screen.line()
+    screen.heading(title)
+    screen.table(
+        ((f"  {one.id}", marked(one.status), one.title, one.reason) for one in related),
+        flexible=2,
+    )

@@ -1,0 +1,61 @@
+"""`bn doctor`: checks the store and mends it."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.errors import StoreCorrupt
+from binnacle.store.health import Finding, examine
+
+DOCTOR = Group("doctor")
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    for finding in answer["findings"]:
+        style = {"error": "red", "warning": "yellow", "info": "cyan"}[finding.severity]
+        fixed = screen.styled(" (mended)", "green") if finding.fixed else ""
+        screen.line(f"{screen.styled(finding.severity + ':', style)} {finding.check}: {finding.message}{fixed}")
+        if finding.hint:
+            screen.line(f"  {screen.styled('hint:', 'cyan')} {finding.hint}")
+    if salvaged := answer.get("salvaged"):
+        saved = ", ".join(f"{count} {name}" for name, count in salvaged.rows.items()) or "nothing"
+        screen.line(f"saved {saved}; the damaged file is {salvaged.kept}")
+    screen.line("all is well" if answer["healthy"] else "not all is well")
+
+
+@DOCTOR.command(
+    "",
+    "check the store; --fix mends what can be mended",
+    "bn doctor --fix -H",
+    arg("--fix", action="store_true", help="mend what follows from the rest; save what can be read of a damaged file"),
+    view=_show,
+)
+def doctor(context: Context, args: Namespace) -> Any:
+    salvaged: dict[str, Any] = {}
+    try:
+        findings = examine(context.store(create=False), fix=args.fix)
+        damaged = [f for f in findings if f.check == "integrity" and "the file is damaged" in f.message]
+    except StoreCorrupt as error:
+        if not args.fix:
+            raise
+        findings, damaged = [], [Finding(severity="error", check="integrity", message=error.message, fixable=True)]
+    if damaged and args.fix:
+        findings, salvaged = _salvaged(context, damaged)
+    healthy = all(finding.fixed or finding.severity == "info" for finding in findings)
+    context.exit_code = 0 if healthy else 1
+    return {"healthy": healthy, "findings": findings, "location": context.project.store_file, **salvaged}
+
+
+def _salvaged(context: Context, damaged: list[Finding]) -> tuple[list[Finding], dict[str, Any]]:
+    """A damaged file is set aside and what can be read of it put into a new one, which is then examined."""
+    import msgspec
+
+    from binnacle.store.salvage import salvage
+
+    context.close()
+    saved = salvage(context.project.store_file)
+    findings = [msgspec.structs.replace(finding, fixed=True, fixable=True, hint="") for finding in damaged]
+    findings += examine(context.store(create=True), fix=True)
+    return findings, {"salvaged": saved}

@@ -1,0 +1,147 @@
+"""`bn feature`: the parts of the product."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.store import features
+
+FEATURE = Group("feature")
+
+NAME = arg("name", completes="feature", help="its name: letters, digits, '-' and '_'")
+FIELDS = (
+    arg("--title", help="how it is called in prompts and pages"),
+    arg("--acronym", help="four letters or digits; made from the name when left out"),
+    arg("-d", "--description", help="what it is for"),
+    arg("--architecture", help="how it is built"),
+    arg("--boundaries", help="what does not belong to it"),
+    arg(
+        "--knowledge",
+        dest="knowledge_paths",
+        action="append",
+        metavar="PATH",
+        help="a document about it; may be repeated",
+    ),
+    arg("--file", dest="context_files", action="append", metavar="PATH", help="a file worth reading; may be repeated"),
+    arg(
+        "--needs",
+        dest="dependencies",
+        action="append",
+        metavar="FEATURE",
+        completes="feature",
+        help="a feature it builds on; may be repeated",
+    ),
+)
+_NAMES = (
+    "title",
+    "acronym",
+    "description",
+    "architecture",
+    "boundaries",
+    "knowledge_paths",
+    "context_files",
+    "dependencies",
+)
+
+
+def given_fields(args: Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    """The fields that options of the same names set. Empty list entries clear a list."""
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return {
+        name: tuple(item for item in value if item) if isinstance(value, list) else value
+        for name, value in given.items()
+    }
+
+
+def _show_list(answer: Any, screen: Screen) -> None:
+    if not answer["features"]:
+        screen.line("no features; add one with: bn feature add NAME")
+        return
+    rows = ((one.name, one.acronym, one.title, one.description) for one in answer["features"])
+    screen.table(rows, flexible=3, headings=("NAME", "ACRONYM", "TITLE", "DESCRIPTION"))
+
+
+def _show_one(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import fields, prose
+
+    feature = answer["feature"]
+    screen.heading(f"{feature.name}  {feature.title}")
+    fields(
+        (
+            ("acronym", feature.acronym),
+            ("builds on", feature.dependencies),
+            ("documents", feature.knowledge_paths),
+            ("files", feature.context_files),
+            ("changed", feature.updated_at),
+        ),
+        screen,
+    )
+    prose("Description", feature.description, screen)
+    prose("Architecture", feature.architecture, screen)
+    prose("Boundaries", feature.boundaries, screen)
+    prose("Learnings", [one.text for one in answer.get("learnings", ())], screen)
+
+
+@FEATURE.command(
+    "add",
+    "add a feature",
+    "bn feature add billing -d 'Invoices and payments' --needs auth",
+    NAME,
+    *FIELDS,
+    arg("--force", action="store_true", help="although a feature is called nearly the same"),
+    view=_show_one,
+)
+def add(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return {"feature": features.add(tx, args.name, given_fields(args, _NAMES), force=args.force)}
+
+
+@FEATURE.command("list", "all features", "bn feature list -H", view=_show_list)
+def list_features(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    with context.reading() as tx:
+        return {"features": features.listed(tx)}
+
+
+@FEATURE.command("show", "a feature with its learnings", "bn feature show auth -H", NAME, view=_show_one)
+def show(context: Context, args: Namespace) -> Any:
+    from binnacle.store import learnings
+
+    with context.reading() as tx:
+        feature = features.get(tx, args.name)
+        return {"feature": feature, "learnings": learnings.listed(tx, feature=feature.name)}
+
+
+@FEATURE.command(
+    "update",
+    "change a feature; a list given replaces the old one, '' clears it",
+    "bn feature update auth --boundaries 'no authorization'",
+    NAME,
+    *FIELDS,
+    view=_show_one,
+)
+def update(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return {"feature": features.update(tx, args.name, given_fields(args, _NAMES))}
+
+
+@FEATURE.command(
+    "merge",
+    "move everything of a feature to another and remove it",
+    "bn feature merge authentication --into auth",
+    NAME,
+    arg("--into", required=True, metavar="FEATURE", completes="feature", help="the feature that stays"),
+    view=_show_one,
+)
+def merge(context: Context, args: Namespace) -> Any:
+    from binnacle.store.merging import merge as merge_features
+
+    with context.writing() as tx:
+        return {"feature": merge_features(tx, args.name, args.into)}
+
+
+@FEATURE.command("delete", "delete a feature nothing refers to", "bn feature delete billing", NAME, view=_show_one)
+def delete(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return {"feature": features.delete(tx, args.name)}

@@ -1,0 +1,48 @@
+"""`bn graph`: dependencies as a tree on the terminal, or as Mermaid and DOT for pages."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.cli.trees import dot, mermaid, print_tree
+from binnacle.store import graph, tasks
+
+GRAPH = Group("graph")
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    waited_for = {target for _, target in answer["edges"]}
+    roots = [node.id for node in answer["nodes"] if node.id not in waited_for]
+    print_tree(answer["nodes"], answer["edges"], roots, screen)
+    if not answer["nodes"]:
+        screen.line("no tasks; add one with: bn task add 'TITLE'")
+    if answer["cut"]:
+        screen.line(screen.styled(f"only the first {graph.LIMIT} tasks are shown; narrow it with -f or an id", "dim"))
+
+
+@GRAPH.command(
+    "",
+    "what waits for what",
+    "bn graph -H; bn graph --format mermaid > graph.mmd",
+    arg("id", nargs="?", metavar="ID", completes="task", help="only this task and what it waits for"),
+    arg("-f", "--feature", completes="feature", help="only this feature"),
+    arg("--all", action="store_true", help="the closed tasks too"),
+    arg("--format", choices=("json", "tree", "mermaid", "dot"), help="json, or a drawing (-H is the tree)"),
+    view=_show,
+)
+def show(context: Context, args: Namespace) -> Any:
+    with context.reading() as tx:
+        if args.id:
+            found = graph.reachable(tx, [tasks.resolve(tx, args.id)])
+        else:
+            found = graph.whole(tx, feature=args.feature, closed_too=args.all)
+    if args.format in (None, "json"):
+        return found
+    screen = Screen()
+    if args.format == "tree":
+        _show(found, screen)
+    else:
+        screen.line((mermaid if args.format == "mermaid" else dot)(found["nodes"], found["edges"]))
+    return None

@@ -1,0 +1,133 @@
+"""Entry point of `bn`: finds the command, runs it, prints the answer or the error."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from binnacle.errors import BinnacleError, UsageError
+
+if TYPE_CHECKING:
+    from binnacle.cli.command import Command
+
+EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+
+def run() -> NoReturn:
+    """Runs the command line and exits."""
+    code = main(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_stdout()
+    sys.exit(code)
+
+
+def main(argv: list[str]) -> int:
+    """Runs one command line and returns its exit code. Answers go to stdout, everything else to stderr."""
+    human = "-H" in argv or "--human" in argv
+    try:
+        return _dispatch(argv)
+    except BinnacleError as error:
+        _report(error, human=human)
+        return EXIT_USAGE if isinstance(error, UsageError) else EXIT_ERROR
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _discard_stdout()
+        return 0
+    except Exception as error:
+        if os.environ.get("BN_DEBUG"):
+            raise
+        unexpected = BinnacleError(
+            f"unexpected {type(error).__name__}: {error}",
+            hint="this is a defect in bn; BN_DEBUG=1 shows where it happened",
+        )
+        _report(unexpected, human=human)
+        return EXIT_ERROR
+
+
+def _dispatch(argv: list[str]) -> int:
+    options, words = _split_globals(argv)
+    if "--version" in options:
+        from binnacle import __version__
+
+        print(f"bn {__version__}")
+        return 0
+    if "--help" in options and not words:
+        from binnacle.cli.help import show_overview
+
+        show_overview()
+        return 0
+    return _run(options, words or ["status"])
+
+
+def _split_globals(argv: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Separates the options before the command from the command and what follows it."""
+    options: dict[str, str] = {}
+    rest = list(argv)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        name, has_value, value = option.partition("=")
+        if option in ("-H", "--human"):
+            options["--human"] = "yes"
+        elif option in ("-h", "--help"):
+            options["--help"] = "yes"
+        elif option in ("--version", "-V"):
+            options["--version"] = "yes"
+        elif name in ("-C", "--repo"):
+            if not has_value and not rest:
+                raise UsageError(f"{name} needs a directory", hint="bn -C path/to/repository ready")
+            options["--repo"] = value if has_value else rest.pop(0)
+        else:
+            raise UsageError(f"unknown option {option!r}", hint="options of a command come after it; see bn --help")
+    return options, rest
+
+
+def _run(options: dict[str, str], words: list[str]) -> int:
+    from binnacle.cli.context import Context
+    from binnacle.cli.parser import parse
+
+    command, args = parse(words, as_help="--help" in options)
+    if command is None:
+        return 0
+    context = Context(repo=args.repo or options.get("--repo"), human=args.human or "--human" in options)
+    try:
+        answer = command.run(context, args)
+        if answer is not None:
+            _print(command, answer, human=context.human)
+    finally:
+        context.close()
+    return context.exit_code
+
+
+def _print(command: "Command", answer: Any, *, human: bool) -> None:
+    if human:
+        from binnacle.cli.screen import Screen
+
+        command.view(answer, Screen())
+        return
+    import msgspec
+
+    encoded = msgspec.json.encode(answer)
+    if sys.stdout.isatty():
+        encoded = msgspec.json.format(encoded, indent=2)
+    sys.stdout.buffer.write(encoded + b"\n")
+
+
+def _report(error: BinnacleError, *, human: bool) -> None:
+    if human:
+        from binnacle.cli.screen import Screen, printable
+
+        screen = Screen(sys.stderr)
+        screen.line(f"{screen.styled('error:', 'red')} {printable(error.message)}")
+        if error.hint:
+            screen.line(f"{screen.styled('hint:', 'cyan')} {printable(error.hint)}")
+        return
+    import msgspec
+
+    sys.stderr.write(msgspec.json.encode({"error": error.to_dict()}).decode("utf-8", "replace") + "\n")
+
+
+def _discard_stdout() -> None:
+    """The reader is gone: keeps Python from complaining about it when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

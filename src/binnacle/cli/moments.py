@@ -1,0 +1,18 @@
+"""Moments as people give them."""
+
+from datetime import UTC, datetime, timedelta
+
+from binnacle.errors import InvalidInput
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_moment(text: str, *, now: datetime | None = None) -> datetime:
+    """A date, a time, or how long ago: `2026-11-15`, `2026-11-15T10:00`, `90m`. Without a zone it is local time."""
+    amount, unit = text[:-1], text[-1:]
+    if amount.isdecimal() and unit in _UNITS and len(amount) < 6:
+        return (now or datetime.now(UTC)) - timedelta(**{_UNITS[unit]: int(amount)})
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidInput(f"not a moment: {text!r}", hint="2026-11-15, 2026-11-15T10:00, 90m, 12h or 7d") from None

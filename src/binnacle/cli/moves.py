@@ -1,0 +1,112 @@
+"""`bn task start`, `done`, `block` …: how tasks move."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.cli.task import FENCE, FORCE, ID, TASK, answer_of
+from binnacle.store import flow
+from binnacle.store.flow import Move
+from binnacle.work.task import NewTask, brief
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import changed
+
+    changed(answer, screen)
+
+
+def _show_split(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import task_table
+
+    task_table([answer["task"], *answer["parts"]], 0, screen, empty="")
+
+
+def _answer(move: Move) -> Any:
+    return answer_of(move.task, unblocked=move.unblocked, warnings=move.warnings)
+
+
+REASON = arg("-m", "--reason", default="", help="what came of it, or why")
+
+
+@TASK.command("start", "take a task and work on it", "bn task start 1f3", ID, FORCE, view=_show)
+def start(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return _answer(flow.start(tx, args.id, force=args.force))
+
+
+@TASK.command(
+    "release", "give a task back so that others can take it", "bn task release 1f3", ID, FENCE, FORCE, view=_show
+)
+def release(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return _answer(flow.release(tx, args.id, fence=args.fence, force=args.force))
+
+
+@TASK.command(
+    "done", "finish a task", "bn task done 1f3 -m 'merged, tests green'", ID, REASON, FENCE, FORCE, view=_show
+)
+def done(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return _answer(flow.finish(tx, args.id, reason=args.reason, fence=args.fence, force=args.force))
+
+
+@TASK.command(
+    "block",
+    "say that a task cannot go on, and why",
+    "bn task block 1f3 --reason 'the API returns no user' --on 2a4",
+    ID,
+    arg("-m", "--reason", required=True, help="what is in the way"),
+    arg(
+        "--on",
+        metavar="ID",
+        completes="task",
+        help="the task that must be done first; then it is ready again by itself",
+    ),
+    FENCE,
+    FORCE,
+    view=_show,
+)
+def block(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return _answer(flow.block(tx, args.id, reason=args.reason, on=args.on, fence=args.fence, force=args.force))
+
+
+@TASK.command(
+    "skip",
+    "set a task aside for good",
+    "bn task skip 1f3 --reason 'replaced by 2a4'",
+    ID,
+    arg("-m", "--reason", required=True, help="why it will not be done"),
+    FENCE,
+    FORCE,
+    view=_show,
+)
+def skip(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return _answer(flow.skip(tx, args.id, reason=args.reason, fence=args.fence, force=args.force))
+
+
+@TASK.command(
+    "reopen", "make a task pending again, whatever it was", "bn task reopen 1f3", ID, FENCE, FORCE, view=_show
+)
+def reopen(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return _answer(flow.reopen(tx, args.id, fence=args.fence, force=args.force))
+
+
+@TASK.command(
+    "split",
+    "break a task into parts that it then waits for",
+    "bn task split 1f3 'Design the table' 'Write the migration' --chain",
+    ID,
+    arg("titles", nargs="+", metavar="TITLE", help="the parts, at least two"),
+    arg("--chain", action="store_true", help="each part waits for the one before"),
+    view=_show_split,
+)
+def split(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        whole, parts = flow.split(tx, args.id, [NewTask(title=title) for title in args.titles], chain=args.chain)
+    return {"task": brief(whole), "parts": [brief(part) for part in parts]}

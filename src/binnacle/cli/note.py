@@ -1,0 +1,87 @@
+"""`bn note` and `bn progress`: what is written down along the way."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.store import notes
+from binnacle.work.journal import parse_note_type
+
+NOTE, PROGRESS = Group("note"), Group("progress")
+
+TYPE = arg("--type", help="learning, stuck, tip or decision")
+LIMIT = arg("-n", "--limit", type=int, default=50, metavar="N", help="how many of the newest to show (50)")
+
+
+def _show_note(answer: Any, screen: Screen) -> None:
+    screen.line(f"{answer['note'].id} [{answer['note'].type}]")
+    screen.block(answer["note"].content)
+
+
+def _show_notes(answer: Any, screen: Screen) -> None:
+    if not answer["notes"]:
+        screen.line("no notes; add one with: bn note add 'TEXT' --type tip")
+        return
+    rows = ((one.id, f"[{one.type}]", one.author, one.content) for one in answer["notes"])
+    screen.table(rows, flexible=3, headings=("ID", "TYPE", "BY", "NOTE"))
+
+
+def _show_progress(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import ago
+
+    for one in answer["progress"]:
+        screen.line(screen.styled(f"{one.author}, {ago(one.created_at)}", "dim"))
+        screen.block(one.text)
+
+
+@NOTE.command(
+    "add",
+    "keep a note",
+    "bn note add 'Tokens live in Redis, not in the database' --type decision",
+    arg("text", help="the note; - reads it from stdin"),
+    arg("--type", default="tip", help="learning, stuck, tip (the default) or decision"),
+    view=_show_note,
+)
+def add(context: Context, args: Namespace) -> Any:
+    kind = parse_note_type(args.type)
+    text = context.read_input("-") if args.text == "-" else args.text
+    with context.writing() as tx:
+        return {"note": notes.add(tx, [(kind, text)])[0]}
+
+
+@NOTE.command("list", "the newest notes", "bn note list -H --type stuck", TYPE, LIMIT, view=_show_notes)
+def list_notes(context: Context, args: Namespace) -> Any:
+    kind = parse_note_type(args.type) if args.type else None
+    with context.reading() as tx:
+        found, total = notes.listed(tx, kind=kind, limit=args.limit)
+    return {"notes": found, "total": total}
+
+
+@NOTE.command(
+    "delete", "delete a note", "bn note delete bnn-1f3a", arg("id", metavar="ID", help="the note"), view=_show_note
+)
+def delete(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return {"note": notes.delete(tx, args.id)}
+
+
+@PROGRESS.command(
+    "add",
+    "append to the project's running log",
+    "bn progress add 'Login works; logout is next'",
+    arg("text", help="what happened; - reads it from stdin"),
+    view=_show_progress,
+)
+def add_progress(context: Context, args: Namespace) -> Any:
+    text = context.read_input("-") if args.text == "-" else args.text
+    with context.writing() as tx:
+        return {"progress": [notes.add_progress(tx, text)]}
+
+
+@PROGRESS.command("list", "the newest entries of the log", "bn progress list -H -n 10", LIMIT, view=_show_progress)
+def list_progress(context: Context, args: Namespace) -> Any:
+    with context.reading() as tx:
+        found, total = notes.listed_progress(tx, limit=args.limit)
+    return {"progress": found, "total": total}

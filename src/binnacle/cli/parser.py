@@ -1,0 +1,86 @@
+"""Turns words into a command and its arguments, building no parser but that command's."""
+
+import argparse
+from importlib import import_module
+from typing import NoReturn
+
+from binnacle.cli.command import Command, Group
+from binnacle.cli.commands import GROUPS
+from binnacle.errors import UsageError
+
+Parsed = tuple[Command | None, argparse.Namespace]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose mistakes are our errors."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: {message}", hint=f"see: {self.prog} --help")
+
+
+def load_group(name: str) -> Group:
+    """The group a first word belongs to."""
+    if name not in GROUPS:
+        from binnacle.work.text import did_you_mean
+
+        raise UsageError(f"unknown command {name!r}", hint=did_you_mean(name, list(GROUPS)) or "see: bn --help")
+    modules = [import_module(f"binnacle.cli.{module}") for module in GROUPS[name][0].split()]
+    group: Group = getattr(modules[0], name.upper())
+    return group
+
+
+def find_command(group: Group, words: list[str]) -> tuple[Command | None, list[str]]:
+    """The command of a group that `words` begin with, and what is left of them."""
+    for length in (2, 1, 0):
+        command = group.commands.get(" ".join(words[:length]))
+        if command is not None and len(words) >= length:
+            return command, words[length:]
+    return None, words
+
+
+def parse(words: list[str], *, as_help: bool = False) -> Parsed:
+    """The command meant by `words` and its arguments; no command when only help was asked for, and given."""
+    group = load_group(words[0])
+    command, rest = find_command(group, words[1:])
+    wants_help = as_help or any(word in ("-h", "--help") for word in _options(rest))
+    if command is None:
+        if wants_help:
+            from binnacle.cli.help import show_group
+
+            show_group(group)
+            return None, argparse.Namespace()
+        raise _unknown(group, words[1:])
+    parser = build(group, command)
+    if wants_help:
+        from binnacle.cli.help import show_command
+
+        show_command(group, command, parser)
+        return None, argparse.Namespace()
+    return command, parser.parse_intermixed_args(rest)
+
+
+def build(group: Group, command: Command) -> Parser:
+    """The parser of one command."""
+    prog = " ".join(filter(None, ("bn", group.name, command.words)))
+    parser = Parser(prog=prog, description=command.help, add_help=False, allow_abbrev=False)
+    for argument in command.arguments:
+        parser.add_argument(*argument.names, **argument.options)
+    everywhere = parser.add_argument_group("everywhere")
+    everywhere.add_argument("-H", "--human", action="store_true", help="for people instead of JSON")
+    everywhere.add_argument("-C", "--repo", metavar="DIR", help="the repository; default: around the current directory")
+    everywhere.add_argument("-h", "--help", action="store_true", help="this help")
+    return parser
+
+
+def _options(words: list[str]) -> list[str]:
+    """The words that may be options: those before a bare `--`."""
+    return words[: words.index("--")] if "--" in words else words
+
+
+def _unknown(group: Group, words: list[str]) -> UsageError:
+    names = list(group.commands)
+    if not words or words[0].startswith("-"):
+        return UsageError(f"bn {group.name} needs a command", hint=f"one of: {', '.join(names)}")
+    from binnacle.work.text import did_you_mean
+
+    return UsageError(f"unknown command 'bn {group.name} {words[0]}'", hint=did_you_mean(words[0], names))

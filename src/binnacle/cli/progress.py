@@ -1,0 +1,41 @@
+"""A bar on the terminal for what takes a while. Elsewhere it prints nothing."""
+
+import sys
+import time
+from typing import Self
+
+WIDTH = 30
+EVERY = 0.1
+"""Seconds between two drawings."""
+
+
+class Bar:
+    """Progress of one piece of work on stderr; leaving it takes the bar away."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._label = label
+        self._total = total
+        self._shown = sys.stderr.isatty()
+        self._drawn = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def advance(self, done: int) -> None:
+        """Shows how far the work is."""
+        now = time.monotonic()
+        if not self._shown or now - self._drawn < EVERY:
+            return
+        self._drawn = now
+        if self._total:
+            filled = min(WIDTH, WIDTH * done // self._total)
+            text = f"{self._label} {'█' * filled}{'░' * (WIDTH - filled)} {done}/{self._total}"
+        else:
+            text = f"{self._label} {done}"
+        sys.stderr.write(f"\r{text}\x1b[K")
+        sys.stderr.flush()

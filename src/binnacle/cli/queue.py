@@ -1,0 +1,49 @@
+"""`bn queue`: what goes before everything else."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.store import queue
+from binnacle.work.task import Task, brief
+
+QUEUE = Group("queue")
+
+IDS = arg("ids", nargs="+", metavar="ID", completes="task", help="the tasks, in order")
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import task_table
+
+    task_table(answer["tasks"], len(answer["tasks"]), screen, empty="the queue is empty; fill it with: bn queue add ID")
+
+
+def _answer(found: list[Task]) -> Any:
+    return {"tasks": [brief(task) for task in found]}
+
+
+@QUEUE.command("", "the queue in order", "bn queue -H", view=_show)
+def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    with context.reading() as tx:
+        return _answer(queue.listed(tx))
+
+
+@QUEUE.command(
+    "add",
+    "put tasks at the end of the queue; their parts follow them",
+    "bn queue add 1f3 2a4 --first",
+    IDS,
+    arg("--first", action="store_true", help="at its beginning"),
+    view=_show,
+)
+def add(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return _answer(queue.add(tx, args.ids, first=args.first))
+
+
+@QUEUE.command("rm", "take tasks out of the queue", "bn queue rm 1f3", IDS, view=_show)
+def remove(context: Context, args: Namespace) -> Any:
+    with context.writing() as tx:
+        return _answer(queue.remove(tx, args.ids))

@@ -1,0 +1,112 @@
+"""`bn ready`, `bn next`, `bn blocked`: what to do now, and what cannot be done yet."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.store import tasks
+from binnacle.store.tasks import TaskFilter
+from binnacle.work.status import parse_kind, parse_priority
+from binnacle.work.task import brief
+
+READY, NEXT, BLOCKED = Group("ready"), Group("next"), Group("blocked")
+
+LIMIT = arg("-n", "--limit", type=int, default=20, metavar="N", help="how many to show (20)")
+FILTERS = (
+    arg("-f", "--feature", completes="feature", help="only of this feature"),
+    arg("--discipline", completes="discipline", help="only of this discipline"),
+    arg("-k", "--kind", help="only tasks, bugs or ideas"),
+    arg("-p", "--priority", help="only of this priority, 0 to 4 or its name"),
+    arg("-t", "--tag", help="only with this tag"),
+)
+
+
+def filter_of(args: Namespace) -> TaskFilter:
+    """The filter that the options ask for; the tasks' own conditions come on top."""
+    return TaskFilter(
+        feature=args.feature,
+        discipline=args.discipline,
+        kind=parse_kind(args.kind) if args.kind else None,
+        priority=parse_priority(args.priority) if args.priority else None,
+        tag=args.tag,
+    )
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import task_table
+
+    task_table(answer["tasks"], answer["total"], screen, empty="nothing is ready; see: bn blocked, bn task list")
+
+
+def _show_blocked(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import task_table
+
+    task_table(answer["tasks"], answer["total"], screen, empty="nothing is blocked")
+    for task_id, waits in answer["waits_for"].items():
+        screen.line(f"{task_id} waits for {', '.join(waits)}")
+
+
+def _show_next(answer: Any, screen: Screen) -> None:
+    if answer["task"] is None:
+        screen.line("nothing is ready; see: bn blocked")
+        return
+    from binnacle.cli.views import changed
+
+    changed(answer, screen)
+    if not answer["claimed"]:
+        screen.line(screen.styled(f"take it with: bn next --claim, or bn task start {answer['task'].id}", "dim"))
+
+
+@READY.command(
+    "", "tasks that can be taken now, in the order to take them", "bn ready -H -n 5", LIMIT, *FILTERS, view=_show
+)
+def ready(context: Context, args: Namespace) -> Any:
+    with context.reading() as tx:
+        page, total = tasks.ready(tx, filter_of(args), limit=args.limit)
+    return {"tasks": [brief(task) for task in page], "total": total}
+
+
+@BLOCKED.command("", "tasks that cannot go on, and what they wait for", "bn blocked -H", LIMIT, view=_show_blocked)
+def blocked(context: Context, args: Namespace) -> Any:
+    from binnacle.store import dependencies
+
+    with context.reading() as tx:
+        page, total = tasks.blocked(tx, limit=args.limit)
+        known = dependencies.of(tx, [task.id for task in page])
+        ids = {one.depends_on for several in known.values() for one in several}
+        still_open = {task.id for task in tasks.get_many(tx, ids).values() if task.closed_at is None}
+    waits = {
+        task_id: [one.depends_on for one in several if one.depends_on in still_open]
+        for task_id, several in known.items()
+    }
+    return {
+        "tasks": [brief(task) for task in page],
+        "total": total,
+        "waits_for": {task_id: found for task_id, found in waits.items() if found},
+    }
+
+
+@NEXT.command(
+    "",
+    "the task to take next; --claim takes it",
+    "bn next --claim",
+    arg("--claim", action="store_true", help="take it: no one else gets it"),
+    arg("--force", action="store_true", help="take it although you already work on another"),
+    *FILTERS,
+    view=_show_next,
+)
+def next_task(context: Context, args: Namespace) -> Any:
+    if not args.claim:
+        with context.reading() as tx:
+            page, _ = tasks.ready(tx, filter_of(args), limit=1)
+        return {"task": brief(page[0]) if page else None, "claimed": False}
+    from binnacle.store import flow
+
+    with context.writing(claim=True) as writer:
+        move = flow.claim_next(writer, filter_of(args), force=args.force)
+    if move is None:
+        return {"task": None, "claimed": False}
+    answer = {"task": brief(move.task), "claimed": True, "fence": move.task.fence, "warnings": list(move.warnings)}
+    return answer | {"expires_at": move.task.claim_expires_at}

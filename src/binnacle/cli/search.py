@@ -1,0 +1,42 @@
+"""`bn search`: full text over everything written."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, marked
+from binnacle.store.search import find
+
+SEARCH = Group("search")
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    if not answer["hits"]:
+        screen.line("nothing found; fewer words find more")
+        return
+    rows = (
+        (
+            hit.id,
+            hit.entity,
+            marked(hit.status) if hit.status else "",
+            hit.title or hit.snippet,
+            hit.title and hit.snippet,
+        )
+        for hit in answer["hits"]
+    )
+    screen.table(rows, flexible=4, headings=("ID", "WHAT", "STATUS", "TITLE", "TEXT"))
+
+
+@SEARCH.command(
+    "",
+    "find what contains all the words, or words that begin so; best match first",
+    "bn search login token -H",
+    arg("words", nargs="+", help="what to look for"),
+    arg("--in", dest="entity", choices=("task", "comment", "note", "learning"), help="only in these"),
+    arg("-n", "--limit", type=int, default=20, metavar="N", help="how many to show (20)"),
+    view=_show,
+)
+def search(context: Context, args: Namespace) -> Any:
+    with context.reading() as tx:
+        return {"hits": find(tx, " ".join(args.words), entity=args.entity, limit=args.limit)}

@@ -1,0 +1,95 @@
+"""`bn` alone and `bn stats`: the state of the project."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group
+from binnacle.cli.context import Context
+from binnacle.cli.screen import STATUS_MARKS, Screen
+from binnacle.store import overview, tasks
+from binnacle.store.tasks import TaskFilter
+from binnacle.work.task import brief
+
+STATUS, STATS = Group("status"), Group("stats")
+
+SHOWN = 5
+"""Tasks of each kind that the overview names."""
+
+
+def _show_status(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import task_table
+
+    counts: overview.Overview = answer["overview"]
+    screen.heading(answer["project"])
+    if not counts.tasks:
+        screen.line("no tasks yet; add one with: bn task add 'TITLE'")
+        return
+    done = counts.by_status.get("done", 0)
+    words = [f"{STATUS_MARKS[status][0]} {count} {status}" for status, count in counts.by_status.items()]
+    screen.line(f"{_bar(done, counts.tasks, screen)} {done}/{counts.tasks} done   {'  '.join(words)}")
+    parts = (("In progress", answer["in_progress"]), ("Ready", answer["ready"]), ("Cannot go on", answer["blocked"]))
+    for title, some in parts:
+        if some:
+            screen.line()
+            screen.heading(title)
+            task_table(some, len(some), screen, empty="")
+
+
+def _bar(part: int, whole: int, screen: Screen) -> str:
+    filled = 20 * part // whole
+    return screen.styled("█" * filled, "green") + screen.styled("░" * (20 - filled), "dim")
+
+
+def _show_stats(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import fields
+
+    stats: overview.Stats = answer
+    counts = stats.overview
+    fields(
+        (
+            ("tasks", counts.tasks),
+            ("ready", str(counts.ready)),
+            ("waiting", str(counts.waiting)),
+            ("by status", _pairs(counts.by_status)),
+            ("open by priority", _pairs(stats.open_by_priority)),
+            ("by kind", _pairs(stats.by_kind)),
+            ("in progress by", _pairs(stats.claims)),
+            ("comments", stats.comments),
+            ("learnings", stats.learnings),
+            ("notes", stats.notes),
+            ("events", stats.events),
+        ),
+        screen,
+    )
+    if stats.features:
+        screen.line()
+        rows = ((one.feature or "(none)", str(one.open), str(one.done)) for one in stats.features)
+        screen.table(rows, flexible=0, headings=("FEATURE", "OPEN", "DONE"))
+
+
+def _pairs(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+@STATUS.command("", "the state of the project: what is going on, what is ready", "bn -H", view=_show_status)
+def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    with context.reading() as tx:
+        counts = overview.overview(tx)
+        working, _ = tasks.listed(tx, TaskFilter(status=("in_progress",)), limit=SHOWN)
+        ready, _ = tasks.ready(tx, limit=SHOWN)
+        blocked, _ = tasks.blocked(tx, limit=SHOWN)
+    project = context.project
+    return {
+        "project": project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,
+        "repo": project.repo,
+        "overview": counts,
+        "in_progress": [brief(task) for task in working],
+        "ready": [brief(task) for task in ready],
+        "blocked": [brief(task) for task in blocked],
+    }
+
+
+@STATS.command("", "the project in numbers", "bn stats -H", view=_show_stats)
+def stats(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    with context.reading() as tx:
+        return overview.stats(tx)

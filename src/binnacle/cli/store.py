@@ -1,0 +1,185 @@
+"""`bn store`: where the data is, and how it moves."""
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.progress import Bar
+from binnacle.cli.screen import Screen
+from binnacle.errors import InvalidInput, StoreError, UsageError
+
+STORE = Group("store")
+
+
+def _show_fields(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import fields
+
+    pairs = [
+        (name.replace("_", " "), ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value)
+        for name, value in answer.items()
+    ]
+    fields(pairs, screen)
+
+
+def _show_import(answer: Any, screen: Screen) -> None:
+    _show_fields({"added": answer["added"] or "nothing", "already there": answer["skipped"]}, screen)
+    for title, changes in (("new ids", answer["remapped"]), ("new titles", answer["renamed"])):
+        if changes:
+            screen.line()
+            screen.heading(title)
+            screen.table(((f"  {old}", f"→ {new}") for old, new in changes.items()), flexible=1)
+    for edge in answer["dropped"]:
+        screen.line(f"{screen.styled('warning:', 'yellow')} left out {edge}: it would close a circle")
+
+
+@STORE.command("show", "what the store is, where, and how much is in it", "bn store show -H", view=_show_fields)
+def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    from binnacle.store.schema import LATEST
+    from binnacle.store.transfer import TABLES
+
+    store = context.store(create=False)
+    path = context.project.store_file
+    with store.read() as tx:
+        counts = {name: tx.count(f"select count(*) from {name}") for name in TABLES}  # noqa: S608 - our own table names
+    on_disk = store.dialect.name == "sqlite" and os.path.exists(path)
+    return {
+        "engine": store.dialect.name,
+        "location": store.location,
+        "repo": context.project.repo,
+        "schema": LATEST,
+        "bytes": os.path.getsize(path) if on_disk else None,
+        "counts": {name: count for name, count in counts.items() if count},
+    }
+
+
+@STORE.command(
+    "path",
+    "the directory where this project's data is kept",
+    'cd "$(bn store path -H)"',
+    view=lambda answer, screen: screen.line(answer["path"]),
+)
+def path(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    return {"path": context.project.data_dir}
+
+
+@STORE.command(
+    "export",
+    "write everything as JSON lines, with a manifest and checksums",
+    "bn store export backup.jsonl; bn store export - | gzip > backup.gz",
+    arg("file", help="the file to write; - for stdout"),
+    view=_show_fields,
+)
+def export(context: Context, args: Namespace) -> Any:
+    store = context.store(create=False)
+    if args.file == "-":
+        written = _export(store, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return None
+    written = export_file(store, args.file)
+    return {"file": os.path.abspath(args.file), "lines": written}
+
+
+def export_file(store: Any, name: str) -> int:
+    """Writes an export so that the file is whole or not there."""
+    temporary = f"{name}.{os.getpid()}.part"
+    try:
+        with open(temporary, "wb") as file:
+            written = _export(store, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, name)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {name!r}: {error.strerror}", hint="choose another place") from error
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+    return written
+
+
+def _export(store: Any, file: IO[bytes]) -> int:
+    from binnacle.store.transfer import TABLES, export_lines
+
+    written = 0
+    with store.read() as tx:
+        total = sum(tx.count(f"select count(*) from {name}") for name in TABLES)  # noqa: S608 - our own table names
+        with Bar("exporting", total) as bar:
+            for line in export_lines(tx, advance=bar.advance):
+                file.write(line)
+                written += 1
+    return written
+
+
+@STORE.command(
+    "import",
+    "merge an export into the store; what collides gets a new id or title",
+    "bn store import backup.jsonl; bn -C old store export - | bn store import -",
+    arg("file", help="the file to read; - for stdin"),
+    arg("--replace", action="store_true", help="clear the store first; a backup is kept"),
+    view=_show_import,
+)
+def import_store(context: Context, args: Namespace) -> Any:
+    import msgspec
+
+    from binnacle.store.importing import clear, import_content
+    from binnacle.store.transfer import read_lines
+
+    with Bar("reading", 0) as bar:
+        content = read_lines(_lines(args.file), advance=bar.advance)
+    store = context.store(create=True)
+    backup = _backup(context, store) if args.replace else None
+    total = sum(content.manifest.counts.values())
+    with context.writing() as tx, Bar("importing", total) as bar:
+        if args.replace:
+            clear(tx)
+        report = import_content(tx, content, advance=bar.advance)
+    return {**msgspec.structs.asdict(report), **({"backup": backup} if backup else {})}
+
+
+def _lines(name: str) -> Iterator[bytes]:
+    try:
+        source: Iterable[bytes] = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise InvalidInput(f"cannot read {name!r}: {error.strerror}", hint="give a file, or - for stdin") from error
+    try:
+        yield from source
+    finally:
+        if name != "-":
+            source.close()  # type: ignore[attr-defined]
+
+
+@STORE.command(
+    "clear",
+    "remove everything; a backup is kept",
+    "bn store clear --yes",
+    arg("--yes", action="store_true", help="yes, everything"),
+    view=_show_fields,
+)
+def clear_store(context: Context, args: Namespace) -> Any:
+    from binnacle.store.importing import clear
+
+    if not args.yes:
+        raise UsageError(
+            "bn store clear removes everything of this project", hint="say so with --yes; a backup is kept"
+        )
+    store = context.store(create=True)
+    backup = _backup(context, store)
+    with context.writing() as tx:
+        removed = clear(tx)
+    return {"removed": removed, "backup": backup}
+
+
+def _backup(context: Context, store: Any) -> str:
+    from datetime import UTC, datetime
+
+    folder = os.path.join(context.project.data_dir, "backups")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot create {folder}: {error.strerror}", hint="nothing was changed") from error
+    name = os.path.join(folder, f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.jsonl")
+    export_file(store, name)
+    return name

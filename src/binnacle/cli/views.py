@@ -1,0 +1,78 @@
+"""Views that several commands share."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from binnacle.cli.screen import Screen, marked
+from binnacle.work.status import PRIORITIES
+from binnacle.work.task import Brief
+
+
+def task_table(tasks: Sequence[Brief], total: int, screen: Screen, *, empty: str) -> None:
+    """A list of tasks; says what to do when there is none, and how many are not shown."""
+    if not tasks:
+        screen.line(empty)
+        return
+    rows = (
+        (task.id, f"P{task.priority}", _status(task), task.title, task.feature or "", _holder(task)) for task in tasks
+    )
+    screen.table(rows, flexible=3, headings=("ID", "PRI", "STATUS", "TITLE", "FEATURE", ""))
+    if total > len(tasks):
+        screen.line(screen.styled(f"{total - len(tasks)} more; -n {total} shows all", "dim"))
+
+
+def changed(answer: Any, screen: Screen) -> None:
+    """What a change came to: the task's line, what it set free, and warnings."""
+    task: Brief = answer["task"]
+    screen.table([(task.id, _status(task), task.title)], flexible=2)
+    if answer.get("unblocked"):
+        screen.line(f"now ready: {', '.join(answer['unblocked'])}")
+    for warning in answer.get("warnings", ()):
+        screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
+
+
+def fields(pairs: Sequence[tuple[str, Any]], screen: Screen) -> None:
+    """Names and values below each other; empty ones are left out."""
+    rows = [(f"{name}:", _text(value)) for name, value in pairs if value not in (None, "", (), [], {})]
+    screen.table(rows, flexible=1)
+
+
+def prose(title: str, text: str | Sequence[str], screen: Screen) -> None:
+    """A part of several lines under a heading, if there is anything to say."""
+    if not text:
+        return
+    screen.line()
+    screen.heading(title)
+    screen.block(text if isinstance(text, str) else "\n".join(f"- {item}" for item in text))
+
+
+def ago(moment: datetime, *, now: datetime | None = None) -> str:
+    """How long ago something was, in one unit."""
+    seconds = int(((now or datetime.now(UTC)) - moment).total_seconds())
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return "just now"
+
+
+def priority(number: int) -> str:
+    """A priority with its name."""
+    return f"{number} ({PRIORITIES[number]})"
+
+
+def _status(task: Brief) -> str:
+    waits = f" (waits for {task.waits_for})" if task.waits_for and task.status == "pending" else ""
+    return f"{marked(task.status)}{waits}"
+
+
+def _holder(task: Brief) -> str:
+    return f"@{task.claimed_by}" if task.claimed_by else "queued" if task.queued else ""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M} UTC ({ago(value)})"
+    if isinstance(value, (tuple, list)):
+        return ", ".join(str(item) for item in value)
+    return str(value)

@@ -1,0 +1,211 @@
+"""Looks for what cannot be right in a store, and mends what follows from the rest."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+from binnacle.store import dependencies, features, flow, queue, ranks
+from binnacle.store.store import Reader, Store, Writer, stamp
+from binnacle.work.actor import SYSTEM
+from binnacle.work.graph import find_cycle
+
+
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that is not as it should be."""
+
+    severity: Literal["error", "warning", "info"]
+    check: str
+    message: str
+    fixable: bool = False
+    """Whether `bn doctor --fix` mends it."""
+
+    fixed: bool = False
+    hint: str = ""
+
+
+class Check(NamedTuple):
+    """One thing to look at, and how to mend it."""
+
+    name: str
+    find: Callable[[Reader], list[str]]
+    """What is wrong, a message each."""
+
+    fix: Callable[[Writer], object] | None = None
+    severity: Literal["error", "warning", "info"] = "error"
+    hint: str = ""
+
+
+def examine(store: Store, *, fix: bool = False) -> list[Finding]:
+    """Runs every check; with `fix`, mends what can be mended and says so."""
+    findings: list[Finding] = []
+    for check in CHECKS:
+        with store.read() as tx:
+            messages = check.find(tx)
+        if not messages:
+            continue
+        mended = False
+        if fix and check.fix is not None:
+            with store.write(by=SYSTEM) as writer:
+                check.fix(writer)
+                mended = not check.find(writer)
+                writer.record("store", "store", "mended", {"check": check.name, "found": len(messages)})
+        findings += [
+            Finding(
+                severity=check.severity,
+                check=check.name,
+                message=message,
+                fixable=check.fix is not None,
+                fixed=mended,
+                hint=check.hint if check.fix is None else "" if mended else "bn doctor --fix",
+            )
+            for message in messages
+        ]
+    return findings
+
+
+def _integrity(tx: Reader) -> list[str]:
+    if tx.dialect.name != "sqlite":
+        return []
+    said = [str(row[0]) for row in tx.rows("pragma integrity_check(20)")]
+    broken = [f"{row[0]} row {row[1]} refers to a missing {row[2]}" for row in tx.rows("pragma foreign_key_check")]
+    return [f"the file is damaged: {message}" for message in said if message != "ok"] + broken
+
+
+_OPEN = (
+    "(select count(*) from dependency d join task t on t.id = d.depends_on "
+    "where d.task_id = task.id and t.status not in ('done', 'cancelled'))"
+)
+
+
+def _counts(tx: Reader) -> list[str]:
+    rows = tx.rows(f"select id, open_dependencies, {_OPEN} from task where open_dependencies <> {_OPEN} limit 20")
+    return [f"{row[0]} says it waits for {row[1]} open task(s), but it waits for {row[2]}" for row in rows]
+
+
+def _fix_counts(tx: Writer) -> None:
+    rows = tx.rows(f"select id from task where open_dependencies <> {_OPEN}")
+    dependencies.recount(tx, [row[0] for row in rows])
+
+
+def _claims(tx: Reader) -> list[str]:
+    rows = tx.rows(
+        "select id, status, claimed_by from task where (status = 'in_progress' and claimed_by is null) "
+        "or (status <> 'in_progress' and claimed_by is not null) limit 20"
+    )
+    return [f"{row[0]} is {row[1]} and held by {row[2] or 'nobody'}" for row in rows]
+
+
+def _fix_claims(tx: Writer) -> None:
+    tx.run("update task set status = 'pending' where status = 'in_progress' and claimed_by is null")
+    tx.run("update task set claimed_by = null, claim_expires_at = null where status <> 'in_progress'")
+
+
+def _lapsed(tx: Reader) -> list[str]:
+    rows = tx.rows(
+        "select id, claimed_by from task where claim_expires_at <= ? and status = 'in_progress' limit 20", stamp(tx.now)
+    )
+    return [f"the claim of {row[1]} on {row[0]} has lapsed" for row in rows]
+
+
+def _queue(tx: Reader) -> list[str]:
+    closed = tx.rows(
+        "select id, status from task where queue_position is not null and status in ('done', 'cancelled') limit 20"
+    )
+    ranked = tx.rows(
+        f"select id from task where queue_rank <> {ranks.UNQUEUED} "
+        "and queue_position is null and parent is null limit 20"
+    )
+    return [f"{row[0]} is {row[1]} and still queued" for row in closed] + [
+        f"{row[0]} is ranked as if it were queued" for row in ranked
+    ]
+
+
+def _fix_queue(tx: Writer) -> None:
+    tx.run("update task set queue_position = null where status in ('done', 'cancelled')")
+    tx.run("update task set queue_rank = ?", ranks.UNQUEUED)
+    ranks.refresh(tx, [task.id for task in queue.listed(tx)])
+
+
+def _circles(tx: Reader) -> list[str]:
+    """Every task that waits for itself by some way. Tasks nothing waits for are peeled off first."""
+    edges: dict[str, list[str]] = {}
+    for task_id, on in tx.rows("select task_id, depends_on from dependency"):
+        edges.setdefault(task_id, []).append(on)
+    while True:
+        inner = {task_id: [on for on in ons if on in edges] for task_id, ons in edges.items()}
+        inner = {task_id: ons for task_id, ons in inner.items() if ons}
+        if inner.keys() == edges.keys():
+            break
+        edges = inner
+    found: dict[frozenset[str], list[str]] = {}
+    for task_id, ons in list(edges.items())[:50]:
+        for on in ons:
+            circle = find_cycle(task_id, on, lambda ids: {one: edges.get(one, ()) for one in ids})
+            if circle:
+                found.setdefault(frozenset(circle), circle)
+    return [f"tasks wait for each other in a circle: {' → '.join(circle)}" for circle in found.values()]
+
+
+_INDEXED = {
+    "task": "title, description, hints, tags",
+    "comment": "body",
+    "note": "content",
+    "learning": "text, reason",
+}
+"""What the search index is made from: changing one of these columns writes it anew."""
+
+
+def _index(tx: Reader) -> list[str]:
+    found = []
+    for name in _INDEXED:
+        there = tx.count(f"select count(*) from {name}")
+        indexed = tx.count("select count(*) from search where entity = ?", name)
+        if there != indexed:
+            found.append(f"the search index knows {indexed} of {there} {name}s")
+    return found
+
+
+def _fix_index(tx: Writer) -> None:
+    tx.run("delete from search")
+    for name, columns in _INDEXED.items():
+        column = columns.split(", ", maxsplit=1)[0]
+        if name == "note":
+            _reinsert_notes(tx)
+        else:
+            tx.run(f"update {name} set {column} = {column}")
+
+
+def _reinsert_notes(tx: Writer) -> None:
+    """Notes are never changed, so no trigger writes them anew: they are taken out and put back."""
+    rows = tx.rows("select number, id, type, content, session, iteration, author, created_at from note order by number")
+    tx.run("delete from note")
+    tx.run_many(
+        "insert into note (number, id, type, content, session, iteration, author, created_at) "
+        "values (?, ?, ?, ?, ?, ?, ?, ?)",
+        rows,
+    )
+
+
+def _feature_names(tx: Reader) -> list[str]:
+    found = features.listed(tx)
+    names = {feature.name for feature in found}
+    return [
+        f"feature {feature.name} builds on {name}, which does not exist"
+        for feature in found
+        for name in feature.dependencies
+        if name not in names
+    ]
+
+
+CHECKS = (
+    Check("integrity", _integrity, hint="'bn store export' what can be read, then move the file away"),
+    Check("dependency counts", _counts, _fix_counts),
+    Check("claims", _claims, _fix_claims),
+    Check("lapsed claims", _lapsed, flow.expire, severity="info"),
+    Check("queue", _queue, _fix_queue, severity="warning"),
+    Check("circles", _circles, hint="remove one of them with: bn task dep rm"),
+    Check("search index", _index, _fix_index),
+    Check("features", _feature_names, severity="warning", hint="mend it with: bn feature update NAME --needs …"),
+)
+"""In this order: what is mended first is counted on by what follows."""

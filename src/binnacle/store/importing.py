@@ -1,0 +1,222 @@
+"""Brings an export into a store: what is there stays, what collides gets a new id or title, and it is said."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.store import dependencies, ranks
+from binnacle.store.ids import fresh_id
+from binnacle.store.rows import Table
+from binnacle.store.store import Writer
+from binnacle.store.tasks import CHUNK, TASKS
+from binnacle.store.transfer import TABLES, Advance, Content
+from binnacle.work.feature import derive_acronym
+from binnacle.work.graph import find_cycle
+from binnacle.work.journal import Event
+from binnacle.work.task import Dependency, Task
+from binnacle.work.text import fold
+
+_PREFIXES = {"task": "bn-", "comment": "bnc-", "learning": "bnl-", "note": "bnn-", "session": "bns-", "agent": "bna-"}
+
+_REFERENCES = {
+    "task": {"parent": "task"},
+    "comment": {"task_id": "task"},
+    "learning": {"task_id": "task"},
+    "note": {"session": "session"},
+    "progress": {"session": "session"},
+    "session": {"task_id": "task"},
+    "iteration": {"session": "session", "task_started": "task"},
+    "dependency": {"task_id": "task", "depends_on": "task"},
+}
+"""Which fields of what refer to which table, so that new ids are carried along."""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What an import came to."""
+
+    added: dict[str, int]
+    skipped: dict[str, int]
+    """What was there already."""
+
+    remapped: dict[str, str]
+    """Old id → new id, where an id was taken by something else."""
+
+    renamed: dict[str, str]
+    """Task id → its new title, where the title was taken."""
+
+    dropped: list[str]
+    """Dependencies that would have closed a circle."""
+
+
+class Import:
+    """One import under way, within one transaction."""
+
+    def __init__(self, tx: Writer, content: Content, *, advance: Advance = lambda _: None) -> None:
+        self._tx = tx
+        self._content = content
+        self._advance = advance
+        self._ids: dict[str, dict[str, str]] = {name: {} for name in TABLES}
+        self._known: dict[str, set[str]] = {name: set() for name in TABLES}
+        self._report = Report(added={}, skipped={}, remapped={}, renamed={}, dropped=[])
+        self._parents: list[tuple[str, str]] = []
+        self._handled = 0
+
+    def run(self) -> Report:
+        """Brings everything in and returns what it came to."""
+        for name, (table, _) in TABLES.items():
+            values = self._content.entities[name]
+            if name in ("feature", "discipline"):
+                fresh = self._named(name, values)
+            elif name in _PREFIXES:
+                fresh = self._identified(name, table, values)
+            else:
+                fresh = self._keyed(name, table, values)
+            self._insert(name, table, fresh)
+            self._count(name, len(fresh), len(values) - len(fresh))
+        self._settle()
+        summary = {"added": self._report.added, "remapped": len(self._report.remapped)}
+        self._tx.record("store", "store", "imported", summary)
+        return self._report
+
+    def _named(self, name: str, values: list[Any]) -> list[Any]:
+        """Features and disciplines are the same when their names are."""
+        there = {row[0]: row[1] for row in self._tx.rows(f"select name, acronym from {name}")}
+        acronyms = set(there.values())
+        fresh = []
+        for value in values:
+            if value.name in there:
+                continue
+            if value.acronym in acronyms:
+                value = msgspec.structs.replace(value, acronym=derive_acronym(value.name, acronyms))  # noqa: PLW2901
+            acronyms.add(value.acronym)
+            fresh.append(value)
+        return fresh
+
+    def _identified(self, name: str, table: Table[Any], values: list[Any]) -> list[Any]:
+        """The same id and the same moment of creation mean the same thing; the same id alone does not."""
+        there = {row[0]: row[1] for row in self._tx.rows(f"select id, created_at from {name}")}
+        titles = self._titles() if name == "task" else set()
+        fresh = []
+        for value in values:
+            row = table.row(value)
+            if there.get(value.id) == row["created_at"]:
+                self._known[name].add(value.id)
+                continue
+            if value.id in there:
+                new_id = fresh_id(self._tx, name, _PREFIXES[name])
+                self._ids[name][value.id] = self._report.remapped[value.id] = new_id
+            fresh.append(self._retitled(value, titles) if name == "task" else value)
+        return [self._with_new_ids(name, value) for value in fresh]
+
+    def _keyed(self, name: str, table: Table[Any], values: list[Any]) -> list[Any]:
+        """Dependencies, iterations, log entries and events are the same when they say the same."""
+        keys = {
+            "dependency": ("task_id", "depends_on"),
+            "iteration": ("session", "number"),
+            "progress": ("created_at", "author", "text"),
+            "event": ("at", "actor", "entity_id", "action"),
+        }[name]
+        columns = ", ".join(keys)
+        there = {tuple(row) for row in self._tx.rows(f"select {columns} from {name}")}
+        moved = [self._with_new_ids(name, value) for value in values]
+        fresh = [value for value in moved if tuple(table.row(value)[key] for key in keys) not in there]
+        return self._acyclic(fresh) if name == "dependency" else fresh
+
+    def _titles(self) -> set[str]:
+        return {row[0] for row in self._tx.rows("select title_key from task where status <> 'cancelled'")}
+
+    def _retitled(self, task: Task, titles: set[str]) -> Task:
+        if task.status == "cancelled":
+            return task
+        title, number = task.title, 2
+        while fold(title) in titles:
+            title, number = f"{task.title[:280]} ({number})", number + 1
+        titles.add(fold(title))
+        if title == task.title:
+            return task
+        self._report.renamed[self._ids["task"].get(task.id, task.id)] = title
+        return msgspec.structs.replace(task, title=title)
+
+    def _with_new_ids(self, name: str, value: Any) -> Any:
+        changes = {}
+        for field, target in _REFERENCES.get(name, {}).items():
+            if (new_id := self._ids[target].get(getattr(value, field) or "")) is not None:
+                changes[field] = new_id
+        if name in _PREFIXES and value.id in self._ids[name]:
+            changes["id"] = self._ids[name][value.id]
+        if isinstance(value, Event) and value.entity in self._ids and value.entity_id in self._ids[value.entity]:
+            changes["entity_id"] = self._ids[value.entity][value.entity_id]
+        return msgspec.structs.replace(value, **changes) if changes else value
+
+    def _acyclic(self, edges: list[Dependency]) -> list[Dependency]:
+        """Only an edge that leaves a task which was there before can close a circle with what was there."""
+        kept: list[Dependency] = []
+        new: dict[str, list[str]] = {}
+
+        def targets(ids: Any) -> dict[str, list[str]]:
+            known = dependencies.of(self._tx, ids)
+            return {one: [d.depends_on for d in known.get(one, ())] + new.get(one, []) for one in ids}
+
+        for edge in sorted(edges, key=lambda edge: edge.task_id in self._known["task"]):
+            if edge.task_id in self._known["task"] and find_cycle(edge.task_id, edge.depends_on, targets):
+                self._report.dropped.append(f"{edge.task_id} → {edge.depends_on}")
+                continue
+            new.setdefault(edge.task_id, []).append(edge.depends_on)
+            kept.append(edge)
+        return kept
+
+    def _insert(self, name: str, table: Table[Any], values: list[Any]) -> None:
+        offset = self._queue_offset() if name == "task" else 0
+        for start in range(0, len(values), CHUNK):
+            part = [table.row(value) for value in values[start : start + CHUNK]]
+            for row in part:
+                if name != "iteration":
+                    row.pop("number", None)
+                row.pop("seq", None)
+                if name == "task":
+                    self._prepare_task(row, offset)
+            table.insert(self._tx, part)
+            self._handled += len(part)
+            self._advance(self._handled)
+
+    def _prepare_task(self, row: dict[str, Any], offset: int) -> None:
+        row |= {"title_key": fold(row["title"]), "open_dependencies": 0}
+        if row["queue_position"] is not None:
+            row["queue_position"] += offset
+        if row["parent"]:
+            # Set at the end: a task may have been moved beneath one that comes later in the file.
+            self._parents.append((row["parent"], row["id"]))
+            row["parent"] = None
+
+    def _queue_offset(self) -> int:
+        highest = self._tx.count("select coalesce(max(queue_position), 0) from task")
+        lowest = min((task.queue_position or 0 for task in self._content.entities["task"]), default=0)
+        return highest - min(lowest, 0) if highest else 0
+
+    def _settle(self) -> None:
+        """Works out what follows from the rest."""
+        self._tx.run_many("update task set parent = ? where id = ?", self._parents)
+        ids = [self._ids["task"].get(task.id, task.id) for task in self._content.entities["task"]]
+        dependencies.recount(self._tx, ids)
+        queued = self._tx.rows("select id from task where queue_position is not null")
+        ranks.refresh(self._tx, [row[0] for row in queued])
+
+    def _count(self, name: str, added: int, skipped: int) -> None:
+        if added:
+            self._report.added[name] = added
+        if skipped:
+            self._report.skipped[name] = skipped
+
+
+def import_content(tx: Writer, content: Content, *, advance: Advance = lambda _: None) -> Report:
+    """Merges an export into the store, all or nothing."""
+    return Import(tx, content, advance=advance).run()
+
+
+def clear(tx: Writer) -> dict[str, int]:
+    """Removes everything, the event log included. Returns how much there was of what."""
+    TASKS.update(tx, {"parent": None}, "parent is not null")
+    counts = {name: tx.run(f"delete from {name}") for name in reversed(TABLES)}
+    tx.record("store", "store", "cleared", {"counts": counts})
+    return {name: count for name, count in counts.items() if count}

@@ -1,0 +1,90 @@
+"""Saves what can still be read from a damaged SQLite store into a new one. The damaged file is kept."""
+
+import os
+import sqlite3
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from binnacle.store.connection import Row
+from binnacle.store.opening import open_sqlite
+from binnacle.store.store import Writer
+from binnacle.store.transfer import TABLES
+from binnacle.work.actor import SYSTEM
+
+
+class Salvage(Struct, frozen=True, kw_only=True):
+    """What was saved."""
+
+    kept: str
+    """Where the damaged file is now."""
+
+    rows: dict[str, int]
+    """How many rows of which table were read."""
+
+
+def salvage(path: str) -> Salvage:
+    """Moves the damaged file aside and makes a new store from what can be read of it.
+
+    Both directions are tried in every table, so that one damaged page costs only what is on it and between.
+    """
+    kept = f"{path}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    os.replace(path, kept)
+    for suffix in ("-wal", "-shm"):
+        if os.path.exists(path + suffix):
+            os.replace(path + suffix, kept + suffix)
+    saved: dict[str, int] = {}
+    source = sqlite3.connect(kept)
+    try:
+        with open_sqlite(path) as store, store.write(by=SYSTEM) as tx:
+            tx.run("pragma defer_foreign_keys = on")
+            for name in TABLES:
+                columns, rows = _readable(source, name)
+                saved[name] = _insert(tx, name, columns, rows)
+            _drop_orphans(tx)
+            tx.record("store", "store", "salvaged", {"from": os.path.basename(kept), "rows": saved})
+    finally:
+        source.close()
+    return Salvage(kept=kept, rows={name: count for name, count in saved.items() if count})
+
+
+def _readable(source: sqlite3.Connection, table: str) -> tuple[list[str], list[Row]]:
+    columns: list[str] = []
+    found: dict[int, Row] = {}
+    for direction in ("asc", "desc"):
+        try:
+            cursor = source.execute(f"select rowid, * from {table} order by rowid {direction}")
+            columns = [column[0] for column in cursor.description][1:]
+            for row in cursor:
+                if row[0] in found and direction == "desc":
+                    break
+                found[row[0]] = row[1:]
+        except sqlite3.DatabaseError:
+            continue
+    return columns, [found[key] for key in sorted(found)]
+
+
+def _insert(tx: Writer, table: str, columns: list[str], rows: list[Row]) -> int:
+    """Rows go in one by one: one that breaks a rule of the table must not take the others with it."""
+    if not rows:
+        return 0
+    marks = ", ".join("?" * len(columns))
+    # Text with bytes that are no text makes SQLite's own checks fail later; such rows are left behind.
+    whole = [row for row in rows if all(cell is None or isinstance(cell, (int, str)) for cell in row)]
+    before = tx.count(f"select count(*) from {table}")
+    tx.run_many(f"insert or ignore into {table} ({', '.join(columns)}) values ({marks})", whole)
+    return tx.count(f"select count(*) from {table}") - before
+
+
+def _drop_orphans(tx: Writer) -> None:
+    """Takes out what refers to something that could not be read."""
+    tx.run("update task set parent = null where parent is not null and parent not in (select id from task)")
+    for column in ("feature", "discipline"):
+        tx.run(f"update task set {column} = null where {column} not in (select name from {column})")
+    tx.run("update learning set feature = null where feature not in (select name from feature)")
+    tx.run("update learning set task_id = null where task_id not in (select id from task)")
+    tx.run("delete from comment where task_id not in (select id from task)")
+    tx.run(
+        "delete from dependency where task_id not in (select id from task) or depends_on not in (select id from task)"
+    )
+    tx.run("delete from iteration where session not in (select id from session)")

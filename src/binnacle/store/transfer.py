@@ -1,0 +1,152 @@
+"""A whole store as JSON lines, and back: into another engine, another store, or git.
+
+The first line is the manifest, every further line one entity as `{"task": {…}}`, the
+last line the checksums. What follows from other data (open dependencies, ranks, the
+search index) is not written; it is worked out again on import.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from binnacle import __version__
+from binnacle.errors import InvalidInput
+from binnacle.store.agents import AGENTS
+from binnacle.store.comments import COMMENTS
+from binnacle.store.dependencies import DEPENDENCIES
+from binnacle.store.events import EVENTS
+from binnacle.store.features import DISCIPLINES, FEATURES
+from binnacle.store.learnings import LEARNINGS
+from binnacle.store.notes import NOTES, PROGRESS
+from binnacle.store.rows import Table
+from binnacle.store.schema import LATEST
+from binnacle.store.sessions import ITERATIONS, SESSIONS
+from binnacle.store.store import Reader, stamp
+from binnacle.store.tasks import TASKS
+
+FORMAT = "binnacle-store"
+VERSION = 1
+
+TABLES: dict[str, tuple[Table[Any], str]] = {
+    "feature": (FEATURES, "number"),
+    "discipline": (DISCIPLINES, "number"),
+    "task": (TASKS, "number"),
+    "dependency": (DEPENDENCIES, "task_id, depends_on"),
+    "comment": (COMMENTS, "number"),
+    "learning": (LEARNINGS, "number"),
+    "note": (NOTES, "number"),
+    "progress": (PROGRESS, "number"),
+    "session": (SESSIONS, "number"),
+    "iteration": (ITERATIONS, "session, number"),
+    "agent": (AGENTS, "number"),
+    "event": (EVENTS, "seq"),
+}
+"""Everything a store holds, what is referred to before what refers to it, and the order it is written in."""
+
+PAGE = 1000
+"""Rows read at once."""
+
+Advance = Callable[[int], None]
+"""Called with the number of lines dealt with so far."""
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """What a file says about itself."""
+
+    format: str
+    version: int
+    binnacle: str
+    schema: int
+    exported_at: str
+    counts: dict[str, int]
+
+
+class Content(Struct, frozen=True, kw_only=True):
+    """A file that was read and found whole."""
+
+    manifest: Manifest
+    entities: dict[str, list[Any]]
+    """By table, each a value of the table's struct."""
+
+
+def export_lines(tx: Reader, *, advance: Advance = lambda _: None) -> Iterator[bytes]:
+    """The store, line by line."""
+    counts = {name: tx.count(f"select count(*) from {name}") for name in TABLES}
+    manifest = Manifest(
+        format=FORMAT, version=VERSION, binnacle=__version__, schema=LATEST, exported_at=stamp(tx.now), counts=counts
+    )
+    yield msgspec.json.encode(manifest) + b"\n"
+    checksums = {}
+    written = 0
+    for name, (table, order) in TABLES.items():
+        digest = hashlib.sha256()
+        for offset in range(0, counts[name], PAGE):
+            for value in table.select(tx, f"order by {order} limit ? offset ?", PAGE, offset):
+                line = msgspec.json.encode({name: value}) + b"\n"
+                digest.update(line)
+                written += 1
+                yield line
+            advance(written)
+        checksums[name] = digest.hexdigest()
+    yield msgspec.json.encode({"checksums": checksums}) + b"\n"
+
+
+def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> Content:
+    """Reads an export and checks it, before anything is changed by it.
+
+    Raises:
+        InvalidInput: naming the line, or what does not add up.
+    """
+    entities: dict[str, list[Any]] = {name: [] for name in TABLES}
+    digests = {name: hashlib.sha256() for name in TABLES}
+    manifest: Manifest | None = None
+    checksums: dict[str, str] | None = None
+    for number, line in enumerate(lines, 1):
+        if manifest is None:
+            manifest = _manifest(line)
+            continue
+        if checksums is not None:
+            raise InvalidInput(f"line {number} follows the checksums", hint="export the store again")
+        name, value = _entity(line, number)
+        if name == "checksums":
+            checksums = value
+            continue
+        digests[name].update(line if line.endswith(b"\n") else line + b"\n")
+        entities[name].append(value)
+        if number % PAGE == 0:
+            advance(number)
+    if manifest is None or checksums is None:
+        raise InvalidInput("the file ends too early: its checksums are missing", hint="export the store again")
+    for name, found in entities.items():
+        if len(found) != manifest.counts.get(name, 0) or digests[name].hexdigest() != checksums.get(name):
+            raise InvalidInput(f"the {name} lines are not what was exported", hint="the file was changed or cut")
+    return Content(manifest=manifest, entities=entities)
+
+
+def _manifest(line: bytes) -> Manifest:
+    try:
+        manifest = msgspec.json.decode(line, type=Manifest)
+    except msgspec.DecodeError as error:
+        raise InvalidInput(
+            f"not a store export: line 1: {error}", hint="make one with: bn store export FILE"
+        ) from error
+    if manifest.format != FORMAT or manifest.version > VERSION or manifest.schema > LATEST:
+        raise InvalidInput(
+            f"the export is of a kind this program does not know: {manifest.format} {manifest.version}, "
+            f"schema {manifest.schema}, written by Binnacle {manifest.binnacle}",
+            hint="upgrade Binnacle",
+        )
+    return manifest
+
+
+def _entity(line: bytes, number: int) -> tuple[str, Any]:
+    try:
+        ((name, raw),) = msgspec.json.decode(line, type=dict[str, Raw]).items()
+        if name == "checksums":
+            return name, msgspec.json.decode(raw, type=dict[str, str])
+        return name, msgspec.json.decode(raw, type=TABLES[name][0].struct)
+    except (msgspec.DecodeError, ValueError, KeyError) as error:
+        raise InvalidInput(f"line {number} is not part of an export: {error}", hint="export the store again") from error
