@@ -25,7 +25,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 demo: install  ## see the product work on a temporary repository
-	@$(BIN)/python bench/demo.py
+	@$(BIN)/python demo/tour.py
 
 test: install  ## run the tests, on SQLite and on a real PostgreSQL
 	@echo "==> tests"

@@ -43,9 +43,6 @@ def show_group(group: Group) -> None:
 def show_command(group: Group, command: Command, parser: argparse.ArgumentParser) -> None:
     """What `bn task add --help` prints."""
     screen = Screen()
-    parser.formatter_class = lambda prog: argparse.HelpFormatter(
-        prog, max_help_position=30, width=min(screen.width, 100)
-    )
     screen.line(parser.format_help().rstrip())
     screen.line()
     screen.heading("example")

@@ -11,6 +11,11 @@ from binnacle.errors import UsageError
 Parsed = tuple[Command | None, argparse.Namespace]
 
 
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # With a width of its own it does not load shutil to ask for the terminal's, which add_argument() makes it do.
+    return argparse.HelpFormatter(prog, max_help_position=30, width=100)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose mistakes are our errors."""
 
@@ -62,7 +67,7 @@ def parse(words: list[str], *, as_help: bool = False) -> Parsed:
 def build(group: Group, command: Command) -> Parser:
     """The parser of one command."""
     prog = " ".join(filter(None, ("bn", group.name, command.words)))
-    parser = Parser(prog=prog, description=command.help, add_help=False, allow_abbrev=False)
+    parser = Parser(prog=prog, description=command.help, add_help=False, allow_abbrev=False, formatter_class=_formatter)
     for argument in command.arguments:
         parser.add_argument(*argument.names, **argument.options)
     everywhere = parser.add_argument_group("everywhere")

@@ -38,6 +38,7 @@ def add(tx: Writer, text: str, on_text: str, *, reason: str = "") -> Task:
         raise Cycle(f"{task.id} cannot wait for itself", hint="name two different tasks")
     if any(known.depends_on == target.id for known in of(tx, [task.id]).get(task.id, ())):
         tx.run("update dependency set reason = ? where task_id = ? and depends_on = ?", reason, task.id, target.id)
+        tx.record("task", task.id, "waits", {"on": [target.id], "reason": reason})
         return task
     if is_closed(task.status):
         raise Refused(f"{task.id} is {task.status} and waits for nothing", hint=f"reopen it: bn task reopen {task.id}")

@@ -185,7 +185,8 @@ def split(tx: Writer, text: str, parts: Sequence[NewTask], *, chain: bool = Fals
     made = tasks.add(tx, drafts)
     if task.status not in ("draft", "pending"):
         _move(tx, task, "pending", "split")
-    dependencies.link(tx, task.id, [part.id for part in made], reason="split into these parts")
+    for part in made:  # one by one: a part may wait for what waits for the whole
+        dependencies.add(tx, task.id, part.id, reason="split into these parts")
     return tasks.get(tx, task.id), made
 
 

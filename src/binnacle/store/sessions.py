@@ -70,6 +70,7 @@ def note_task(tx: Writer, session_id: str, task_id: str) -> None:
     """Says that the current iteration works on `task_id`; a second task is refused."""
     iteration = _current(tx, session_id)
     check_start_in_iteration(iteration, task_id)
+    tx.record("session", session_id, "task", {"number": iteration.number, "task": task_id})
     ITERATIONS.update(tx, {"task_started": task_id}, "session = ? and number = ?", session_id, iteration.number)
 
 

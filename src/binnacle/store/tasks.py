@@ -56,8 +56,9 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
                 parts.append(f"{name} = ?")
                 values.append(value)
         if self.tag is not None:
-            parts.append("tags like ?")
-            values.append(f'%"{self.tag}"%')
+            literal = "".join(f"!{c}" if c in "!%_" else c for c in self.tag.casefold())
+            parts.append("tags like ? escape '!'")
+            values.append(f'%"{literal}"%')
         return " and ".join(parts) or "1 = 1", values
 
 
@@ -70,7 +71,8 @@ def resolve(tx: Reader, text: str) -> TaskId:
     """
     wanted = parse_task_id(text)
     # 'g' follows 'f', the last hex digit
-    found = [row[0] for row in tx.rows("select id from task where id >= ? and id < ? limit 6", wanted, f"{wanted}g")]
+    range_of_ids = "select id from task where id >= ? and id < ? order by id limit 6"
+    found = [row[0] for row in tx.rows(range_of_ids, wanted, f"{wanted}g")]
     if wanted in found:
         return TaskId(wanted)
     if len(found) == 1:

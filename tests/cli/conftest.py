@@ -1,0 +1,85 @@
+"""A repository and the real `bn` run in it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+BN = str(Path(sys.executable).with_name("bn"))
+
+
+class Result(NamedTuple):
+    """What one run of `bn` came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        return json.loads(self.err)["error"]
+
+
+class Bn:
+    """Runs `bn` in one repository, with an environment of its own."""
+
+    def __init__(self, repo: Path, env: dict[str, str]) -> None:
+        self.repo = repo
+        self.env = env
+
+    def run(self, *words: str, stdin: str = "", env: dict[str, str] | None = None, cwd: Path | None = None) -> Result:
+        done = subprocess.run(
+            [BN, *words],
+            cwd=cwd or self.repo,
+            env=self.env | (env or {}),
+            input=stdin.encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def __call__(self, *words: str, **options: Any) -> Any:
+        """The JSON answer of a run that must succeed."""
+        done = self.run(*words, **options)
+        assert done.code == 0, done.err
+        return done.json
+
+    def human(self, *words: str, **options: Any) -> str:
+        """What a person sees of a run that must succeed."""
+        done = self.run(*words, "-H", **options)
+        assert done.code == 0, done.err
+        return done.out
+
+    def fails(self, *words: str, code: int = 1, **options: Any) -> dict[str, Any]:
+        """The error of a run that must fail."""
+        done = self.run(*words, **options)
+        assert done.code == code, (done.code, done.out, done.err)
+        assert done.out == ""
+        return done.error
+
+    def add(self, title: str, *options: str) -> str:
+        """Adds a task and returns its id."""
+        return self("task", "add", title, *options)["tasks"][0]["id"]
+
+
+@pytest.fixture
+def bn(tmp_path: Path) -> Bn:
+    repo = tmp_path / "repo"
+    subprocess.run(["git", "init", "--quiet", str(repo)], check=True, timeout=60)
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("BN_", "XDG_"))}
+    env |= {
+        "BN_DATA_DIR": str(tmp_path / "data"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "HOME": str(tmp_path),
+        "BN_USER": "ann",
+    }
+    return Bn(repo, env)

@@ -1,0 +1,51 @@
+"""What a short command must not load: start-up is a feature, and this is how it gets lost."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"asyncio", "dataclasses", "difflib", "hashlib", "http", "inspect", "json", "logging", "pathlib", "psycopg",
+         "rich", "shutil", "socket", "ssl", "subprocess", "tempfile", "tomlkit", "tomllib", "unittest"}  # fmt: skip
+
+
+def loaded_by(bn, *words: str) -> set[str]:
+    """The top-level modules in memory after a command."""
+    code = (
+        "import sys; sys.argv = ['bn', *sys.argv[1:]]\n"
+        "from binnacle.cli.main import main\n"
+        "code = main(sys.argv[1:])\n"
+        "sys.stderr.write('\\n'.join(sys.modules)); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {_paths()!r}\n{code}", *words],
+        cwd=bn.repo, env=bn.env, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return set(done.stderr.split())
+
+
+def _paths() -> list[str]:
+    import msgspec
+
+    import binnacle
+
+    return [str(next(iter(module.__path__)).rpartition("/")[0]) for module in (binnacle, msgspec)]
+
+
+def test_the_version_needs_no_parser_and_no_store(bn):
+    loaded = loaded_by(bn, "--version")
+    assert not loaded & (HEAVY | {"argparse", "sqlite3", "msgspec", "binnacle.store"})
+
+
+@pytest.mark.parametrize("words", [["ready"], ["next"], ["task", "list"], ["task", "add", "x"], []])
+def test_daily_commands_load_nothing_heavy(bn, words):
+    # typing_extensions, where it is installed, makes msgspec load inspect; a plain install has none
+    heavy = loaded_by(bn, *words) & (HEAVY - {"inspect"})
+    assert heavy == set()
+
+
+def test_ready_builds_no_other_command(bn):
+    loaded = {name for name in loaded_by(bn, "ready") if name.startswith("binnacle.cli.")}
+    assert loaded <= {
+        f"binnacle.cli.{name}" for name in ("main", "command", "commands", "context", "parser", "ready", "screen")
+    }
