@@ -15,6 +15,9 @@ Key = TypeVar("Key", bound=Hashable)
 Action = Callable[[int], object]
 """One turn of a contestant; it is given the number of the round."""
 
+TIMEOUT = 600
+"""Seconds after which a program is given up."""
+
 _LAUNCHER = """
 import os, sys
 to_nowhere = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
@@ -30,7 +33,7 @@ class Failed(Exception):
 
 
 class Command(NamedTuple):
-    """A program with its arguments, and the surroundings it is always started in."""
+    """A program with its first arguments, and the surroundings it is always started in."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
@@ -40,30 +43,22 @@ class Command(NamedTuple):
         return run([*self.argv, *more], env=self.env, cwd=self.cwd)
 
     def peak(self, *more: str) -> float:
-        """Megabytes of the largest process it takes.
+        """Megabytes of its largest process.
 
-        Linux counts what the parent held at the fork as the child's, so a small process is the parent.
+        Linux counts what the parent held at the fork as the child's, so a small process has to be the parent.
         """
         said = run([sys.executable, "-I", "-S", "-c", _LAUNCHER, *self.argv, *more], env=self.env, cwd=self.cwd)
         return int(said) / (1024 if sys.platform == "linux" else 1024 * 1024)
 
 
-def run(
-    argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None, timeout: float = 600
-) -> str:
+def run(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
     """Runs a program to its end and returns what it printed. Leaving early kills it with its group."""
+    pipe = subprocess.PIPE
     with subprocess.Popen(
-        argv,
-        env=env,
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, start_new_session=True
     ) as process:
         try:
-            output, complaint = process.communicate(timeout=timeout)
+            output, complaint = process.communicate(timeout=TIMEOUT)
         except BaseException:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -93,8 +88,5 @@ def ratio(taken: Sequence[float], reference: Sequence[float]) -> float:
 
 def yardstick() -> float:
     """Milliseconds of a fixed piece of work, to tell a slower program from a slower machine."""
-
-    def work(_: int) -> int:
-        return sum(len(str(number)) for number in range(100_000))
-
-    return median(take_turns({"work": work}, rounds=9)["work"])
+    taken = take_turns({"work": lambda _: sum(len(str(number)) for number in range(100_000))}, rounds=9)
+    return median(taken["work"])

@@ -1,21 +1,20 @@
-"""Results: as a table for people, as JSON for the next run to compare with."""
+"""Results: a table for people, JSON for the next run to compare with."""
 
 import json
 import os
 import platform
-import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from bench.measure import ratio
+from bench.measure import Failed, ratio, run
 
 FOLDER = os.path.join(os.path.dirname(__file__), "results")
 
 NOTICEABLE = 1.25
-"""A change by this factor is pointed out; below it, shared machines differ from one run to the next."""
+"""A change by this factor is pointed out. Shared machines differ by less from one run to the next."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,43 +46,39 @@ def timed(
     limit: float | None = None,
 ) -> Result:
     """The median of what was taken, and its ratio to the reference, which may be at most `limit`."""
-    factor = ratio(taken, reference) if reference is not None else None
-    result = Result(group=group, name=name, value=median(taken), ratio=factor, of=of)
-    if factor is None or limit is None:
-        return result
-    return replace(result, budget=f"≤ {limit:g}×", met=factor <= limit)
+    if reference is None:
+        return Result(group=group, name=name, value=median(taken))
+    factor = ratio(taken, reference)
+    budget, met = (f"≤ {limit:g}×", factor <= limit) if limit else ("", None)
+    return Result(group=group, name=name, value=median(taken), ratio=factor, of=of, budget=budget, met=met)
 
 
-def grouped_digits(number: int) -> str:
-    """`100 000` for 100000."""
-    return f"{number:,}".replace(",", " ")
+def count(number: int) -> str:
+    """`100 000 tasks` for 100000."""
+    return f"{number:,} tasks".replace(",", " ")
 
 
 def table(results: Sequence[Result], before: dict[str, Any] | None, *, yardstick: float) -> str:
-    """The results, a block for each group, with the change since `before` in a last column."""
+    """The results, a block for each group, with the change since `before`, and how the budgets stand."""
     then = {(row["group"], row["name"]): row for row in before["results"]} if before else {}
     scale = yardstick / before["yardstick_ms"] if before else 1.0
-    lines: list[str] = []
     width = max((len(result.name) for result in results), default=0)
-    for index, result in enumerate(results):
-        if index == 0 or result.group != results[index - 1].group:
-            lines += ["", result.group]
-        cells = f"  {result.name:<{width}}  {_value(result):>11}  {_ratio(result):<26}  {_verdict(result)}"
-        change = _change(result, then.get((result.group, result.name)), scale) if before else ""
-        lines.append(f"{cells:<{width + 62}}  {change}".rstrip())
+    lines: list[str] = []
+    for group in dict.fromkeys(result.group for result in results):
+        lines += ["", group]
+        for result in (result for result in results if result.group == group):
+            change = f"  {_change(result, then.get((group, result.name)), scale):<22}" if before else ""
+            factor = f"{result.ratio:.2f}× of {result.of}" if result.ratio is not None else ""
+            verdict = "" if result.met is None else f"budget {result.budget} {'met' if result.met else 'MISSED'}"
+            line = f"  {result.name:<{width}}  {_value(result):>10}  {factor:<23}{change}  {verdict}"
+            lines += [line.rstrip(), *([f"      {result.note}"] if result.note else [])]
+    missed = [f"{result.group}: {result.name}" for result in results if result.met is False]
+    held = sum(result.met is not None for result in results)
+    lines += ["", f"budgets: {held - len(missed)} of {held} met" + "".join(f"\n  MISSED {name}" for name in missed)]
     return "\n".join(lines)
 
 
-def summary(results: Sequence[Result]) -> str:
-    """How the budgets stand, in a sentence."""
-    held = [result for result in results if result.met is not None]
-    missed = [f"{result.group}: {result.name}" for result in held if not result.met]
-    if missed:
-        return f"budgets: {len(missed)} of {len(held)} MISSED: {'; '.join(missed)}"
-    return f"budgets: all {len(held)} met" if held else "budgets: none measured"
-
-
-def write(results: Sequence[Result], *, yardstick: float, quick: bool) -> str:
+def write(results: Sequence[Result], *, yardstick: float) -> str:
     """Writes the results into a file of their own and returns its path."""
     os.makedirs(FOLDER, exist_ok=True)
     at = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime())
@@ -92,44 +87,31 @@ def write(results: Sequence[Result], *, yardstick: float, quick: bool) -> str:
         "commit": _commit(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "quick": quick,
         "yardstick_ms": yardstick,
         "results": [asdict(result) for result in results],
     }
     path = os.path.join(FOLDER, f"{at}.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-        file.write("\n")
+        json.dump(content, file, indent=1, ensure_ascii=False)
     return path
 
 
 def _value(result: Result) -> str:
     if result.value is None:
-        return "–"
+        return ""
     return f"{result.value:.{3 if result.value < 1 else 2 if result.value < 100 else 0}f} {result.unit}"
 
 
-def _ratio(result: Result) -> str:
-    return f"{result.ratio:.2f}× of {result.of}" if result.ratio is not None else ""
-
-
-def _verdict(result: Result) -> str:
-    if result.met is None:
-        return result.note
-    return f"budget {result.budget} {'met' if result.met else 'MISSED'}  {result.note}".rstrip()
-
-
 def _change(result: Result, then: dict[str, Any] | None, scale: float) -> str:
-    """Now against then. Times are first put on the same footing by the yardstick."""
-    if result.value is None or not then or not then["value"]:
-        return "(new)" if result.value is not None else ""
+    """Now against then. Times are first put on one footing by the yardstick."""
+    if not result.value or not then or not then["value"]:
+        return ""
     factor = result.value / then["value"] / (scale if result.unit == "ms" else 1)
-    word = " WORSE" if factor > NOTICEABLE else " better" if factor < 1 / NOTICEABLE else ""
-    return f"{factor:.2f}× of before{word}"
+    return f"{factor:.2f}× of before" + (" WORSE" if factor > NOTICEABLE else "")
 
 
 def _commit() -> str:
-    found = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False, cwd=FOLDER
-    )
-    return found.stdout.strip()
+    try:
+        return run(["git", "describe", "--always", "--dirty"], cwd=FOLDER).strip()
+    except (OSError, Failed):
+        return "unknown"

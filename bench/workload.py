@@ -14,11 +14,8 @@ from binnacle.work.task import NewTask
 BATCH = 1000
 """Tasks added in one transaction."""
 
-RARE = "quicksilver"
-"""A word in ten tasks, however many there are."""
-
-COMMON = "harbour"
-"""A word in every tenth task."""
+RARE, COMMON = "quicksilver", "harbour"
+"""A word in ten tasks, however many there are, and a word in every tenth task."""
 
 PERSON = Actor("ann")
 
@@ -40,7 +37,7 @@ class Item(NamedTuple):
     priority: int
     is_done: bool
     waits_for: int | None
-    """Number of the task it depends on, which is not done."""
+    """Number of a task it depends on, which is not done."""
 
 
 def items(size: int) -> Iterator[Item]:
@@ -58,9 +55,18 @@ def items(size: int) -> Iterator[Item]:
         )
 
 
-def fill(store: Store, size: int) -> None:
-    """Adds `size` tasks, a batch at a time."""
-    drafts = [_draft(item) for item in items(size)]
+def fill(store: Store, size: int, *, prefix: str = "") -> None:
+    """Adds `size` tasks, a batch at a time. A prefix keeps the titles apart from those of earlier ones."""
+    drafts = [
+        NewTask(
+            title=f"{prefix}{item.title}",
+            description=item.description,
+            priority=item.priority,
+            status="done" if item.is_done else "pending",
+            depends_on=(f"#{(item.waits_for - 1) % BATCH + 1}",) if item.waits_for else (),
+        )
+        for item in items(size)
+    ]
     for start in range(0, size, BATCH):
         with store.write(by=PERSON) as tx:
             tasks.add(tx, drafts[start : start + BATCH])
@@ -70,19 +76,7 @@ def copy_sqlite(folder: str, size: int, path: str) -> str:
     """Puts a SQLite store of `size` tasks at `path`. It is filled once and copied from then on."""
     seed = os.path.join(folder, f"seed-{size}", "store.db")
     if not os.path.exists(seed):
-        with open_sqlite(f"{seed}.part") as store:
+        with open_sqlite(seed) as store:
             fill(store, size)
-        os.rename(f"{seed}.part", seed)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     return shutil.copyfile(seed, path)
-
-
-def _draft(item: Item) -> NewTask:
-    waits_for = (f"#{(item.waits_for - 1) % BATCH + 1}",) if item.waits_for else ()
-    return NewTask(
-        title=item.title,
-        description=item.description,
-        priority=item.priority,
-        status="done" if item.is_done else "pending",
-        depends_on=waits_for,
-    )

@@ -1,0 +1,53 @@
+"""A clean environment with `bn` in it, as someone has who only uses it: no development tools, nothing editable."""
+
+import os
+import re
+import sys
+
+from bench.measure import Command, run
+from bench.plan import ROOT, Plan
+from bench.report import count
+from bench.workload import copy_sqlite
+from binnacle.app import STORE_FILE
+from binnacle.config.location import project_key
+
+
+def program(plan: Plan, name: str, *arguments: str) -> Command:
+    """A program of the clean environment, which is made when it is first asked for."""
+    place = os.path.join(plan.folder, "environment")
+    if not os.path.exists(place):
+        _install(plan, place)
+    home = os.path.join(plan.folder, "home")
+    env = {"PATH": os.environ["PATH"], "HOME": home, "LANG": "C.UTF-8", "BN_DATA_DIR": os.path.join(home, "data")}
+    return Command((os.path.join(place, "bin", name), *arguments), env, home)
+
+
+def project(plan: Plan, size: int) -> Command:
+    """`bn` on a repository of its own with `size` tasks."""
+    repo = os.path.realpath(os.path.join(plan.folder, f"repo-{size}"))
+    bn = program(plan, "bn", "-C", repo)
+    if not os.path.exists(repo):
+        plan.say(f"a repository with {count(size)}")
+        os.makedirs(os.path.join(repo, ".git"))
+        copy_sqlite(plan.folder, size, os.path.join(bn.env["BN_DATA_DIR"], project_key(repo), STORE_FILE))
+    return bn
+
+
+def _install(plan: Plan, place: str) -> None:
+    """Builds a wheel and installs it with what it needs, at the versions of the lock."""
+    plan.say("building a wheel and installing it into a clean environment")
+    wheels = os.path.join(plan.folder, "wheels")
+    os.makedirs(os.path.join(plan.folder, "home"), exist_ok=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    run([*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, ROOT])
+    run([sys.executable, "-m", "venv", "--without-pip", place])
+    wheel = os.path.join(wheels, os.listdir(wheels)[0])
+    run([*pip, "--python", os.path.join(place, "bin", "python"), "install", "--constraint", _pins(plan), wheel])
+
+
+def _pins(plan: Plan) -> str:
+    """The lock without its hashes: pip wants hashes for all or none, and our own wheel has none."""
+    path = os.path.join(plan.folder, "pins.txt")
+    with open(os.path.join(ROOT, "requirements.lock"), encoding="utf-8") as lock, open(path, "w") as pins:
+        pins.writelines(f"{pin}\n" for pin in re.findall(r"^[\w.-]+==[^\s;]+", lock.read(), re.MULTILINE))
+    return path
