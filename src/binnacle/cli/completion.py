@@ -84,11 +84,9 @@ def _candidates(context: Context, before: list[str], last: str) -> list[tuple[st
     command, rest = find_command(group, before[1:])
     place = len(before) - 1
     more = [(words.split()[place], one.help) for words, one in group.commands.items() if _continues(words, before[1:])]
-    if more and (command is None or not command.words or not rest):
-        return more if not last.startswith("-") else _options(command)
-    if command is None:
-        return []
-    return _options(command) if last.startswith("-") else _values(context, command, rest)
+    if last.startswith("-"):
+        return _options(command)
+    return more + (_values(context, command, rest) if command else [])
 
 
 def _continues(words: str, typed: list[str]) -> bool:

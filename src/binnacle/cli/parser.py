@@ -61,7 +61,8 @@ def parse(words: list[str], *, as_help: bool = False) -> Parsed:
 
         show_command(group, command, parser)
         return None, argparse.Namespace()
-    return command, parser.parse_intermixed_args(rest)
+    # Intermixed parsing lets options stand between titles, but loses its way after a bare `--`.
+    return command, parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
 
 
 def build(group: Group, command: Command) -> Parser:

@@ -36,7 +36,11 @@ def find(tx: Reader, text: str, *, entity: Entity | None = None, limit: int = 20
 
 
 def _words(text: str) -> list[str]:
-    words = "".join(c if c.isalnum() else " " for c in text).split()[:20]
+    import unicodedata
+
+    # Vowel signs belong to their words. No word is longer than PostgreSQL looks for.
+    kept = "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text)
+    words = [word[:400] for word in kept.split()[:20] if any(map(str.isalnum, word))]
     if not words:
         raise InvalidInput(f"nothing to search for in {text[:60]!r}", hint="give at least one word or number")
     return words

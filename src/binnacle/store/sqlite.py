@@ -127,7 +127,10 @@ class SqliteConnection:
             self._run("rollback")
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> Sequence[Row]:
-        return self._run(sql, parameters).fetchall()
+        try:
+            return self._db.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         return self._run(sql, parameters).rowcount

@@ -175,7 +175,7 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
     tx.run_many(
         "insert into dependency (task_id, depends_on, reason, created_at) values (?, ?, ?, ?)",
         [
-            (task_id, on, clean_optional_line(draft.reason, what="reason", limit=500), prepared[0]["created_at"])
+            (task_id, on, clean_optional_line(draft.reason, what="reason", limit=500), stamp(tx.now))
             for draft, task_id, ons in zip(drafts, ids, waits, strict=True)
             for on in ons
         ],
