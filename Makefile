@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format test-all bench lock clean
+.PHONY: help install demo test check format test-all bench docs lock clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,10 @@ test-all: check  ## also what needs npm, a browser or VS Code
 
 bench: install  ## measure, print a table and write bench/results/
 	@$(BIN)/python -m bench
+
+docs: install  ## write the reference pages and the picture anew
+	@$(BIN)/python docs/generate.py
+	@$(BIN)/python demo/tour.py --svg docs/tour.svg
 
 lock: install  ## resolve pyproject.toml anew into requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
