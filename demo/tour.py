@@ -98,12 +98,13 @@ def picture(text: str) -> str:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
+    console = Console(record=True, width=122, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(text.strip()))
     svg = console.export_svg(title="bn")
     # The fonts rich links to are on the web; a monospaced one of the reader's does as well.
     start, end = svg.index("<style>") + len("<style>"), svg.index(".terminal-", svg.index("<style>"))
-    return svg[:start] + svg[end:].replace("Fira Code", "monospace")
+    svg = svg[:start] + svg[end:].replace("Fira Code", "monospace")
+    return svg.replace("<svg ", '<svg xml:space="preserve" ', 1)
 
 
 def _filled(word: str, ids: dict[str, str]) -> str:

@@ -70,8 +70,8 @@ class Context:
         import os
 
         store = self.store(create=True)
-        session = os.environ.get("BN_MCP_SESSION") or None
-        with store.write(by=self.actor, session=session, mode="claim" if claim else "write") as tx:
+        begin = store.claim if claim else store.write
+        with begin(by=self.actor, session=os.environ.get("BN_MCP_SESSION") or None) as tx:
             yield tx
 
     def read_input(self, name: str) -> str:

@@ -39,7 +39,9 @@ class Connection(Protocol):
     location: str
     """Where the store is, for people; without passwords."""
 
-    def begin(self, mode: Mode) -> None: ...
+    def begin(self, mode: Mode, *, holder: str = "") -> None:
+        """Begins a transaction. Claims of one `holder` wait for each other: it may hold only one task."""
+
     def commit(self, *, announce: bool) -> None:
         """Makes the transaction last; `announce` wakes those who follow the event log."""
 

@@ -192,12 +192,11 @@ def split(tx: Writer, text: str, parts: Sequence[NewTask], *, chain: bool = Fals
 
 def expire(tx: Writer) -> list[TaskId]:
     """Gives back the tasks whose claims have lapsed."""
-    lapsed = TASKS.select(tx, "where claim_expires_at <= ? and status = 'in_progress'", stamp(tx.now))
+    where = f"where claim_expires_at <= ? and status = 'in_progress' order by number{tx.dialect.skip_locked}"
+    lapsed = TASKS.select(tx, where, stamp(tx.now))
     for task in lapsed:
-        columns = {"status": "pending", **FREE, "updated_at": tx.now}
-        # Another claim may have taken the task since it was read, when claims pass each other.
-        if TASKS.update(tx, columns, "id = ? and fence = ? and status = 'in_progress'", task.id, task.fence):
-            tx.record("task", task.id, "lapsed", {"claimed_by": task.claimed_by}, by=SYSTEM)
+        TASKS.update(tx, {"status": "pending", **FREE, "updated_at": tx.now}, "id = ?", task.id)
+        tx.record("task", task.id, "lapsed", {"claimed_by": task.claimed_by}, by=SYSTEM)
     return [task.id for task in lapsed]
 
 

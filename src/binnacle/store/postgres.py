@@ -28,15 +28,15 @@ CONNECT_TIMEOUT = 5
 """Seconds to wait for the server to answer."""
 
 _WRITERS, _EVENTS, _SCHEMA = 1, 2, 3
-"""Advisory locks, always taken in this order; claims take only the second."""
+"""Advisory locks, always taken in this order. Claims share the first, which keeps writers out but not each other."""
 
 
 class PostgresConnection:
     """A connection to one schema of a PostgreSQL database.
 
     Writers exclude each other by an advisory lock, as SQLite's do by their file
-    lock: the rules of the work model then mean the same on both. Claims do not
-    take that lock; they lock the row they take and pass over rows in hand.
+    lock: the rules of the work model then mean the same on both. Claims share
+    that lock among themselves; they lock the row they take and pass over rows in hand.
     """
 
     dialect = POSTGRES
@@ -64,13 +64,14 @@ class PostgresConnection:
         except psycopg.Error as error:
             raise self._translated(error) from error
 
-    def begin(self, mode: Mode) -> None:
+    def begin(self, mode: Mode, *, holder: str = "") -> None:
         if mode == "read":
             self._execute("begin isolation level repeatable read read only")
             return
         self._execute("begin")
-        if mode == "write":
-            self._lock(_WRITERS)
+        self._lock(_WRITERS, shared=mode == "claim")
+        if mode == "claim":
+            self.execute("select pg_advisory_xact_lock(hashtext(?))", (f"binnacle:{self._schema}:{holder}",))
 
     def commit(self, *, announce: bool) -> None:
         if announce:
@@ -144,8 +145,9 @@ class PostgresConnection:
     def _channel(self) -> str:
         return f"bn_{self._schema}"
 
-    def _lock(self, kind: int) -> None:
-        self.execute("select pg_advisory_xact_lock(hashtext(?), ?)", (f"binnacle:{self._schema}", kind))
+    def _lock(self, kind: int, *, shared: bool = False) -> None:
+        function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+        self.execute(f"select {function}(hashtext(?), ?)", (f"binnacle:{self._schema}", kind))
 
     def _execute(self, script: str) -> None:
         try:

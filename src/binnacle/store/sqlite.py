@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from binnacle.errors import (
+    ConfigError,
     Refused,
     StoreBusy,
     StoreCorrupt,
@@ -22,6 +23,9 @@ SQLITE = Dialect(
     text="text",
     skip_locked="",
 )
+
+OLDEST = (3, 35, 0)
+"""The first SQLite with `returning`."""
 
 APPLICATION_ID = 0x626E6163
 """Marks the file as ours ("bnac"), so that another program's database is never taken for a store."""
@@ -46,6 +50,11 @@ class SqliteConnection:
         self._seen_version: int | None = None
 
     def _open(self) -> sqlite3.Connection:
+        if sqlite3.sqlite_version_info < OLDEST:
+            raise ConfigError(
+                f"SQLite {'.'.join(map(str, OLDEST))} or newer is needed; this Python has {sqlite3.sqlite_version}",
+                hint="use a newer Python, or PostgreSQL by store.url",
+            )
         if self._path == ":memory:":
             return self._connect(self._path)
         try:
@@ -56,6 +65,8 @@ class SqliteConnection:
                 f"cannot create {os.path.dirname(self._path)}: {error.strerror}",
                 hint="set BN_DATA_DIR to a directory you can write",
             ) from error
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
         try:
             self._prepare(db)
         except (sqlite3.Error, StoreError) as error:
@@ -76,7 +87,9 @@ class SqliteConnection:
     def _prepare(self, db: sqlite3.Connection) -> None:
         """Checks that the file is a store before anything is changed in it, then sets it up for many readers."""
         if db.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
-            if db.execute("select count(*) from sqlite_master").fetchone()[0]:
+            tables = db.execute("select count(*) from sqlite_master").fetchone()[0]
+            # Asked again: another process may have made the store in between, and marks it before its first table.
+            if tables and db.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
                 raise StoreCorrupt(f"{self._path} is not a Binnacle store", hint="move it away or set BN_DATA_DIR")
             self._wait_for(db, "pragma journal_mode = wal")
             self._wait_for(db, f"pragma application_id = {APPLICATION_ID}")
@@ -116,7 +129,7 @@ class SqliteConnection:
             raise StoreReadOnly(f"cannot read {self._path}: {error}", hint="check its permissions") from error
         return db
 
-    def begin(self, mode: Mode) -> None:
+    def begin(self, mode: Mode, *, holder: str = "") -> None:  # noqa: ARG002 - all writers wait for each other anyway
         self._run("begin" if mode == "read" else "begin immediate")
 
     def commit(self, *, announce: bool) -> None:  # noqa: ARG002 - the change counter announces by itself

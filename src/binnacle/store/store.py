@@ -1,7 +1,7 @@
 """A store and its transactions."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
@@ -116,7 +116,7 @@ class Store:
         self, *, by: Actor, session: str | None = None, now: datetime | None = None, mode: Mode = "write"
     ) -> Generator[Writer]:
         """One change by one actor. Leaving it commits; leaving it by an error undoes everything."""
-        self._connection.begin(mode)
+        self._connection.begin(mode, holder=by.name)
         try:
             tx = Writer(self._connection, now=now or datetime.now(UTC), by=by, session=session, lease=self._lease)
             yield tx
@@ -126,7 +126,9 @@ class Store:
             self._connection.rollback()
             raise
 
-    def claim(self, *, by: Actor, session: str | None = None, now: datetime | None = None) -> Any:
+    def claim(
+        self, *, by: Actor, session: str | None = None, now: datetime | None = None
+    ) -> AbstractContextManager[Writer]:
         """A transaction for `tasks.claim_next` alone: it lets other claims pass."""
         return self.write(by=by, session=session, now=now, mode="claim")
 

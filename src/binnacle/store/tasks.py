@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from binnacle.errors import Ambiguous, Duplicate, InvalidInput, NotFound, Referenced, Refused
@@ -125,7 +126,7 @@ def ready_where(which: TaskFilter | None) -> tuple[str, list[Any]]:
     ready_now = "status = 'pending' and open_dependencies = 0"
     if which is None:
         return ready_now, []
-    where, values = which.where()
+    where, values = msgspec.structs.replace(which, status=(), closed_too=True).where()
     return f"{ready_now} and {where}", values
 
 
