@@ -69,9 +69,13 @@ class PostgresConnection:
             self._execute("begin isolation level repeatable read read only")
             return
         self._execute("begin")
-        self._lock(_WRITERS, shared=mode == "claim")
-        if mode == "claim":
-            self.execute("select pg_advisory_xact_lock(hashtext(?))", (f"binnacle:{self._schema}:{holder}",))
+        try:
+            self._lock(_WRITERS, shared=mode == "claim")
+            if mode == "claim":
+                self.execute("select pg_advisory_xact_lock(hashtext(?))", (f"binnacle:{self._schema}:{holder}",))
+        except BaseException:
+            self.rollback()  # a wait that was given up leaves no transaction behind
+            raise
 
     def commit(self, *, announce: bool) -> None:
         if announce:
