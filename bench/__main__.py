@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 from bench import commands, report, store, trackers
-from bench.measure import Failed, yardstick
+from bench.measure import Failed
 from bench.plan import Plan
 
 GROUPS = {
@@ -25,7 +25,6 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     results: list[report.Result] = []
     failures: list[str] = []
-    pace = yardstick()
     with tempfile.TemporaryDirectory(prefix="bn-bench-", ignore_cleanup_errors=True) as folder:
         sizes, rounds = ((1_000, 10_000), 5) if asked.quick else ((1_000, 10_000, 100_000), 15)
         plan = Plan(folder=folder, sizes=sizes, rounds=rounds)
@@ -34,8 +33,8 @@ def main() -> int:
                 results.extend(GROUPS[name](plan))
             except Failed as error:
                 failures.append(f"{name} could not be measured: {error}")
-    print(report.table(results, asked.against, yardstick=pace))
-    print(f"written: {report.write(results, yardstick=pace)}")
+    print(report.table(results, asked.against))
+    print(f"written: {report.write(results)}")
     for failure in failures:
         print(failure, file=sys.stderr)
     return 1 if failures else 0
@@ -54,9 +53,9 @@ def _arguments() -> argparse.Namespace:
     if asked.against:
         try:
             with open(asked.against, encoding="utf-8") as file:
-                asked.against = json.load(file)
-        except (OSError, ValueError) as error:
-            parser.error(f"cannot read {asked.against}: {error}")
+                asked.against = {(row["group"], row["name"]): row for row in json.load(file)["results"]}
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            parser.error(f"not the results of an earlier run: {asked.against} ({error!r})")
     return asked
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bench.environment import program, project
+from bench.environment import nothing, program, project
 from bench.measure import Action, Command, take_turns
 from bench.plan import Plan
 from bench.report import Result, count, timed
@@ -26,10 +26,11 @@ COMMANDS = {
 
 def measure_cold(plan: Plan) -> Iterator[Result]:
     """How much `bn` adds to what starting Python costs anyway."""
-    python, version = program(plan, "python", "-c", "pass"), program(plan, "bn", "--version")
+    python, version = nothing(plan), program(plan, "bn", "--version")
     ready = turn(project(plan, plan.sizes[0]), "ready")
     plan.say("cold: starting processes")
-    taken = take_turns({"python": turn(python), "version": turn(version), "ready": ready}, rounds=plan.rounds * 3)
+    contestants = {"python": turn(python), "version": turn(version), "ready": ready}
+    taken = take_turns(contestants, rounds=plan.rounds * 3, yardstick=turn(python))
     group, floor = "cold start", "python -c pass"
     yield timed(group, floor, taken["python"])
     yield timed(group, "bn --version", taken["version"], taken["python"], of=floor, limit=VERSION_BUDGET)
@@ -41,10 +42,11 @@ def measure_cold(plan: Plan) -> Iterator[Result]:
 def measure_cli(plan: Plan) -> Iterator[Result]:
     """Every command at every size, on SQLite."""
     projects = {size: project(plan, size) for size in plan.sizes}
-    smallest = plan.sizes[0]
+    smallest, yardstick = plan.sizes[0], turn(nothing(plan))
     for name, words in COMMANDS.items():
         plan.say(f"cli: {name}")
-        taken = take_turns({size: turn(bn, *words) for size, bn in projects.items()}, rounds=plan.rounds)
+        contestants = {size: turn(bn, *words) for size, bn in projects.items()}
+        taken = take_turns(contestants, rounds=plan.rounds, yardstick=yardstick)
         for size, values in taken.items():
             reference = taken[smallest] if size != smallest else None
             yield timed("command line", f"{name}, {count(size)}", values, reference, of=count(smallest))

@@ -22,6 +22,11 @@ def program(plan: Plan, name: str, *arguments: str) -> Command:
     return Command((os.path.join(place, "bin", name), *arguments), env, home)
 
 
+def nothing(plan: Plan) -> Command:
+    """The least a Python program can cost: the yardstick for everything that starts a process."""
+    return program(plan, "python", "-c", "pass")
+
+
 def project(plan: Plan, size: int) -> Command:
     """`bn` on a repository of its own with `size` tasks."""
     repo = os.path.realpath(os.path.join(plan.folder, f"repo-{size}"))

@@ -68,25 +68,40 @@ def run(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str |
     return output
 
 
-def take_turns(contestants: Mapping[Key, Action], *, rounds: int) -> dict[Key, list[float]]:
-    """Milliseconds of each contestant in each round. The round before the first only warms the caches."""
-    taken: dict[Key, list[float]] = {key: [] for key in contestants}
+class Taken(NamedTuple):
+    """What the turns of one contestant took."""
+
+    times: list[float]
+    """Milliseconds, round by round."""
+
+    paces: list[float]
+    """The same as multiples of what the yardstick took in that round: comparable with another run, or nearly."""
+
+    def ratio(self, reference: "Taken") -> float:
+        """How many times longer, round by round: a slow moment of the machine hits both sides of one round."""
+        return median(one / other for one, other in zip(self.times, reference.times, strict=True))
+
+
+def compute(_: int) -> int:
+    """The yardstick for what runs in this process: a fixed piece of work."""
+    return sum(len(str(number)) for number in range(20_000))
+
+
+def take_turns(contestants: Mapping[Key, Action], *, rounds: int, yardstick: Action = compute) -> dict[Key, Taken]:
+    """Times each contestant and the yardstick in each round. The round before the first only warms the caches."""
+    taken: dict[Key, Taken] = {key: Taken([], []) for key in contestants}
     for turn in range(rounds + 1):
+        pace = _milliseconds(yardstick, turn)
         # Every other round goes backwards, so that nobody always follows the same neighbour.
         for key in list(contestants) if turn % 2 else reversed(list(contestants)):
-            started = time.perf_counter()
-            contestants[key](turn)
+            time_taken = _milliseconds(contestants[key], turn)
             if turn:
-                taken[key].append((time.perf_counter() - started) * 1000)
+                taken[key].times.append(time_taken)
+                taken[key].paces.append(time_taken / pace)
     return taken
 
 
-def ratio(taken: Sequence[float], reference: Sequence[float]) -> float:
-    """How many times longer, round by round: a slow moment of the machine hits both sides of one round."""
-    return median(one / other for one, other in zip(taken, reference, strict=True))
-
-
-def yardstick() -> float:
-    """Milliseconds of a fixed piece of work, to tell a slower program from a slower machine."""
-    taken = take_turns({"work": lambda _: sum(len(str(number)) for number in range(100_000))}, rounds=9)
-    return median(taken["work"])
+def _milliseconds(action: Action, turn: int) -> float:
+    started = time.perf_counter()
+    action(turn)
+    return (time.perf_counter() - started) * 1000

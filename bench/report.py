@@ -4,17 +4,17 @@ import json
 import os
 import platform
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
-from bench.measure import Failed, ratio, run
+from bench.measure import Failed, Taken, run
 
 FOLDER = os.path.join(os.path.dirname(__file__), "results")
 
-NOTICEABLE = 1.25
-"""A change by this factor is pointed out. Shared machines differ by less from one run to the next."""
+NOTICEABLE = 1.4
+"""A change by this factor is pointed out. On a busy machine two runs differ by up to 1.1, PostgreSQL by up to 1.35."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +25,9 @@ class Result:
     name: str
     value: float | None = None
     unit: str = "ms"
+    pace: float | None = None
+    """A time as a multiple of the yardstick's, which a busier or slower machine changes little."""
+
     ratio: float | None = None
     of: str = ""
     """What the ratio is taken against, in the same rounds."""
@@ -37,20 +40,15 @@ class Result:
 
 
 def timed(
-    group: str,
-    name: str,
-    taken: Sequence[float],
-    reference: Sequence[float] | None = None,
-    *,
-    of: str = "",
-    limit: float | None = None,
+    group: str, name: str, taken: Taken, reference: Taken | None = None, *, of: str = "", limit: float | None = None
 ) -> Result:
     """The median of what was taken, and its ratio to the reference, which may be at most `limit`."""
+    result = Result(group=group, name=name, value=median(taken.times), pace=median(taken.paces))
     if reference is None:
-        return Result(group=group, name=name, value=median(taken))
-    factor = ratio(taken, reference)
+        return result
+    factor = taken.ratio(reference)
     budget, met = (f"≤ {limit:g}×", factor <= limit) if limit else ("", None)
-    return Result(group=group, name=name, value=median(taken), ratio=factor, of=of, budget=budget, met=met)
+    return replace(result, ratio=factor, of=of, budget=budget, met=met)
 
 
 def count(number: int) -> str:
@@ -58,16 +56,14 @@ def count(number: int) -> str:
     return f"{number:,} tasks".replace(",", " ")
 
 
-def table(results: Sequence[Result], before: dict[str, Any] | None, *, yardstick: float) -> str:
+def table(results: Sequence[Result], before: Mapping[tuple[str, str], dict[str, Any]] | None) -> str:
     """The results, a block for each group, with the change since `before`, and how the budgets stand."""
-    then = {(row["group"], row["name"]): row for row in before["results"]} if before else {}
-    scale = yardstick / before["yardstick_ms"] if before else 1.0
     width = max((len(result.name) for result in results), default=0)
     lines: list[str] = []
     for group in dict.fromkeys(result.group for result in results):
         lines += ["", group]
         for result in (result for result in results if result.group == group):
-            change = f"  {_change(result, then.get((group, result.name)), scale):<22}" if before else ""
+            change = f"  {_change(result, before.get((group, result.name), {})):<22}" if before else ""
             factor = f"{result.ratio:.2f}× of {result.of}" if result.ratio is not None else ""
             verdict = "" if result.met is None else f"budget {result.budget} {'met' if result.met else 'MISSED'}"
             line = f"  {result.name:<{width}}  {_value(result):>10}  {factor:<23}{change}  {verdict}"
@@ -78,7 +74,7 @@ def table(results: Sequence[Result], before: dict[str, Any] | None, *, yardstick
     return "\n".join(lines)
 
 
-def write(results: Sequence[Result], *, yardstick: float) -> str:
+def write(results: Sequence[Result]) -> str:
     """Writes the results into a file of their own and returns its path."""
     os.makedirs(FOLDER, exist_ok=True)
     at = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime())
@@ -87,7 +83,6 @@ def write(results: Sequence[Result], *, yardstick: float) -> str:
         "commit": _commit(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "yardstick_ms": yardstick,
         "results": [asdict(result) for result in results],
     }
     path = os.path.join(FOLDER, f"{at}.json")
@@ -102,12 +97,13 @@ def _value(result: Result) -> str:
     return f"{result.value:.{3 if result.value < 1 else 2 if result.value < 100 else 0}f} {result.unit}"
 
 
-def _change(result: Result, then: dict[str, Any] | None, scale: float) -> str:
-    """Now against then. Times are first put on one footing by the yardstick."""
-    if not result.value or not then or not then["value"]:
+def _change(result: Result, then: dict[str, Any]) -> str:
+    """Now against then: times by their pace, everything else as it is."""
+    measure = "pace" if result.pace else "value"
+    now, before = getattr(result, measure), then.get(measure)
+    if not now or not before:
         return ""
-    factor = result.value / then["value"] / (scale if result.unit == "ms" else 1)
-    return f"{factor:.2f}× of before" + (" WORSE" if factor > NOTICEABLE else "")
+    return f"{now / before:.2f}× of before" + (" WORSE" if now / before > NOTICEABLE else "")
 
 
 def _commit() -> str:

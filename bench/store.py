@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from bench import workload
-from bench.measure import Command, Failed, take_turns
+from bench.measure import Command, Failed, Taken, take_turns
 from bench.operations import OPERATIONS, open_store
 from bench.plan import ROOT, Plan
 from bench.report import Result, count, timed
@@ -40,7 +40,7 @@ def measure(plan: Plan) -> Iterator[Result]:
             yield Result(group="memory", name=f"store on {engine}, {count(plan.sizes[-1])}", value=peak, unit="MB")
 
 
-def _by_size(plan: Plan, name: str, taken: dict[tuple[str, int], list[float]]) -> Iterator[Result]:
+def _by_size(plan: Plan, name: str, taken: dict[tuple[str, int], Taken]) -> Iterator[Result]:
     smallest, largest = plan.sizes[0], plan.sizes[-1]
     for (engine, size), values in taken.items():
         reference = taken[engine, smallest] if size != smallest else None
@@ -114,7 +114,7 @@ def _server(plan: Plan) -> Iterator[str]:
         yield server.get_uri()
     finally:
         with _undisturbed():
-            if server:
+            if server is not None:
                 server.cleanup()
 
 

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 
 from bench.commands import turn
-from bench.environment import project
+from bench.environment import nothing, project
 from bench.measure import Command, Failed, run, take_turns
 from bench.plan import Plan
 from bench.report import Result, count, timed
@@ -55,8 +55,9 @@ def measure(plan: Plan) -> Iterator[Result]:
         yield Result(group="memory", name=f"list all, {count(size)}, {name}", value=tracker.peak(*words), unit="MB")
     for job, wordings in JOBS.items():
         plan.say(f"peers: {job}")
-        contestants = zip(trackers.items(), wordings, strict=True)
-        taken = take_turns({name: turn(one, *words) for (name, one), words in contestants}, rounds=ROUNDS)
+        said = zip(trackers.items(), wordings, strict=True)
+        contestants = {name: turn(one, *words) for (name, one), words in said}
+        taken = take_turns(contestants, rounds=ROUNDS, yardstick=turn(nothing(plan)))
         for name, values in taken.items():
             reference = taken["bn"] if name != "bn" else None
             yield timed("peers", f"{job}, {count(size)}, {name}", values, reference, of="bn")
