@@ -9,7 +9,7 @@ from store.processes import crowd
 from store.test_dependency_counts import check_counts, check_no_circle, check_shape
 from store.verbs import ANN, put, rows, see
 
-ROUNDS = 15
+ROUNDS = 10
 
 
 def killed_while_writing(place, patience):

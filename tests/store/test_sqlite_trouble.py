@@ -33,7 +33,7 @@ def outcome(*arguments: str, within: tuple[str, ...] = ()) -> dict:
         text=True,
         timeout=60,
         check=False,
-        env={**os.environ, "PYTHONPATH": TESTS},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([TESTS, os.environ.get("PYTHONPATH", "")])},
         preexec_fn=obey_permissions if os.geteuid() == 0 and not within else None,
     )
     assert done.returncode == 0, done.stderr

@@ -39,17 +39,26 @@ def ready(store: Store) -> list[str]:
         return [task.title for task in tasks.ready(tx, limit=100)[0]]
 
 
+def small_disk(directory: str) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", directory], check=True)
+
+
+def fill_up(ballast: str) -> None:
+    """Writes the file `ballast` until there is no room left on its disk."""
+    with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4096)
+
+
 def full_disk(directory: str, how: str) -> dict[str, object]:
     """Fills a disk to its end under a store, and frees it again."""
     ballast = os.path.join(directory, "ballast")
     if how == "mount":
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", directory], check=True)
+        small_disk(directory)
     with open_sqlite(os.path.join(directory, "data", "store.db")) as store:
         add(store, "before")
         if how == "mount":
-            with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
-                while True:
-                    file.write(b"x" * 4096)
+            fill_up(ballast)
         else:
             # No disk to fill here: the engine is told that the file may not grow, and reports the same.
             store._connection._db.execute("pragma max_page_count = 1")
@@ -69,10 +78,12 @@ def full_disk(directory: str, how: str) -> dict[str, object]:
 
 def new_on_full_disk(directory: str) -> dict[str, object]:
     """Makes a store where there is no room for one, and again when there is."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", directory], check=True)
-    path = os.path.join(directory, "data", "store.db")
+    small_disk(directory)
+    path, ballast = os.path.join(directory, "data", "store.db"), os.path.join(directory, "ballast")
+    fill_up(ballast)
+    os.truncate(ballast, os.path.getsize(ballast) - 64 * 1024)
     error = code_of(lambda: open_sqlite(path).close())
-    subprocess.run(["mount", "-o", "remount,size=4m", directory], check=True)
+    os.unlink(ballast)
     with open_sqlite(path) as store:
         add(store, "after")
         return {"error": error, "ready": ready(store)}
