@@ -5,6 +5,7 @@ import json
 import signal
 import sys
 import tempfile
+import traceback
 
 from bench import commands, report, store, trackers
 from bench.measure import Failed
@@ -31,8 +32,9 @@ def main() -> int:
         for name in asked.groups:
             try:
                 results.extend(GROUPS[name](plan))
-            except Failed as error:
-                failures.append(f"{name} could not be measured: {error}")
+            except Exception as error:  # noqa: BLE001 - a group that breaks must not cost the results of the others
+                reason = error if isinstance(error, Failed) else traceback.format_exc()
+                failures.append(f"{name} could not be measured: {reason}")
     print(report.table(results, asked.against))
     print(f"written: {report.write(results)}")
     for failure in failures:

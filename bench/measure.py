@@ -52,11 +52,26 @@ class Command(NamedTuple):
 
 
 def run(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
-    """Runs a program to its end and returns what it printed. Leaving early kills it with its group."""
+    """Runs a program to its end and returns what it printed. Leaving early kills it with its group.
+
+    Raises:
+        Failed: there is no such program, or it reported an error.
+    """
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, start_new_session=True
-    ) as process:
+    try:
+        process = subprocess.Popen(
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise Failed(f"cannot start {argv[0]}: {error.strerror}") from error
+    with process:
         try:
             output, complaint = process.communicate(timeout=TIMEOUT)
         except BaseException:

@@ -109,5 +109,5 @@ def _change(result: Result, then: dict[str, Any]) -> str:
 def _commit() -> str:
     try:
         return run(["git", "describe", "--always", "--dirty"], cwd=FOLDER).strip()
-    except (OSError, Failed):
+    except Failed:
         return "unknown"

@@ -131,7 +131,7 @@ def _offline() -> tuple[str, ...]:
     prefix = ("unshare", "--map-root-user", "--net")
     try:
         run([*prefix, "true"])
-    except (OSError, Failed):
+    except Failed:
         return ()
     return prefix
 
@@ -150,11 +150,11 @@ def _cache() -> str:
 
 def _install(plan: Plan) -> str:
     """Fetches the peers unless they are there. Returns why that was not possible, or nothing."""
+    if shutil.which("npm") is None:
+        return "npm not found"
     place = _cache()
     if os.path.exists(place):
         return ""
-    if shutil.which("npm") is None:
-        return "npm not found"
     plan.say(f"peers: installing them into {place} (1.5 GB, about two minutes, once)")
     partial = f"{place}.{os.getpid()}"
     try:
