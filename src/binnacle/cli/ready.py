@@ -100,8 +100,8 @@ def blocked(context: Context, args: Namespace) -> Any:
 def next_task(context: Context, args: Namespace) -> Any:
     if not args.claim:
         with context.reading() as tx:
-            page, _ = tasks.ready(tx, filter_of(args), limit=1)
-        return {"task": brief(page[0]) if page else None, "claimed": False}
+            task = tasks.next_ready(tx, filter_of(args))
+        return {"task": brief(task) if task else None, "claimed": False}
     from binnacle.store import flow
 
     with context.writing(claim=True) as writer:

@@ -121,6 +121,12 @@ def ready(tx: Reader, which: TaskFilter | None = None, *, limit: int) -> tuple[l
     return page, total
 
 
+def next_ready(tx: Reader, which: TaskFilter | None = None) -> Task | None:
+    """The task that is first in the ready order, if any."""
+    where, values = ready_where(which)
+    return TASKS.first(tx, f"where {where} order by queue_rank, priority, number", *values)
+
+
 def ready_where(which: TaskFilter | None) -> tuple[str, list[Any]]:
     """What makes a task ready, in the words of the index that holds them. Pending tasks are never claimed."""
     ready_now = "status = 'pending' and open_dependencies = 0"

@@ -1,0 +1,122 @@
+"""One request under way, and the client it came from."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from binnacle.wire.jsonrpc import INVALID_REQUEST, RpcError, notification_message, request_message
+from binnacle.wire.mcp import LEVELS, Era, Params
+
+Send = Callable[[bytes], None]
+"""Hands a message to a transport, which bounds what it keeps."""
+
+
+class Peer:
+    """A client: one on stdio, one for each session on HTTP, one for each request in the stateless era."""
+
+    def __init__(self, send: Send | None = None) -> None:
+        self.send = send
+        """Where messages go that belong to no request; None while nobody listens."""
+
+        self.version = ""
+        self.capabilities: dict[str, Any] = {}
+        self.client: dict[str, Any] = {}
+        self.level = 0
+        """Log messages below this one of `LEVELS` are not wanted."""
+
+        self.subscriptions: set[str] = set()
+        self.running: dict[bytes, asyncio.Task[Any]] = {}
+        """Requests under way, by id, so that they can be cancelled."""
+
+        self.state: dict[str, Any] = {}
+        """What the host keeps for this client."""
+
+        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._count = 0
+
+    def cancel(self, request_id: bytes) -> None:
+        """Stops a request; one that is over, or never was, is no error."""
+        if task := self.running.get(request_id):
+            task.cancel()
+
+    def close(self) -> None:
+        """Stops everything under way."""
+        for task in list(self.running.values()):
+            task.cancel()
+        for future in self._asked.values():
+            future.cancel()
+
+    def resolve(self, request_id: bytes, result: bytes | None, error: bytes | None) -> None:
+        """Hands the client's answer to whoever asked; an answer nobody waits for is dropped."""
+        future = self._asked.pop(request_id.decode(errors="replace").strip('"'), None)
+        if future is None or future.done():
+            return
+        if error is not None:
+            future.set_exception(
+                RpcError(INVALID_REQUEST, f"the client refused: {error.decode(errors='replace')[:500]}")
+            )
+        else:
+            future.set_result(msgspec.json.decode(result or b"{}"))
+
+    async def ask(self, send: Send, method: str, params: Any, *, timeout: float) -> Any:  # noqa: ASYNC109
+        """Asks the client something and waits for its answer."""
+        self._count += 1
+        request_id = f"bn-{self._count}"
+        future = self._asked[request_id] = asyncio.get_running_loop().create_future()
+        try:
+            send(request_message(request_id, method, params))
+            async with asyncio.timeout(timeout):
+                return await future
+        finally:
+            self._asked.pop(request_id, None)
+
+
+class Call:
+    """What a handler knows of its request, and how it speaks to the client meanwhile."""
+
+    __slots__ = ("capabilities", "era", "params", "peer", "progress_token", "send")
+
+    ASK_TIMEOUT = 300.0
+    """Seconds a person may take to answer a question passed on to them."""
+
+    def __init__(self, peer: Peer, era: Era, params: Params, send: Send) -> None:
+        self.peer = peer
+        self.era = era
+        self.params = params
+        self.send = send
+        meta = params.meta or None
+        self.progress_token = meta.progress_token if meta else msgspec.UNSET
+        said = meta.capabilities if meta else msgspec.UNSET
+        self.capabilities: dict[str, Any] = said if era == "stateless" and isinstance(said, dict) else peer.capabilities
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Says how far the request is, if the client wants to know."""
+        if self.progress_token is msgspec.UNSET:
+            return
+        params: dict[str, Any] = {"progressToken": self.progress_token, "progress": done}
+        if total is not None:
+            params["total"] = total
+        if message:
+            params["message"] = message
+        self.send(notification_message("notifications/progress", params))
+
+    def log(self, level: str, data: Any, *, logger: str = "") -> None:
+        """Sends a log message, if the client wants messages of that level."""
+        wanted = self.peer.level
+        if self.era == "stateless":
+            said = self.params.meta.log_level if self.params.meta else msgspec.UNSET
+            if not isinstance(said, str) or said not in LEVELS:
+                return
+            wanted = LEVELS.index(said)
+        if LEVELS.index(level) < wanted:
+            return
+        params = {"level": level, "data": data} | ({"logger": logger} if logger else {})
+        self.send(notification_message("notifications/message", params))
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """Asks the client something while it waits. The stateless era has no way to; there a result asks."""
+        if self.era == "stateless":
+            raise RpcError(INVALID_REQUEST, "the client cannot be asked during a request of this protocol version")
+        return await self.peer.ask(self.send, method, params, timeout=self.ASK_TIMEOUT)

@@ -1,0 +1,223 @@
+"""Answers MCP requests of both eras for one host. Knows no transport."""
+
+import os
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from binnacle.server.call import Call, Peer, Send
+from binnacle.server.host import Host, Result
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError
+from binnacle.wire.mcp import (
+    CACHEABLE,
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE,
+    LEVELS,
+    ONLY_HANDSHAKE,
+    ONLY_STATELESS,
+    SERVER_INFO_KEY,
+    STATELESS_VERSIONS,
+    SUBSCRIPTION_KEY,
+    CallParams,
+    CompleteParams,
+    Era,
+    InitializeParams,
+    LevelParams,
+    ListenParams,
+    ListParams,
+    Params,
+    PromptParams,
+    ReadParams,
+    Wanted,
+    decode_params,
+)
+
+Changed = Literal["tools", "prompts", "resources"]
+
+Handler = Callable[[Call, Any], Awaitable[Result]]
+
+
+class Answer(NamedTuple):
+    """What goes back for a request."""
+
+    message: bytes
+    code: int = 0
+    """The error's code; 0 for a result."""
+
+
+class Listener(NamedTuple):
+    """Somebody of the stateless era who wants to hear of changes."""
+
+    id: bytes
+    """Of the request that asked for it; every notification carries it."""
+
+    wanted: Wanted
+    send: Send
+
+
+class Engine:
+    """One server. Peers come and go; it tells those that listen what has changed."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self._peers: weakref.WeakSet[Peer] = weakref.WeakSet()
+        self._listeners: set[Listener] = set()
+        # States that go through the client's hands are signed, so that it can keep but not make them.
+        self._key = os.urandom(32)
+        self._handlers: dict[str, tuple[type[Params], Handler]] = {
+            "ping": (Params, self._ping),
+            "server/discover": (Params, self._discover),
+            "logging/setLevel": (LevelParams, self._set_level),
+            "tools/list": (ListParams, host.list_tools),
+            "tools/call": (CallParams, host.call_tool),
+            "resources/list": (ListParams, host.list_resources),
+            "resources/templates/list": (ListParams, host.list_templates),
+            "resources/read": (ReadParams, host.read_resource),
+            "resources/subscribe": (ReadParams, self._subscribe),
+            "resources/unsubscribe": (ReadParams, self._unsubscribe),
+            "prompts/list": (ListParams, host.list_prompts),
+            "prompts/get": (PromptParams, host.get_prompt),
+            "completion/complete": (CompleteParams, host.complete),
+            "initialize": (InitializeParams, self._initialize),
+        }
+
+    def join(self, peer: Peer) -> None:
+        """Makes a peer hear of changes, as long as it lives and has somewhere to send them."""
+        self._peers.add(peer)
+
+    async def answer(self, request: Request, peer: Peer, era: Era, send: Send) -> Answer:
+        """Handles one request. Raises nothing but a cancellation."""
+        try:
+            result = await self._handle(request, peer, era, send)
+            return Answer(jsonrpc.result_message(request.id, jsonrpc.encode(result)))
+        except RpcError as error:
+            return Answer(jsonrpc.error_message(request.id, error.code, error.message, error.data), error.code)
+        except Exception as error:  # noqa: BLE001 - the face: a defect in one handler must not end the connection
+            message = f"internal error: {type(error).__name__}"
+            return Answer(jsonrpc.error_message(request.id, jsonrpc.INTERNAL_ERROR, message), jsonrpc.INTERNAL_ERROR)
+
+    async def _handle(self, request: Request, peer: Peer, era: Era, send: Send) -> Result:
+        kind, handler = self._find(request.method, era)
+        params = decode_params(request.params, kind)
+        if isinstance(params.request_state, str):
+            params.request_state = self._unsealed(params.request_state)
+        result = await handler(Call(peer, era, params, send), params)
+        if "requestState" in result:
+            result["requestState"] = self._sealed(result["requestState"])
+        return self._of_era(request.method, era, result)
+
+    def _find(self, method: str, era: Era) -> tuple[type[Params], Handler]:
+        foreign = ONLY_HANDSHAKE if era == "stateless" else ONLY_STATELESS
+        found = self._handlers.get(method)
+        if found is None or method in foreign:
+            raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")
+        return found
+
+    def _of_era(self, method: str, era: Era, result: Result) -> Result:
+        """What the stateless era wants said in every result."""
+        if era == "handshake":
+            return result
+        kind = "input_required" if "inputRequests" in result else "complete"
+        cache = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
+        meta = {**result.get("_meta", {}), SERVER_INFO_KEY: self.host.info}
+        return {"resultType": kind, **cache, **result, "_meta": meta}
+
+    def changed(self, what: Changed) -> None:
+        """Tells everyone who wants to know that a list has changed."""
+        self._tell(f"notifications/{what}/list_changed", {}, lambda wanted: bool(getattr(wanted, what)), lambda _: True)
+
+    def updated(self, uri: str) -> None:
+        """Tells everyone who subscribed to a resource that it has changed."""
+        self._tell(
+            "notifications/resources/updated",
+            {"uri": uri},
+            lambda wanted: uri in wanted.subscriptions,
+            lambda peer: uri in peer.subscriptions,
+        )
+
+    def _tell(
+        self,
+        method: str,
+        params: dict[str, Any],
+        is_wanted: Callable[[Wanted], bool],
+        is_for: Callable[[Peer], bool],
+    ) -> None:
+        message = jsonrpc.notification_message(method, params)
+        for peer in list(self._peers):
+            if peer.send is not None and peer.version and is_for(peer):
+                peer.send(message)
+        for listener in list(self._listeners):
+            if is_wanted(listener.wanted):
+                meta = {"_meta": {SUBSCRIPTION_KEY: msgspec.Raw(listener.id)}}
+                listener.send(jsonrpc.notification_message(method, params | meta))
+
+    def listen(self, request: Request, send: Send) -> Callable[[], None]:
+        """Begins a subscription of the stateless era. Returns what ends it.
+
+        Raises:
+            RpcError: its parameters do not fit.
+        """
+        params = decode_params(request.params, ListenParams)
+        listener = Listener(request.id, params.notifications, send)
+        self._listeners.add(listener)
+        granted = msgspec.json.decode(jsonrpc.encode(params.notifications))
+        body = {"notifications": granted, "_meta": {SUBSCRIPTION_KEY: msgspec.Raw(request.id)}}
+        send(jsonrpc.notification_message("notifications/subscriptions/acknowledged", body))
+        return lambda: self._listeners.discard(listener)
+
+    async def _initialize(self, call: Call, params: InitializeParams) -> Result:
+        peer = call.peer
+        peer.version = params.version if params.version in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
+        peer.capabilities, peer.client = params.capabilities, params.client
+        return {
+            "protocolVersion": peer.version,
+            "capabilities": self.host.capabilities,
+            "serverInfo": self.host.info,
+            "instructions": self.host.instructions,
+        }
+
+    async def _discover(self, call: Call, params: Params) -> Result:  # noqa: ARG002
+        capabilities = {name: dict(value) for name, value in self.host.capabilities.items() if name != "logging"}
+        return {
+            "supportedVersions": list(STATELESS_VERSIONS),
+            "capabilities": capabilities,
+            "instructions": self.host.instructions,
+        }
+
+    async def _ping(self, call: Call, params: Params) -> Result:  # noqa: ARG002
+        return {}
+
+    async def _set_level(self, call: Call, params: LevelParams) -> Result:
+        call.peer.level = LEVELS.index(params.level)
+        return {}
+
+    async def _subscribe(self, call: Call, params: ReadParams) -> Result:
+        call.peer.subscriptions.add(params.uri)
+        return {}
+
+    async def _unsubscribe(self, call: Call, params: ReadParams) -> Result:
+        call.peer.subscriptions.discard(params.uri)
+        return {}
+
+    def _sealed(self, state: str) -> str:
+        from base64 import urlsafe_b64encode
+
+        body = urlsafe_b64encode(state.encode()).decode()
+        return f"{body}.{self._signature(body)}"
+
+    def _unsealed(self, sealed: str) -> str:
+        from base64 import urlsafe_b64decode
+        from hmac import compare_digest
+
+        body, _, signature = sealed.rpartition(".")
+        if not compare_digest(signature.encode(), self._signature(body).encode()):
+            raise RpcError(INVALID_PARAMS, "invalid params: requestState was not issued by this server")
+        return urlsafe_b64decode(body).decode()
+
+    def _signature(self, body: str) -> str:
+        from hmac import new
+
+        return new(self._key, body.encode(), "sha256").hexdigest()[:32]

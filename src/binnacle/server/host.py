@@ -1,0 +1,29 @@
+"""What the engine serves: tools, resources and prompts behind one small protocol."""
+
+from typing import Any, Protocol
+
+from binnacle.server.call import Call
+from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
+
+Result = dict[str, Any]
+"""The result of a request, as it goes out, without what the era adds."""
+
+
+class Host(Protocol):
+    """A server's content. Every method may raise `RpcError`; anything else is an internal error."""
+
+    info: dict[str, Any]
+    """Name, version and title."""
+
+    instructions: str
+    capabilities: dict[str, Any]
+    """What it has, in the words of the handshake era."""
+
+    async def list_tools(self, call: Call, params: ListParams) -> Result: ...
+    async def call_tool(self, call: Call, params: CallParams) -> Result: ...
+    async def list_resources(self, call: Call, params: ListParams) -> Result: ...
+    async def list_templates(self, call: Call, params: ListParams) -> Result: ...
+    async def read_resource(self, call: Call, params: ReadParams) -> Result: ...
+    async def list_prompts(self, call: Call, params: ListParams) -> Result: ...
+    async def get_prompt(self, call: Call, params: PromptParams) -> Result: ...
+    async def complete(self, call: Call, params: CompleteParams) -> Result: ...

@@ -1,0 +1,66 @@
+"""Runs the HTTP face on a socket of its own until told to stop."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from binnacle.errors import InvalidInput
+from binnacle.server.http import HttpServer
+
+STOP_WITHIN = 3
+"""Seconds that requests under way get to finish when the server is told to stop."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which says when it accepts connections and ends its streams when it stops."""
+
+    def __init__(self, config: uvicorn.Config, face: HttpServer, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._face = face
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._face.close()
+        await super().shutdown(sockets=sockets)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens on `host` and `port`; port 0 takes a free one.
+
+    Raises:
+        InvalidInput: the address cannot be had.
+    """
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another port, or 0 for a free one"
+        ) from error
+
+
+async def serve_http(face: HttpServer, listener: socket.socket, *, on_ready: Callable[[], None]) -> None:
+    """Serves until SIGTERM or SIGINT. Leaving it closes the socket and every connection."""
+    settings: dict[str, Any] = {
+        "interface": "asgi3",
+        "lifespan": "off",
+        "log_level": "warning",
+        "access_log": False,
+        "timeout_keep_alive": 75,
+        "timeout_graceful_shutdown": STOP_WITHIN,
+    }
+    server = _Server(uvicorn.Config(face, **settings), face, on_ready)
+    try:
+        await server.serve(sockets=[listener])
+    except asyncio.CancelledError:
+        face.close()
+        raise
+    finally:
+        listener.close()

@@ -1,0 +1,59 @@
+"""The HTTP headers of the stateless era, which must say what the body says."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+import msgspec
+
+from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
+from binnacle.wire.mcp import (
+    HEADER_MISMATCH,
+    NAMED,
+    STATELESS_VERSIONS,
+    RequestMeta,
+    unsupported,
+)
+
+
+def check(headers: Mapping[str, str], method: str, params: bytes, meta: RequestMeta | None) -> None:
+    """Refuses a request whose headers and body differ.
+
+    Raises:
+        RpcError: naming the header.
+    """
+    version = headers.get("mcp-protocol-version")
+    said = meta.version if meta is not None and isinstance(meta.version, str) else None
+    if version is None:
+        raise RpcError(HEADER_MISMATCH, "the header MCP-Protocol-Version is missing")
+    if said is None:
+        if version not in STATELESS_VERSIONS:
+            raise unsupported(version)
+        raise RpcError(INVALID_PARAMS, "invalid params: _meta names no protocol version")
+    if version != said:
+        raise RpcError(HEADER_MISMATCH, "the header MCP-Protocol-Version does not match the body")
+    if said not in STATELESS_VERSIONS:
+        raise unsupported(said)
+    if meta is None or not isinstance(meta.capabilities, dict):
+        raise RpcError(INVALID_PARAMS, "invalid params: _meta names no client capabilities")
+    if headers.get("mcp-method") != method:
+        raise RpcError(HEADER_MISMATCH, "the header Mcp-Method does not match the body")
+    if (key := NAMED.get(method)) and decoded(headers.get("mcp-name")) != _text(params, key):
+        raise RpcError(HEADER_MISMATCH, "the header Mcp-Name does not match the body")
+
+
+def decoded(value: str | None) -> str | None:
+    """A header value, unwrapped when it had to be written as `=?base64?…?=`; None when it is not what it says."""
+    if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    payload = value[len("=?base64?") : -len("?=")]
+    try:
+        raw = base64.b64decode(payload, validate=True)
+        return raw.decode() if base64.b64encode(raw).decode() == payload else None
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def _text(params: bytes, key: str) -> object:
+    found = msgspec.json.decode(params)
+    return found.get(key) if isinstance(found, dict) else None

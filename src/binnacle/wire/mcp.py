@@ -1,0 +1,183 @@
+"""MCP on top of JSON-RPC: two eras, their versions, their metadata and their errors.
+
+The *handshake* era (2024-11-05 to 2025-11-25) begins with `initialize` and keeps a session.
+The *stateless* era (2026-07-28) has neither: every request carries its version and the client's
+capabilities in `_meta`. Which era a request belongs to is decided for each request.
+"""
+
+from typing import Any, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
+
+Era = Literal["handshake", "stateless"]
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS_VERSIONS = ("2026-07-28",)
+LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
+
+HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
+
+PREFIX = "io.modelcontextprotocol/"
+VERSION_KEY = f"{PREFIX}protocolVersion"
+CAPABILITIES_KEY = f"{PREFIX}clientCapabilities"
+SERVER_INFO_KEY = f"{PREFIX}serverInfo"
+SUBSCRIPTION_KEY = f"{PREFIX}subscriptionId"
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""Of log messages, least urgent first."""
+
+ONLY_HANDSHAKE = frozenset({"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+ONLY_STATELESS = frozenset({"server/discover", "subscriptions/listen"})
+
+CACHEABLE = frozenset(
+    {
+        "server/discover",
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+    }
+)
+"""Methods whose results say in the stateless era how long they may be kept."""
+
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""Methods whose subject is repeated in the HTTP header `Mcp-Name`, and the parameter it is."""
+
+HTTP_STATUS = {
+    -32700: 400,
+    -32600: 400,
+    -32601: 404,
+    -32602: 400,
+    HEADER_MISMATCH: 400,
+    MISSING_CAPABILITY: 400,
+    UNSUPPORTED_VERSION: 400,
+}
+"""HTTP status of an error in the stateless era; 200 for those not named."""
+
+
+class RequestMeta(Struct):
+    """What a request says about itself in `_meta`."""
+
+    progress_token: str | int | UnsetType = field(name="progressToken", default=UNSET)
+    version: str | UnsetType = field(name=VERSION_KEY, default=UNSET)
+    capabilities: dict[str, Any] | UnsetType = field(name=CAPABILITIES_KEY, default=UNSET)
+    client: dict[str, Any] | UnsetType = field(name=f"{PREFIX}clientInfo", default=UNSET)
+    log_level: str | UnsetType = field(name=f"{PREFIX}logLevel", default=UNSET)
+
+
+class Params(Struct, kw_only=True):
+    """What every request may carry."""
+
+    meta: RequestMeta | UnsetType = field(name="_meta", default=UNSET)
+    request_state: str | UnsetType = field(name="requestState", default=UNSET)
+    input_responses: dict[str, Any] | UnsetType = field(name="inputResponses", default=UNSET)
+
+
+class InitializeParams(Params, kw_only=True):
+    version: str = field(name="protocolVersion")
+    capabilities: dict[str, Any] = {}
+    client: dict[str, Any] = field(name="clientInfo", default_factory=dict)
+
+
+class ListParams(Params, kw_only=True):
+    cursor: str | None = None
+
+
+class CallParams(Params, kw_only=True):
+    name: str
+    arguments: Raw = Raw(b"{}")
+
+
+class ReadParams(Params, kw_only=True):
+    uri: str
+
+
+class PromptParams(Params, kw_only=True):
+    name: str
+    arguments: dict[str, str] = {}
+
+
+class Reference(Struct):
+    type: str
+    name: str = ""
+    uri: str = ""
+
+
+class Argument(Struct):
+    name: str
+    value: str
+
+
+class CompleteParams(Params, kw_only=True):
+    ref: Reference
+    argument: Argument
+    context: dict[str, Any] = {}
+
+
+class LevelParams(Params, kw_only=True):
+    level: Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+
+
+class Wanted(Struct):
+    """Which changes a listener wants to hear of."""
+
+    tools: bool = field(name="toolsListChanged", default=False)
+    prompts: bool = field(name="promptsListChanged", default=False)
+    resources: bool = field(name="resourcesListChanged", default=False)
+    subscriptions: tuple[str, ...] = field(name="resourceSubscriptions", default=())
+
+
+class ListenParams(Params, kw_only=True):
+    notifications: Wanted = field(default_factory=Wanted)
+
+
+class CancelParams(Struct):
+    request_id: Raw = field(name="requestId", default=Raw(b"null"))
+
+
+P = TypeVar("P", bound=Struct)
+
+
+def decode_params(params: bytes, kind: type[P]) -> P:
+    """Parameters of a certain kind.
+
+    Raises:
+        RpcError: naming what does not fit.
+    """
+    try:
+        return msgspec.json.decode(params, type=kind)
+    except msgspec.ValidationError as error:
+        raise RpcError(INVALID_PARAMS, f"invalid params: {error}") from error
+
+
+def meta_of(params: bytes) -> Params:
+    """What the parameters of any method say about the request; nothing, if they are not an object."""
+    try:
+        return msgspec.json.decode(params, type=Params)
+    except msgspec.ValidationError as error:
+        raise RpcError(INVALID_PARAMS, f"invalid params: {error}") from error
+
+
+def era_of(meta: RequestMeta | UnsetType) -> Era:
+    """The era of a request on a stream that carries both.
+
+    Raises:
+        RpcError: it names a version nobody here speaks.
+    """
+    if meta is UNSET or meta.version is UNSET:
+        return "handshake"
+    if meta.version not in STATELESS_VERSIONS:
+        raise unsupported(meta.version)
+    return "stateless"
+
+
+def unsupported(version: str) -> RpcError:
+    """The answer to a version nobody here speaks."""
+    data = {"supported": list(STATELESS_VERSIONS), "requested": version}
+    return RpcError(UNSUPPORTED_VERSION, f"unsupported protocol version: {version}", data)
