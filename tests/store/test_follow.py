@@ -1,11 +1,13 @@
 """Events can be followed as they are made: in order, and without missing one."""
 
+import contextlib
 import itertools
 import threading
 
 from binnacle.store import events, flow, notes
+from store.overlap import Meanwhile, wait_until_someone_waits
 from store.processes import crowd
-from store.verbs import AGENT, do, put, rows
+from store.verbs import AGENT, OTHER, do, put, rows
 
 PATIENCE = 60
 
@@ -60,6 +62,51 @@ def test_a_follower_that_waits_is_woken(place):
     task = put(other)
     thread.join(PATIENCE)
     assert [event.entity_id for event in seen] == [task.id]
+
+
+class Overtaken:
+    """A store on which someone makes a change right after every look at it."""
+
+    def __init__(self, store, change):
+        self.wait_change = store.wait_change
+        self._read = store.read
+        self._change = change
+
+    @contextlib.contextmanager
+    def read(self):
+        with self._read() as tx:
+            yield tx
+        self._change()
+
+
+def test_a_change_between_the_look_and_the_wait_is_not_slept_through(place):
+    store, other = place.open(), place.open()
+    made = []
+    followed = follow(Overtaken(store, lambda: made.append(put(other).id)))
+    for number in range(3):
+        assert [event.entity_id for event in next(followed)] == [made[number]]
+
+
+def test_events_of_claims_that_pass_each_other_are_numbered_in_the_order_they_appear(place):
+    store, other = place.open(), place.open()
+    put(store)
+    put(store)
+
+    def claim():
+        with other.claim(by=OTHER) as tx:
+            return flow.claim_next(tx)
+
+    with store.claim(by=AGENT) as tx:
+        flow.claim_next(tx)
+        tx.flush()
+        tx._events.clear()  # they have their numbers now, and are not committed yet
+        meanwhile = Meanwhile(claim)
+        wait_until_someone_waits(place)
+    meanwhile.result()
+    assert rows(store, "select actor from event where action = 'started' order by seq") == [
+        (AGENT.name,),
+        (OTHER.name,),
+    ]
 
 
 def test_more_than_one_batch_is_followed_in_order(store):

@@ -7,7 +7,7 @@ import pytest
 from binnacle.errors import BinnacleError
 from binnacle.store import comments, features, learnings, notes, overview, schema, search, sessions, tasks
 from binnacle.store.schema import LATEST, migrate, migration
-from store.verbs import TABLES, contents, put, ready, rows, see
+from store.verbs import TABLES, contents, do, put, ready, rows, see
 
 STAMP = "2026-01-01T00:00:00.000Z"
 
@@ -107,8 +107,10 @@ def test_all_that_an_earlier_version_kept_is_there_and_found(place, version):
         ("turn", "learning"),
     ):
         assert [hit.entity for hit in see(store, search.find, word)] == [entity]
-    put(store, "and more", depends_on=("bn-0001",))
     assert ready(store) == ["the sextant"]
+    for change, key in ((notes, "bnn-0001"), (comments, "bnc-0001"), (learnings, "bnl-0001"), (tasks, "bn-0001")):
+        do(store, change.delete, key)
+    assert rows(store, "select id from search") == []
 
 
 @pytest.mark.parametrize("version", range(LATEST))
