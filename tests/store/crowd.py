@@ -34,7 +34,7 @@ def say(*words: object) -> None:
 
 
 def claim(store: Callable[[], Store], me: int, *_: str) -> None:
-    """Takes and finishes tasks until there is nothing left."""
+    """Takes tasks until there is nothing left to take."""
     agent = Actor(f"bna-{me:04x}", "agent")
     with store() as place:
         while True:
