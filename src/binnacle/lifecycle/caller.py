@@ -1,0 +1,76 @@
+"""Who runs `bn`: the shell that started it, and the agent that started the shell.
+
+    agent → shell → bn
+
+Not every tree looks like this. A shell given one command becomes that command (`bash -c 'bn
+orient'` leaves no bash), so the parent of `bn` may be the agent itself. A shell may fork, so
+that one shell is two processes. And what is above a shell may be a terminal or the shell in
+its window, which are nobody's agent and the last thing to end.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from binnacle.lifecycle.processes import Process
+
+SHELLS = frozenset(
+    ("ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "sh", "tcsh",
+     "xonsh", "zsh")
+)  # fmt: skip
+
+RUNNERS = frozenset(("time", "timeout", "uv"))
+"""Programs that run another one and wait for it; they may stand between a shell and `bn`."""
+
+HOSTS = frozenset(
+    ("init", "launchd", "systemd", "tini", "dumb-init", "docker-init", "conmon", "cron", "crond", "login", "su", "sudo",
+     "doas", "screen", "SCREEN", "zellij", "konsole", "xterm", "alacritty", "kitty", "foot", "ghostty", "terminator",
+     "xfce4-terminal", "Terminal", "code", "cursor", "Cursor", "zed", "zed-editor")
+)  # fmt: skip
+"""What a person's shell runs under: the system, ways into it, terminals, also those of editors. None is an agent."""
+
+HOST_BEGINNINGS = ("sshd", "tmux", "containerd-shim", "gnome-terminal", "wezterm", "iTerm", "Code Helper", "Relay(")
+"""The same, where the name goes on with something that changes."""
+
+
+class Caller(NamedTuple):
+    """The two processes that matter to whoever runs `bn`."""
+
+    shell: Process
+    """What started `bn`."""
+
+    agent: Process
+    """What is to be ended with the agent: the process above the shell, or the shell itself where that is no agent."""
+
+
+def find_caller(above: Sequence[Process]) -> Caller | None:
+    """Who called, from the processes above `bn`, the nearest first; None when it was started by nobody."""
+    found = [process for process in above if process.name not in RUNNERS]
+    if not found:
+        return None
+    while len(found) > 1 and _is_fork(found[0], of=found[1]):
+        found.pop(0)
+    shell = found[0]
+    if not _is_shell(shell) or len(found) == 1 or _is_host(found[1]):
+        return Caller(shell, shell)
+    return Caller(shell, found[1])
+
+
+def _is_fork(process: Process, *, of: Process) -> bool:
+    return _is_shell(process) and bool(process.command) and process.command == of.command
+
+
+def _is_shell(process: Process) -> bool:
+    # `-zsh` is a login shell, `ksh93` and `zsh-5.9` are versions.
+    return any(name.lstrip("-").rstrip("0123456789.-") in SHELLS for name in (process.name, process.program))
+
+
+def _is_host(process: Process) -> bool:
+    return _is_window(process) or process.name in HOSTS or process.name.startswith(HOST_BEGINNINGS)
+
+
+def _is_window(process: Process) -> bool:
+    """Whether it is the shell that a person types into, and not one that leads a terminal to run a script on it."""
+    first, *rest = process.command.split()[1:] or [""]
+    is_script = bool(first) and not first.startswith("-")
+    is_script |= any(word.startswith("-") and not word.startswith("--") and "c" in word for word in (first, *rest[:2]))
+    return process.leads_terminal and _is_shell(process) and not is_script

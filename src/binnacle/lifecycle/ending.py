@@ -1,0 +1,97 @@
+"""Ends a process: asks it to, waits, and then does not ask any more."""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Literal
+
+from binnacle.errors import Refused
+from binnacle.lifecycle.processes import ancestors, is_alive
+
+Ending = Literal["gone", "terminated", "killed", "survived"]
+"""How it went: it was not there any more; it ended when asked; it had to be killed; not even that helped in time."""
+
+GRACE = 5.0
+"""Seconds a process has to end after it was asked to."""
+
+
+def terminate(pid: int, started: str, *, grace: float = GRACE, above: bool = False) -> Ending:
+    """Ends one process, and only if it is the one that started then: TERM, and KILL after `grace` seconds.
+
+    Raises:
+        Refused: it is the first process of the system, this one, one that this one runs under (unless `above`
+            says that this is meant), or the system does not allow it.
+    """
+    check_may_end(pid, above=above)
+    with _watch(pid, started) as process:
+        if process is None:
+            return "gone"
+        process.send(signal.SIGTERM)
+        if process.wait_end(grace):
+            return "terminated"
+        process.send(signal.SIGKILL)
+        return "killed" if process.wait_end(max(grace, GRACE)) else "survived"
+
+
+def check_may_end(pid: int, *, above: bool = False) -> None:
+    """Refuses what must never be signalled."""
+    if pid <= 1:
+        raise Refused(f"process {pid} is never signalled", hint="it is the first of the system or a whole group")
+    if pid == os.getpid():
+        raise Refused("a command does not end itself", hint="name another process")
+    if not above and any(process.pid == pid for process in ancestors()):
+        raise Refused(f"this command runs under process {pid}", hint="an agent ends itself with: bn goodbye")
+
+
+class _Watched:
+    """A process that was checked to be the right one."""
+
+    def __init__(self, pid: int, started: str, descriptor: int | None) -> None:
+        self.pid = pid
+        self.started = started
+        self._descriptor = descriptor
+        """The process itself rather than its id (Linux): what is sent through it cannot reach another."""
+
+    def send(self, number: signal.Signals) -> None:
+        try:
+            if self._descriptor is not None:
+                signal.pidfd_send_signal(self._descriptor, number)
+            elif is_alive(self.pid, self.started):
+                os.kill(self.pid, number)
+        except ProcessLookupError:
+            pass  # it ended by itself in the meantime
+        except PermissionError as error:
+            raise Refused(f"not allowed to end process {self.pid}", hint="it belongs to another user") from error
+
+    def wait_end(self, seconds: float) -> bool:
+        """Whether it ended within `seconds`."""
+        if self._descriptor is not None:
+            poll = select.poll()
+            poll.register(self._descriptor, select.POLLIN)
+            return bool(poll.poll(seconds * 1000))
+        end = time.monotonic() + seconds
+        while is_alive(self.pid, self.started):
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.02)
+        return True
+
+
+@contextmanager
+def _watch(pid: int, started: str) -> Generator[_Watched | None]:
+    """The process to be ended, or None when it is not there. Leaving it lets go of it."""
+    descriptor: int | None = None
+    try:
+        # Taken first and looked at second: whatever passes the look is what the descriptor means.
+        if hasattr(os, "pidfd_open"):
+            descriptor = os.pidfd_open(pid)
+    except OSError:
+        pass  # it is not there, or the system is too old or too strict; the look below tells
+    try:
+        yield _Watched(pid, started, descriptor) if is_alive(pid, started) else None
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)

@@ -1,0 +1,88 @@
+"""Whether a registered agent is there: its registration compared with the processes of this machine."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypedDict
+
+from binnacle.lifecycle.caller import Caller
+from binnacle.lifecycle.processes import Process, is_here, is_older, look
+from binnacle.work.session import Agent, AgentStatus, agent_status
+
+
+class Registration(TypedDict):
+    """What is kept of a caller: its shell, the shell's start, and the agent above it if that is another process."""
+
+    pid: int
+    process_started: str
+    parent_pid: int | None
+
+
+def registration(caller: Caller) -> Registration:
+    """What to register for `caller`."""
+    above = caller.agent.pid if caller.agent.pid != caller.shell.pid else None
+    return {"pid": caller.shell.pid, "process_started": caller.shell.started, "parent_pid": above}
+
+
+def process_of(agent: Agent) -> Process | None:
+    """The agent's own process, if it is there and still the one that was registered.
+
+    The start of the process above a shell is not kept and need not be: it was there when the shell
+    started, so a process with its id that is younger than the shell is another one.
+    """
+    if agent.pid is None or agent.process_started is None:
+        return None
+    if agent.parent_pid is None:
+        return shell_of(agent)
+    found = look(agent.parent_pid)
+    return found if found and is_older(found.started, than=agent.process_started) else None
+
+
+def shell_of(agent: Agent) -> Process | None:
+    """The shell it was registered from, if that is still there. Many agents use a new one for every command."""
+    found = look(agent.pid or 0)
+    return found if found and found.started == agent.process_started else None
+
+
+def is_present(agent: Agent) -> bool | None:
+    """Whether the agent's process is there; None when that cannot be told from here.
+
+    An agent registered by MCP has no process; one of another machine or container cannot be seen.
+    """
+    if agent.pid is None or agent.process_started is None or not is_here(agent.process_started):
+        return None
+    return process_of(agent) is not None or shell_of(agent) is not None
+
+
+def standing(agent: Agent, *, now: datetime) -> AgentStatus:
+    """How an agent stands. One that cannot be seen counts as alive until it has been silent for too long."""
+    return agent_status(agent, now=now, is_alive=is_present(agent) is not False)
+
+
+def find_registered(agents: Sequence[Agent], caller: Caller) -> Agent | None:
+    """The agent that `caller` speaks for: registered from its shell, or else from another shell of its process."""
+    # Its shell too is compared with the agents' processes: a shell that was given a single command became `bn`,
+    # and left the agent as its parent.
+    pids = {caller.agent.pid, caller.shell.pid}
+    of_shell = [agent for agent in agents if _is(shell_of(agent), {caller.shell.pid})]
+    of_process = [agent for agent in agents if _is(process_of(agent), pids)]
+    return next(iter((of_shell or of_process)[::-1]), None)
+
+
+def find_same(agents: Sequence[Agent], caller: Caller, *, name: str | None) -> Agent | None:
+    """The agent that `caller` would register again: from the same shell, or from the next one of the same process.
+
+    An agent that uses a new shell for every command stays the same agent. Two shells that live side by side
+    are two agents, and so is one that gives itself another name.
+    """
+    found = find_registered(agents, caller)
+    if found is None:
+        return None
+    shell = shell_of(found)
+    if _is(shell, {caller.shell.pid}):
+        return found
+    return found if shell is None and name in (None, found.name) else None
+
+
+def _is(process: Process | None, pids: set[int]) -> bool:
+    """Whether a process that is there now has one of some ids that are taken now."""
+    return process is not None and process.pid in pids
