@@ -7,20 +7,19 @@ from collections.abc import Mapping
 import msgspec
 
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
-from binnacle.wire.mcp import (
-    HEADER_MISMATCH,
-    NAMED,
-    STATELESS_VERSIONS,
-    RequestMeta,
-    unsupported,
-)
+from binnacle.wire.mcp import HEADER_MISMATCH, NAMED, STATELESS_VERSIONS, RequestMeta, era_of, unsupported
+
+
+class _Subject(msgspec.Struct):
+    name: object = None
+    uri: object = None
 
 
 def check(headers: Mapping[str, str], method: str, params: bytes, meta: RequestMeta | None) -> None:
-    """Refuses a request whose headers and body differ.
+    """Refuses a request whose headers and body differ, or do not say all that this era wants said.
 
     Raises:
-        RpcError: naming the header.
+        RpcError: naming the header or the parameter.
     """
     version = headers.get("mcp-protocol-version")
     said = meta.version if meta is not None and isinstance(meta.version, str) else None
@@ -32,13 +31,11 @@ def check(headers: Mapping[str, str], method: str, params: bytes, meta: RequestM
         raise RpcError(INVALID_PARAMS, "invalid params: _meta names no protocol version")
     if version != said:
         raise RpcError(HEADER_MISMATCH, "the header MCP-Protocol-Version does not match the body")
-    if said not in STATELESS_VERSIONS:
-        raise unsupported(said)
-    if meta is None or not isinstance(meta.capabilities, dict):
-        raise RpcError(INVALID_PARAMS, "invalid params: _meta names no client capabilities")
+    era_of(meta)
     if headers.get("mcp-method") != method:
         raise RpcError(HEADER_MISMATCH, "the header Mcp-Method does not match the body")
-    if (key := NAMED.get(method)) and decoded(headers.get("mcp-name")) != _text(params, key):
+    key = NAMED.get(method)
+    if key and decoded(headers.get("mcp-name")) != getattr(msgspec.json.decode(params, type=_Subject), key):
         raise RpcError(HEADER_MISMATCH, "the header Mcp-Name does not match the body")
 
 
@@ -52,8 +49,3 @@ def decoded(value: str | None) -> str | None:
         return raw.decode() if base64.b64encode(raw).decode() == payload else None
     except (binascii.Error, UnicodeDecodeError):
         return None
-
-
-def _text(params: bytes, key: str) -> object:
-    found = msgspec.json.decode(params)
-    return found.get(key) if isinstance(found, dict) else None

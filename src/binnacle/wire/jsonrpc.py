@@ -1,5 +1,6 @@
 """JSON-RPC 2.0 messages, read from hostile bytes and written fast."""
 
+import re
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +14,12 @@ INTERNAL_ERROR = -32603
 
 NO_ID = b"null"
 """What an error carries when the id of its request could not be read."""
+
+BATCH_LIMIT = 1000
+"""Messages of one batch. Each may be answered, so a short batch of nothing could ask for a long answer."""
+
+BATCH_BYTES = 4 << 20
+"""Of one batch. Taken apart, a batch of digits needs forty times its size in memory."""
 
 encode = msgspec.json.Encoder().encode
 
@@ -75,51 +82,66 @@ class _Envelope(Struct):
 _decode = msgspec.json.Decoder(_Envelope).decode
 _decode_batch = msgspec.json.Decoder(list[Raw]).decode
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises on bytes that are no JSON, no UTF-8, or nested too deep."""
+
+_ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
+_HEX = rb"[0-9a-fA-F]{2}"
+_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB]%b\\u[dD][c-fC-F]%b|(u[dD][89a-fA-F]%b)|.)" % (_HEX, _HEX, _HEX))
+"""Any escape in a JSON string, so that none is read from its middle; the group is half a pair."""
+
 
 def parse(data: bytes) -> Message | list[Message]:
     """The message in `data`, or the messages of a batch. Never raises."""
     try:
-        return _classified(_decode(data))
-    except msgspec.ValidationError as error:
-        if data.lstrip()[:1] == b"[":
-            return _batch(data)
-        return Invalid(_readable_id(data), INVALID_REQUEST, f"invalid request: {error}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return Invalid(NO_ID, PARSE_ERROR, f"parse error: {error}")
+        # What stays raw is not decoded by msgspec, and would go out again as it came in.
+        if not data.isascii():
+            data.decode()
+        return _batch(data) if data.lstrip()[:1] == b"[" else _single(data)
+    except UNREADABLE as error:
+        # Many clients count text in UTF-16 and cut it between the halves of a pair.
+        whole = _ESCAPE.sub(lambda found: rb"\ufffd" if found[1] else found[0], data)
+        return parse(whole) if whole != data else Invalid(NO_ID, PARSE_ERROR, f"parse error: {error}")
 
 
 def _batch(data: bytes) -> Message | list[Message]:
+    parts = _decode_batch(data) if len(data) <= BATCH_BYTES else []
+    if not 0 < len(parts) <= BATCH_LIMIT:
+        bounds = f"1 to {BATCH_LIMIT} messages and at most {BATCH_BYTES} bytes"
+        return Invalid(NO_ID, INVALID_REQUEST, f"invalid request: a batch has {bounds}")
+    return [_single(bytes(part)) for part in parts]
+
+
+def _single(data: bytes) -> Message:
     try:
-        parts = _decode_batch(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return Invalid(NO_ID, PARSE_ERROR, f"parse error: {error}")
-    if not parts:
-        return Invalid(NO_ID, INVALID_REQUEST, "invalid request: an empty batch")
-    found: list[Message] = []
-    for part in parts:
-        message = parse(bytes(part))
-        nested = isinstance(message, list)
-        found.append(Invalid(NO_ID, INVALID_REQUEST, "invalid request: a batch within a batch") if nested else message)  # type: ignore[arg-type]
-    return found
+        return _classified(_decode(data))
+    except msgspec.ValidationError as error:
+        return Invalid(_readable_id(data), INVALID_REQUEST, f"invalid request: {error}")
 
 
 def _classified(envelope: _Envelope) -> Message:
     given_id = UNSET if envelope.id is UNSET else bytes(envelope.id)
     if envelope.jsonrpc != "2.0":
-        known = given_id if isinstance(given_id, bytes) and _is_id(given_id) else NO_ID
-        return Invalid(known, INVALID_REQUEST, 'invalid request: "jsonrpc" must be "2.0"')
-    if envelope.method is not UNSET:
-        params = b"{}" if envelope.params is UNSET else bytes(envelope.params)
-        if given_id is UNSET:
-            return Notification(envelope.method, params)
-        if not _is_id(given_id):
-            return Invalid(NO_ID, INVALID_REQUEST, "invalid request: an id is a string or a number")
-        return Request(given_id, envelope.method, params)
-    if given_id is UNSET or (envelope.result is UNSET and envelope.error is UNSET):
-        return Invalid(NO_ID, INVALID_REQUEST, 'invalid request: "method" is missing')
-    result = None if envelope.result is UNSET else bytes(envelope.result)
-    error = None if envelope.error is UNSET else bytes(envelope.error)
-    return Response(given_id, result, error)
+        return Invalid(_known(given_id), INVALID_REQUEST, 'invalid request: "jsonrpc" must be "2.0"')
+    if envelope.method is UNSET:
+        return _answered(envelope, given_id)
+    params = b"{}" if envelope.params is UNSET else bytes(envelope.params)
+    if params == b"null":  # what some serialisers write for nothing
+        params = b"{}"
+    if given_id is UNSET:
+        return Notification(envelope.method, params)
+    if not _is_id(given_id):
+        return Invalid(NO_ID, INVALID_REQUEST, "invalid request: an id is a string or a number")
+    return Request(given_id, envelope.method, params)
+
+
+def _answered(envelope: _Envelope, given_id: bytes | UnsetType) -> Response | Invalid:
+    if envelope.error is not UNSET:
+        # Also without an id: to answer an error with an error could go on for ever.
+        return Response(NO_ID if given_id is UNSET else given_id, None, bytes(envelope.error))
+    if envelope.result is UNSET or given_id is UNSET:
+        return Invalid(_known(given_id), INVALID_REQUEST, 'invalid request: "method" is missing')
+    return Response(given_id, bytes(envelope.result), None)
 
 
 def _is_id(raw: bytes) -> bool:
@@ -130,13 +152,20 @@ def _readable_id(data: bytes) -> bytes:
     """The id of a request that is wrong otherwise, so that its sender can match the answer."""
     try:
         found = msgspec.json.decode(data, type=dict[str, Raw]).get("id")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except msgspec.ValidationError:
         return NO_ID
-    return bytes(found) if found is not None and _is_id(bytes(found)) else NO_ID
+    return NO_ID if found is None else _known(bytes(found))
+
+
+def _known(given_id: bytes | UnsetType) -> bytes:
+    """An id to answer with, where the sender gave one that is an id at all."""
+    return given_id if isinstance(given_id, bytes) and _is_id(given_id) else NO_ID
 
 
 def result_message(request_id: bytes, result: bytes) -> bytes:
-    """A successful answer."""
+    """A successful answer, on one line even where somebody else wrote the result over several."""
+    if b"\n" in result or b"\r" in result:  # within JSON, only ever between its tokens
+        result = result.translate(_ON_ONE_LINE)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (request_id, result)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
+from binnacle.wire.jsonrpc import INVALID_PARAMS, UNREADABLE, RpcError
 
 Era = Literal["handshake", "stateless"]
 
@@ -124,7 +124,7 @@ class LevelParams(Params, kw_only=True):
     level: Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
 
-class Wanted(Struct):
+class Wanted(Struct, frozen=True, omit_defaults=True):
     """Which changes a listener wants to hear of."""
 
     tools: bool = field(name="toolsListChanged", default=False)
@@ -152,28 +152,31 @@ def decode_params(params: bytes, kind: type[P]) -> P:
     """
     try:
         return msgspec.json.decode(params, type=kind)
-    except msgspec.ValidationError as error:
+    except UNREADABLE as error:
         raise RpcError(INVALID_PARAMS, f"invalid params: {error}") from error
 
 
-def meta_of(params: bytes) -> Params:
-    """What the parameters of any method say about the request; nothing, if they are not an object."""
-    try:
-        return msgspec.json.decode(params, type=Params)
-    except msgspec.ValidationError as error:
-        raise RpcError(INVALID_PARAMS, f"invalid params: {error}") from error
+def meta_of(params: bytes) -> RequestMeta | None:
+    """What the parameters of any method say about the request; nothing, if they are not an object.
+
+    Raises:
+        RpcError: naming what does not fit.
+    """
+    return decode_params(params, Params).meta or None if params[:1] == b"{" else None
 
 
-def era_of(meta: RequestMeta | UnsetType) -> Era:
+def era_of(meta: RequestMeta | None) -> Era:
     """The era of a request on a stream that carries both.
 
     Raises:
-        RpcError: it names a version nobody here speaks.
+        RpcError: it names a version nobody here speaks, or not all that its era wants named.
     """
-    if meta is UNSET or meta.version is UNSET:
+    if meta is None or meta.version is UNSET:
         return "handshake"
     if meta.version not in STATELESS_VERSIONS:
         raise unsupported(meta.version)
+    if meta.capabilities is UNSET:
+        raise RpcError(INVALID_PARAMS, "invalid params: _meta names no client capabilities")
     return "stateless"
 
 
