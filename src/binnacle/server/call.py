@@ -36,6 +36,15 @@ class Peer:
         self._asked: dict[str, asyncio.Future[Any]] = {}
         self._count = 0
 
+    def begin(self, request_id: bytes, task: asyncio.Task[Any]) -> None:
+        """Makes a request known by its id until it is over."""
+        self.running[request_id] = task
+        task.add_done_callback(lambda _: self._end(request_id, task))
+
+    def _end(self, request_id: bytes, task: asyncio.Task[Any]) -> None:
+        if self.running.get(request_id) is task:  # a client may use an id twice
+            del self.running[request_id]
+
     def cancel(self, request_id: bytes) -> None:
         """Stops a request; one that is over, or never was, is no error."""
         if task := self.running.get(request_id):
@@ -58,9 +67,9 @@ class Peer:
                 RpcError(INVALID_REQUEST, f"the client refused: {error.decode(errors='replace')[:500]}")
             )
         else:
-            future.set_result(msgspec.json.decode(result or b"{}"))
+            future.set_result(msgspec.Raw(result or b"{}"))
 
-    async def ask(self, send: Send, method: str, params: Any, *, timeout: float) -> Any:  # noqa: ASYNC109
+    async def ask(self, send: Send, method: str, params: Any, *, timeout: float) -> Any:
         """Asks the client something and waits for its answer."""
         self._count += 1
         request_id = f"bn-{self._count}"
@@ -68,7 +77,7 @@ class Peer:
         try:
             send(request_message(request_id, method, params))
             async with asyncio.timeout(timeout):
-                return await future
+                return msgspec.json.decode(await future)
         finally:
             self._asked.pop(request_id, None)
 
@@ -76,7 +85,7 @@ class Peer:
 class Call:
     """What a handler knows of its request, and how it speaks to the client meanwhile."""
 
-    __slots__ = ("capabilities", "era", "params", "peer", "progress_token", "send")
+    __slots__ = ("capabilities", "client", "era", "params", "peer", "progress_token", "send")
 
     ASK_TIMEOUT = 300.0
     """Seconds a person may take to answer a question passed on to them."""
@@ -88,8 +97,14 @@ class Call:
         self.send = send
         meta = params.meta or None
         self.progress_token = meta.progress_token if meta else msgspec.UNSET
-        said = meta.capabilities if meta else msgspec.UNSET
-        self.capabilities: dict[str, Any] = said if era == "stateless" and isinstance(said, dict) else peer.capabilities
+        self.capabilities = peer.capabilities
+        self.client = peer.client
+        """What the client says of itself: its name, its version."""
+
+        if era == "stateless":
+            # Nothing that came with an earlier request counts.
+            self.capabilities = (meta.capabilities or {}) if meta else {}
+            self.client = (meta.client or {}) if meta else {}
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Says how far the request is, if the client wants to know."""

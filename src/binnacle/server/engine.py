@@ -1,5 +1,6 @@
 """Answers MCP requests of both eras for one host. Knows no transport."""
 
+import logging
 import os
 import weakref
 from collections.abc import Awaitable, Callable
@@ -34,6 +35,8 @@ from binnacle.wire.mcp import (
     Wanted,
     decode_params,
 )
+
+_log = logging.getLogger(__name__)
 
 Changed = Literal["tools", "prompts", "resources"]
 
@@ -96,17 +99,19 @@ class Engine:
         except RpcError as error:
             return Answer(jsonrpc.error_message(request.id, error.code, error.message, error.data), error.code)
         except Exception as error:  # noqa: BLE001 - the face: a defect in one handler must not end the connection
+            _log.exception("a defect while answering '%s'", request.method)
             message = f"internal error: {type(error).__name__}"
             return Answer(jsonrpc.error_message(request.id, jsonrpc.INTERNAL_ERROR, message), jsonrpc.INTERNAL_ERROR)
 
     async def _handle(self, request: Request, peer: Peer, era: Era, send: Send) -> Result:
         kind, handler = self._find(request.method, era)
         params = decode_params(request.params, kind)
+        subject = f"{request.method} {getattr(params, 'name', getattr(params, 'uri', ''))}"
         if isinstance(params.request_state, str):
-            params.request_state = self._unsealed(params.request_state)
+            params.request_state = self._unsealed(params.request_state, subject)
         result = await handler(Call(peer, era, params, send), params)
         if "requestState" in result:
-            result["requestState"] = self._sealed(result["requestState"])
+            result["requestState"] = self._sealed(result["requestState"], subject)
         return self._of_era(request.method, era, result)
 
     def _find(self, method: str, era: Era) -> tuple[type[Params], Handler]:
@@ -154,19 +159,40 @@ class Engine:
                 meta = {"_meta": {SUBSCRIPTION_KEY: msgspec.Raw(listener.id)}}
                 listener.send(jsonrpc.notification_message(method, params | meta))
 
-    def listen(self, request: Request, send: Send) -> Callable[[], None]:
-        """Begins a subscription of the stateless era. Returns what ends it.
+    def listen(self, request: Request, send: Send) -> Listener:
+        """Begins a subscription of the stateless era, which lasts until `forget`.
 
         Raises:
             RpcError: its parameters do not fit.
         """
-        params = decode_params(request.params, ListenParams)
-        listener = Listener(request.id, params.notifications, send)
+        wanted = self._granted(decode_params(request.params, ListenParams).notifications)
+        listener = Listener(request.id, wanted, send)
         self._listeners.add(listener)
-        granted = msgspec.json.decode(jsonrpc.encode(params.notifications))
-        body = {"notifications": granted, "_meta": {SUBSCRIPTION_KEY: msgspec.Raw(request.id)}}
+        body = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: msgspec.Raw(request.id)}}
         send(jsonrpc.notification_message("notifications/subscriptions/acknowledged", body))
-        return lambda: self._listeners.discard(listener)
+        return listener
+
+    def _granted(self, wanted: Wanted) -> Wanted:
+        """What of the wanted changes the host ever tells of."""
+
+        def has(what: Changed, how: str = "listChanged") -> bool:
+            return bool(self.host.capabilities.get(what, {}).get(how))
+
+        return Wanted(
+            tools=wanted.tools and has("tools"),
+            prompts=wanted.prompts and has("prompts"),
+            resources=wanted.resources and has("resources"),
+            subscriptions=wanted.subscriptions if has("resources", "subscribe") else (),
+        )
+
+    def forget(self, listener: Listener) -> None:
+        """Ends a subscription; one that has ended is no error."""
+        self._listeners.discard(listener)
+
+    def farewell(self, listener: Listener) -> bytes:
+        """The answer to a request to listen: it comes only when the server, not the client, ends it."""
+        meta = {SUBSCRIPTION_KEY: msgspec.Raw(listener.id), SERVER_INFO_KEY: self.host.info}
+        return jsonrpc.result_message(listener.id, jsonrpc.encode({"resultType": "complete", "_meta": meta}))
 
     async def _initialize(self, call: Call, params: InitializeParams) -> Result:
         peer = call.peer
@@ -180,10 +206,9 @@ class Engine:
         }
 
     async def _discover(self, call: Call, params: Params) -> Result:  # noqa: ARG002
-        capabilities = {name: dict(value) for name, value in self.host.capabilities.items() if name != "logging"}
         return {
             "supportedVersions": list(STATELESS_VERSIONS),
-            "capabilities": capabilities,
+            "capabilities": self.host.capabilities,
             "instructions": self.host.instructions,
         }
 
@@ -202,22 +227,25 @@ class Engine:
         call.peer.subscriptions.discard(params.uri)
         return {}
 
-    def _sealed(self, state: str) -> str:
+    def _sealed(self, state: str, subject: str) -> str:
         from base64 import urlsafe_b64encode
 
         body = urlsafe_b64encode(state.encode()).decode()
-        return f"{body}.{self._signature(body)}"
+        return f"{body}.{self._signature(body, subject)}"
 
-    def _unsealed(self, sealed: str) -> str:
+    def _unsealed(self, sealed: str, subject: str) -> str:
         from base64 import urlsafe_b64decode
         from hmac import compare_digest
 
         body, _, signature = sealed.rpartition(".")
-        if not compare_digest(signature.encode(), self._signature(body).encode()):
-            raise RpcError(INVALID_PARAMS, "invalid params: requestState was not issued by this server")
+        if not compare_digest(signature.encode(), self._signature(body, subject).encode()):
+            raise RpcError(
+                INVALID_PARAMS, "invalid params: requestState was not issued by this server for this request"
+            )
         return urlsafe_b64decode(body).decode()
 
-    def _signature(self, body: str) -> str:
+    def _signature(self, body: str, subject: str) -> str:
+        """Of a state that belongs to `subject`: what one tool was told is of no use with another."""
         from hmac import new
 
-        return new(self._key, body.encode(), "sha256").hexdigest()[:32]
+        return new(self._key, f"{body} {subject}".encode(), "sha256").hexdigest()[:32]

@@ -8,11 +8,11 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, NoReturn
 
 from binnacle.server.call import Peer
 from binnacle.server.engine import Answer, Engine
-from binnacle.server.streams import KEEP_ALIVE, LENGTH, Queue, Receive, Send, disconnected, offer, stream
+from binnacle.server.streams import KEEP_ALIVE, Queue, Receive, Send, announce, disconnected, mention, stream
 from binnacle.wire import headers as mcp_headers
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_REQUEST, Invalid, Notification, Request, Response, RpcError
@@ -22,12 +22,15 @@ from binnacle.wire.mcp import (
     ONLY_STATELESS,
     STATELESS_VERSIONS,
     CancelParams,
+    Era,
     decode_params,
     meta_of,
 )
 
 Scope = MutableMapping[str, Any]
 BODY_LIMIT = 32 << 20
+"""Bytes of one message."""
+
 SESSIONS = 1000
 """Sessions kept at once; the one that was silent longest makes room."""
 
@@ -47,13 +50,33 @@ class Reply(Exception):
 class HttpServer:
     """An ASGI application that serves one engine at one path."""
 
-    def __init__(self, engine: Engine, *, token: str | None, path: str = "/mcp", hosts: frozenset[str] = LOCAL) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        token: str | None,
+        path: str = "/mcp",
+        hosts: frozenset[str] = LOCAL,
+        body_limit: int = BODY_LIMIT,
+        sessions: int = SESSIONS,
+        keep_alive: float = KEEP_ALIVE,
+    ) -> None:
         self._engine = engine
         self._token = token
         self._path = path
         self._hosts = hosts
+        self._body_limit = body_limit
+        self._session_limit = sessions
+        self._keep_alive = keep_alive
         self._sessions: dict[str, Peer] = {}
-        self._streams: set[Queue] = set()
+        self._shared: dict[str, Any] = {}
+        self._watched: dict[Peer, Queue] = {}
+        """Streams of changes of the handshake era, one for a session."""
+
+        self._listening: dict[Queue, bytes] = {}
+        """Streams of changes of the stateless era, and the last word on each."""
+
+        self._works: set[asyncio.Task[Answer]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -67,11 +90,17 @@ class HttpServer:
             await _respond(send, reply)
 
     def close(self) -> None:
-        """Ends every open stream and every request, so that the server can stop."""
-        for queue in list(self._streams):
-            offer(queue, None)
-        for peer in self._sessions.values():
-            peer.close()
+        """Ends every stream of changes, so that the server can stop. Requests under way go on."""
+        for queue, farewell in self._listening.items():
+            queue.put_nowait(farewell)
+            queue.put_nowait(None)
+        for queue in self._watched.values():
+            queue.put_nowait(None)
+
+    def cancel(self) -> None:
+        """Stops every request under way."""
+        for work in self._works:
+            work.cancel()
 
     def _admit(self, path: str, headers: dict[str, str]) -> None:
         origin = headers.get("origin")
@@ -89,48 +118,56 @@ class HttpServer:
         raise Reply(405, allow="POST, GET, DELETE")
 
     async def _delete(self, headers: dict[str, str], receive: Receive, send: Send) -> None:  # noqa: ARG002
-        peer = self._sessions.pop(headers.get("mcp-session-id", ""), None)
-        if peer is None:
-            raise Reply(404)
-        peer.close()
+        self._session(headers)
+        self._end(headers["mcp-session-id"])
         raise Reply(200)
+
+    def _end(self, session_id: str) -> None:
+        peer = self._sessions.pop(session_id)
+        peer.close()
+        if queue := self._watched.get(peer):
+            queue.put_nowait(None)
 
     async def _get(self, headers: dict[str, str], receive: Receive, send: Send) -> None:
         """The handshake era's stream for what belongs to no request."""
         if headers.get("mcp-protocol-version") in STATELESS_VERSIONS or "mcp-session-id" not in headers:
             raise Reply(405, allow="POST")
         peer = self._session(headers)
-        if peer.send is not None:
+        if peer in self._watched:
             raise Reply(409, _error(INVALID_REQUEST, "this session has a stream already"))
-        queue: Queue = asyncio.Queue(LENGTH)
-        peer.send = lambda message: offer(queue, message)
+        queue: Queue = asyncio.Queue()
+        self._watched[peer] = queue
+        peer.send = lambda message: announce(queue, message)
         try:
             await self._watch(queue, receive, send)
         finally:
             peer.send = None
+            del self._watched[peer]
 
     async def _post(self, headers: dict[str, str], receive: Receive, send: Send) -> None:
-        message = jsonrpc.parse(await _body(receive))
+        message = jsonrpc.parse(await _body(headers, receive, self._body_limit))
         match message:
             case Request():
                 await self._request(message, headers, receive, send)
             case Invalid(request_id, code, text):
                 raise Reply(400, jsonrpc.error_message(request_id, code, text))
-            case Notification():
-                self._notified(message, headers)
-                raise Reply(202)
-            case Response(request_id, result, error):
-                if peer := self._sessions.get(headers.get("mcp-session-id", "")):
-                    peer.resolve(request_id, result, error)
+            case Notification() | Response():
+                self._take(message, headers)
                 raise Reply(202)
             case list():
                 raise Reply(400, _error(INVALID_REQUEST, "a single message is needed, not a batch"))
 
-    def _notified(self, message: Notification, headers: dict[str, str]) -> None:
-        peer = self._sessions.get(headers.get("mcp-session-id", ""))
-        if peer is not None and message.method == "notifications/cancelled":
-            with contextlib.suppress(RpcError):  # a notification is never answered, not even a wrong one
-                peer.cancel(bytes(decode_params(message.params, CancelParams).request_id))
+    def _take(self, message: Notification | Response, headers: dict[str, str]) -> None:
+        """A message that wants no answer. Those that mean anything are of the handshake era."""
+        if headers.get("mcp-protocol-version") in STATELESS_VERSIONS:
+            return
+        peer = self._session(headers)
+        match message:
+            case Response(request_id, result, error):
+                peer.resolve(request_id, result, error)
+            case Notification("notifications/cancelled", params):
+                with contextlib.suppress(RpcError):  # a notification is never answered, not even a wrong one
+                    peer.cancel(bytes(decode_params(params, CancelParams).request_id))
 
     async def _request(self, request: Request, headers: dict[str, str], receive: Receive, send: Send) -> None:
         try:
@@ -138,28 +175,21 @@ class HttpServer:
         except RpcError as error:
             body = jsonrpc.error_message(request.id, error.code, error.message, error.data)
             raise Reply(HTTP_STATUS.get(error.code, 400), body) from error
-        queue: Queue = asyncio.Queue(LENGTH)
-
-        def emit(message: bytes) -> None:
-            offer(queue, message)
-
-        if stateless:
-            if request.method == "subscriptions/listen":
-                await self._listen(request, queue, receive, send)
-                return
+        if stateless and request.method == "subscriptions/listen":
+            await self._listen(request, receive, send)
+        elif request.method == "initialize" and not stateless:
+            await self._initialize(request)
+        elif stateless:
             peer = Peer()
-            work = self._engine.answer(request, peer, "stateless", emit)
+            # This era has no sessions: all its clients are one to the host, unless they pass a handle.
+            peer.state = self._shared
+            await self._run(request, peer, "stateless", receive, send)
         else:
-            peer, extra = self._joined(request, headers)
-            work = self._engine.answer(request, peer, "handshake", emit)
-            if extra:
-                answer = await work
-                raise Reply(200, answer.message, content_type="application/json", **extra)
-        await self._run(request, peer, asyncio.ensure_future(work), queue, receive, send, stateless=stateless)
+            await self._run(request, self._session(headers, request.id), "handshake", receive, send)
 
     def _is_stateless(self, request: Request, headers: dict[str, str]) -> bool:
         """Which era a request belongs to; one that says so must say it everywhere."""
-        meta = meta_of(request.params).meta or None
+        meta = meta_of(request.params)
         version = headers.get("mcp-protocol-version")
         named = meta is not None and isinstance(meta.version, str)
         foreign = version is not None and version not in HANDSHAKE_VERSIONS
@@ -169,18 +199,18 @@ class HttpServer:
         mcp_headers.check(headers, request.method, request.params, meta)
         return True
 
-    def _joined(self, request: Request, headers: dict[str, str]) -> tuple[Peer, dict[str, str]]:
-        """The session of a request of the handshake era, a new one for `initialize`."""
-        if request.method != "initialize":
-            return self._session(headers, request.id), {}
-        while len(self._sessions) >= SESSIONS:
-            oldest = next(iter(self._sessions))
-            self._sessions.pop(oldest).close()
+    async def _initialize(self, request: Request) -> NoReturn:
+        """Begins a session of the handshake era."""
         peer = Peer()
+        answer = await self._engine.answer(request, peer, "handshake", lambda _: None)
+        if answer.code:
+            raise Reply(200, answer.message)
+        while len(self._sessions) >= self._session_limit:
+            self._end(next(iter(self._sessions)))
         session_id = secrets.token_hex(16)
         self._sessions[session_id] = peer
         self._engine.join(peer)
-        return peer, {"mcp_session_id": session_id}
+        raise Reply(200, answer.message, mcp_session_id=session_id)
 
     def _session(self, headers: dict[str, str], request_id: bytes = jsonrpc.NO_ID) -> Peer:
         session_id = headers.get("mcp-session-id")
@@ -192,34 +222,29 @@ class HttpServer:
         self._sessions[session_id] = peer  # most recently used last
         return peer
 
-    async def _run(
-        self,
-        request: Request,
-        peer: Peer,
-        work: asyncio.Future[Answer],
-        queue: Queue,
-        receive: Receive,
-        send: Send,
-        *,
-        stateless: bool,
-    ) -> None:
-        """Waits for the answer: plain JSON if it comes first, a stream as soon as something else does."""
-        assert isinstance(work, asyncio.Task)
-        peer.running[request.id] = work
-        work.add_done_callback(lambda _: offer(queue, None))
+    async def _run(self, request: Request, peer: Peer, era: Era, receive: Receive, send: Send) -> None:
+        """Waits for the answer: plain JSON if it comes first, a stream as soon as something else does.
+
+        A client that goes away cancels its request in either era: nobody could read the answer.
+        """
+        queue: Queue = asyncio.Queue()
+        work = asyncio.create_task(self._engine.answer(request, peer, era, lambda message: mention(queue, message)))
+        peer.begin(request.id, work)
+        self._works.add(work)
+        work.add_done_callback(self._works.discard)
+        work.add_done_callback(lambda _: queue.put_nowait(None))
         gone = asyncio.ensure_future(disconnected(receive))
         first = asyncio.ensure_future(queue.get())
         try:
             waiting: set[asyncio.Future[Any]] = {work, first, gone}
-            await asyncio.wait(waiting, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, timeout=self._keep_alive, return_when=asyncio.FIRST_COMPLETED)
             if gone.done():
                 return
             if work.done() and (not first.done() or first.result() is None):
-                await _respond(send, _reply_of(work, stateless=stateless))
+                await _respond(send, _reply_of(work, era))
                 return
-            await self._open(queue, send, gone, first=first, work=work)
+            await stream(queue, send, gone, keep_alive=self._keep_alive, first=first, work=work)
         finally:
-            peer.running.pop(request.id, None)
             for task in (work, gone, first):
                 task.cancel()
             await asyncio.gather(work, gone, first, return_exceptions=True)
@@ -228,34 +253,30 @@ class HttpServer:
         """A stream that lasts until the client goes or the server stops."""
         gone = asyncio.ensure_future(disconnected(receive))
         try:
-            await self._open(queue, send, gone)
+            await stream(queue, send, gone, keep_alive=self._keep_alive)
         finally:
             gone.cancel()
 
-    async def _open(self, queue: Queue, send: Send, gone: asyncio.Future[None], **parts: Any) -> None:
-        self._streams.add(queue)
+    async def _listen(self, request: Request, receive: Receive, send: Send) -> None:
+        """The stateless era's stream of changes."""
+        queue: Queue = asyncio.Queue()
         try:
-            await stream(queue, send, gone, **parts)
-        finally:
-            self._streams.discard(queue)
-
-    async def _listen(self, request: Request, queue: Queue, receive: Receive, send: Send) -> None:
-        try:
-            end = self._engine.listen(request, lambda message: offer(queue, message))
+            listener = self._engine.listen(request, lambda message: announce(queue, message))
         except RpcError as error:
             raise Reply(400, jsonrpc.error_message(request.id, error.code, error.message, error.data)) from error
+        self._listening[queue] = self._engine.farewell(listener)
         try:
             await self._watch(queue, receive, send)
         finally:
-            end()
+            del self._listening[queue]
+            self._engine.forget(listener)
 
 
-def _reply_of(work: asyncio.Future[Answer], *, stateless: bool) -> Reply:
+def _reply_of(work: asyncio.Future[Answer], era: Era) -> Reply:
     if work.cancelled():
         return Reply(202)
     answer = work.result()
-    status = HTTP_STATUS.get(answer.code, 200) if stateless else 200
-    return Reply(status, answer.message, content_type="application/json")
+    return Reply(HTTP_STATUS.get(answer.code, 200) if era == "stateless" else 200, answer.message)
 
 
 def _error(code: int, message: str) -> bytes:
@@ -263,11 +284,18 @@ def _error(code: int, message: str) -> bytes:
 
 
 def _host_of(name: str) -> str:
-    """The host in `host:port`, in lower case."""
-    return (name if name.endswith("]") else name.rpartition(":")[0] or name).lower()
+    """The host in `host:port`, in lower case; nothing, if what follows it is no port."""
+    host, colon, port = name.rpartition(":")
+    if name.endswith("]") or not colon:
+        return name.lower()
+    return host.lower() if port.isdecimal() else ""
 
 
-async def _body(receive: Receive) -> bytes:
+async def _body(headers: dict[str, str], receive: Receive, limit: int) -> bytes:
+    too_long = Reply(413, _error(INVALID_REQUEST, f"the message is longer than {limit} bytes"), connection="close")
+    declared = headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > limit:
+        raise too_long
     parts: list[bytes] = []
     size = 0
     while True:
@@ -276,8 +304,8 @@ async def _body(receive: Receive) -> bytes:
             raise Reply(400)
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > BODY_LIMIT:
-            raise Reply(413, _error(INVALID_REQUEST, "the message is too long"))
+        if size > limit:
+            raise too_long
         if not message.get("more_body"):
             return b"".join(parts)
 
@@ -285,7 +313,7 @@ async def _body(receive: Receive) -> bytes:
 async def _respond(send: Send, reply: Reply) -> None:
     headers = {"content-length": str(len(reply.body)), **reply.headers}
     if reply.body:
-        headers.setdefault("content-type", "application/json")
+        headers["content-type"] = "application/json"
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": reply.status, "headers": raw})
     await send({"type": "http.response.body", "body": reply.body})

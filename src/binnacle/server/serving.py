@@ -1,8 +1,10 @@
 """Runs the HTTP face on a socket of its own until told to stop."""
 
 import asyncio
+import contextlib
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
@@ -12,6 +14,8 @@ from binnacle.server.http import HttpServer
 
 STOP_WITHIN = 3
 """Seconds that requests under way get to finish when the server is told to stop."""
+
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Server(uvicorn.Server):
@@ -29,7 +33,21 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._face.close()
+        cancelling = asyncio.get_running_loop().call_later(STOP_WITHIN, self._face.cancel)
         await super().shutdown(sockets=sockets)
+        cancelling.cancel()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stops at SIGTERM and SIGINT, and that is all: uvicorn would raise them again and so die of them."""
+        loop = asyncio.get_running_loop()
+        for number in STOPPING:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in STOPPING:
+                loop.remove_signal_handler(number)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -54,7 +72,10 @@ async def serve_http(face: HttpServer, listener: socket.socket, *, on_ready: Cal
         "log_level": "warning",
         "access_log": False,
         "timeout_keep_alive": 75,
-        "timeout_graceful_shutdown": STOP_WITHIN,
+        "timeout_graceful_shutdown": STOP_WITHIN + 1,
+        "proxy_headers": False,
+        "server_header": False,
+        "ws": "none",
     }
     server = _Server(uvicorn.Config(face, **settings), face, on_ready)
     try:

@@ -9,37 +9,58 @@ import os
 import signal
 import stat
 import sys
+from collections.abc import Coroutine
 from typing import Any
 
 from binnacle.server.call import Peer
-from binnacle.server.engine import Engine
+from binnacle.server.engine import Engine, Listener
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import Invalid, Message, Notification, Request, Response, RpcError
-from binnacle.wire.mcp import CancelParams, Era, decode_params, era_of, meta_of
+from binnacle.wire.mcp import CancelParams, decode_params, era_of, meta_of
 
 LINE_LIMIT = 32 << 20
 """Bytes of one message. A longer one is passed over and answered with an error."""
 
 IN_FLIGHT = 256
-"""Requests handled at once. Beyond it nothing more is read until some are answered."""
+"""Requests handled at once; others wait for their turn."""
+
+WAITING = 1024
+"""Requests known at once. Beyond it nothing more is read, not even a cancellation, until some are answered."""
+
+BACKLOG = 4 << 20
+"""Bytes kept for a client that does not read, beyond which it misses progress and logs."""
 
 GRACE = 5.0
 """Seconds that requests under way get to finish when the client has closed its side."""
+
+FLUSH = 1.0
+"""Seconds that a client gets to read the last answers."""
 
 
 class StdioServer:
     """Serves one client on two file descriptors. Leaving `serve` leaves no request running."""
 
-    def __init__(self, engine: Engine, *, source: int, sink: int) -> None:
+    def __init__(
+        self, engine: Engine, *, source: int, sink: int, line_limit: int = LINE_LIMIT, grace: float = GRACE
+    ) -> None:
         self._engine = engine
         self._source = source
         self._sink = sink
-        self._peer = Peer(self._write)
+        self._line_limit = line_limit
+        self._grace = grace
+        self._peer = Peer(self._announce)
         self._buffer = bytearray()
         self._skipping = False
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._listening: dict[bytes, Any] = {}
+        self._listening: dict[bytes, Listener] = {}
+        self._missed: dict[bytes, None] = {}
+        """Changes that a client which does not read has yet to hear of, each once."""
+
         self._done = asyncio.Event()
+        self._closed = asyncio.Event()
+        self._slots = asyncio.Semaphore(IN_FLIGHT)
+        self._writable = asyncio.Event()
+        self._writable.set()
         self._reader: asyncio.ReadTransport | None = None
         self._writer: asyncio.WriteTransport | None = None
 
@@ -53,14 +74,14 @@ class StdioServer:
         try:
             await self._done.wait()
         finally:
-            for end in self._listening.values():
-                end()
             self._peer.close()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            if self._writer is not None:
-                self._writer.close()
+            for listener in self._listening.values():
+                self._engine.forget(listener)
+                self._write(self._engine.farewell(listener))
+            await self._close()
 
     async def _connect(self, loop: asyncio.AbstractEventLoop) -> None:
         if _is_pollable(self._sink):
@@ -70,37 +91,55 @@ class StdioServer:
             source = os.fdopen(self._source, "rb", buffering=0)
             self._reader, _ = await loop.connect_read_pipe(lambda: _Reading(self), source)
         else:
-            # A regular file is always ready and soon at its end.
             with os.fdopen(self._source, "rb") as file:
                 self.feed(file.read())
             self.end()
+
+    async def _close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        if self._writer is None:
+            os.close(self._sink)
+            return
+        self._writer.close()  # which writes what is left, while the loop runs
+        try:
+            async with asyncio.timeout(FLUSH):
+                await self._closed.wait()
+        except TimeoutError:
+            self._writer.abort()
 
     def feed(self, data: bytes) -> None:
         """Takes what was read and begins every message that is complete."""
         self._buffer += data
         start = 0
         while (end := self._buffer.find(b"\n", start)) >= 0:
-            line = bytes(self._buffer[start:end])
-            start = end + 1
             if self._skipping:
                 self._skipping = False
-            elif line.strip():
+            elif end - start > self._line_limit:
+                self._refuse()
+            elif line := bytes(self._buffer[start:end]).strip():
                 self._receive(line)
+            start = end + 1
         del self._buffer[:start]
-        if len(self._buffer) > LINE_LIMIT:
+        if len(self._buffer) > self._line_limit:
             self._buffer.clear()
             if not self._skipping:
                 self._skipping = True
-                self._write(jsonrpc.error_message(jsonrpc.NO_ID, jsonrpc.INVALID_REQUEST, "the message is too long"))
+                self._refuse()
+
+    def _refuse(self) -> None:
+        text = f"invalid request: the message is longer than {self._line_limit} bytes"
+        self._write(jsonrpc.error_message(jsonrpc.NO_ID, jsonrpc.INVALID_REQUEST, text))
 
     def end(self) -> None:
         """The client closed its side: what is under way may finish, if it does so soon."""
-        self._keep(self._finish())
+        if not self._done.is_set():
+            self._keep(self._finish())
 
     async def _finish(self) -> None:
         others = [task for task in self._tasks if task is not asyncio.current_task()]
         if others:
-            await asyncio.wait(others, timeout=GRACE)
+            await asyncio.wait(others, timeout=self._grace)
         self.stop()
 
     def stop(self) -> None:
@@ -110,20 +149,18 @@ class StdioServer:
     def _receive(self, line: bytes) -> None:
         message = jsonrpc.parse(line)
         if isinstance(message, list):
-            self._keep(self._answer_batch(message))
+            self._begin_batch(message)
         elif isinstance(message, Request):
-            self._begin(message)
-        else:
-            answer = self._take(message)
-            if answer is not None:
-                self._write(answer)
+            self._peer.begin(message.id, self._keep(self._reply(message)))
+        elif answer := self._take(message):
+            self._write(answer)
 
-    def _begin(self, request: Request) -> None:
-        task = self._keep(self._reply(request))
-        self._peer.running[request.id] = task
-        task.add_done_callback(lambda _: self._peer.running.pop(request.id, None))
-        if len(self._tasks) >= IN_FLIGHT and self._reader is not None:
-            self._reader.pause_reading()
+    async def _reply(self, request: Request) -> None:
+        async with self._slots:
+            while not self._writable.is_set():  # others that waited may have filled the pipe again
+                await self._writable.wait()
+            if answer := await self._answer(request):
+                self._write(answer)
 
     def _take(self, message: Message) -> bytes | None:
         """Deals with what needs no task. Returns what it deserves as an answer, if anything."""
@@ -141,61 +178,99 @@ class StdioServer:
             request_id = bytes(decode_params(params, CancelParams).request_id)
         except RpcError:
             return  # a notification is never answered, not even a wrong one
-        if end := self._listening.pop(request_id, None):
-            end()
+        if listener := self._listening.pop(request_id, None):
+            self._engine.forget(listener)
         self._peer.cancel(request_id)
-
-    async def _reply(self, request: Request) -> None:
-        answer = await self._answer(request)
-        if answer is not None:
-            self._write(answer)
 
     async def _answer(self, request: Request) -> bytes | None:
         try:
-            era: Era = era_of(meta_of(request.params).meta)
+            era = era_of(meta_of(request.params))
             if era == "stateless" and request.method == "subscriptions/listen":
-                self._listening[request.id] = self._engine.listen(request, self._write)
+                self._listen(request)
                 return None
         except RpcError as error:
             return jsonrpc.error_message(request.id, error.code, error.message, error.data)
-        return (await self._engine.answer(request, self._peer, era, self._write)).message
+        return (await self._engine.answer(request, self._peer, era, self._mention)).message
 
-    async def _answer_batch(self, messages: list[Message]) -> None:
+    def _listen(self, request: Request) -> None:
+        listener = self._engine.listen(request, self._announce)
+        if former := self._listening.pop(request.id, None):
+            self._engine.forget(former)
+        self._listening[request.id] = listener
+
+    def _begin_batch(self, messages: list[Message]) -> None:
         """2025-03-26 allows batches; they cost little, so every client may send them."""
         requests = [message for message in messages if isinstance(message, Request)]
+        tasks = [self._keep(self._answer(request)) for request in requests]
+        for request, task in zip(requests, tasks, strict=True):
+            self._peer.begin(request.id, task)
         others = [self._take(message) for message in messages if not isinstance(message, Request)]
-        answers = await asyncio.gather(*(self._answer(request) for request in requests))
-        found = [answer for answer in (*others, *answers) if answer is not None]
+        self._keep(self._answer_batch(tasks, others))
+
+    async def _answer_batch(self, tasks: list[asyncio.Task[bytes | None]], others: list[bytes | None]) -> None:
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+        found = [answer for answer in (*others, *answers) if isinstance(answer, bytes)]
         if found:
             self._write(b"[%b]" % b",".join(found))
 
-    def _keep(self, work: Any) -> asyncio.Task[Any]:
+    def _keep(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._forget)
+        self._regulate()
         return task
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if self._reader is not None and len(self._tasks) < IN_FLIGHT and not self._done.is_set():
+        self._regulate()
+
+    def _regulate(self) -> None:
+        """Reads on, unless there is enough to do or the client does not take what is done."""
+        if self._reader is None or self._done.is_set():
+            return
+        if self._writable.is_set() and len(self._tasks) < WAITING:
             self._reader.resume_reading()
+        else:
+            self._reader.pause_reading()
 
     def _write(self, message: bytes) -> None:
-        if self._writer is not None:
-            if not self._writer.is_closing():
-                self._writer.write(message + b"\n")
-        elif not self._done.is_set():
-            os.write(self._sink, message + b"\n")
+        if self._writer is None:
+            _write_all(self._sink, message + b"\n")
+        elif not self._writer.is_closing():
+            self._writer.write(message + b"\n")
+
+    def _mention(self, message: bytes) -> None:
+        """Writes what a client that does not read may miss."""
+        if not self._is_behind():
+            self._write(message)
+
+    def _announce(self, message: bytes) -> None:
+        """Writes what a client that does not read must hear of once it does."""
+        if self._is_behind():
+            self._missed[message] = None
+        else:
+            self._write(message)
+
+    def _is_behind(self) -> bool:
+        return self._writer is not None and self._writer.get_write_buffer_size() > BACKLOG
 
     def hold(self) -> None:
-        """The client does not read: takes no more from it until it does."""
-        if self._reader is not None:
-            self._reader.pause_reading()
+        """The client does not read: takes no more from it, and begins nothing new, until it does."""
+        self._writable.clear()
+        self._regulate()
 
     def go_on(self) -> None:
         """The client reads again."""
-        if self._reader is not None and not self._done.is_set():
-            self._reader.resume_reading()
+        self._writable.set()
+        self._regulate()
+        missed, self._missed = self._missed, {}
+        for message in missed:
+            self._announce(message)
+
+    def lose(self) -> None:
+        """The client can read no more."""
+        self._closed.set()
+        self.stop()
 
 
 class _Reading(asyncio.Protocol):
@@ -220,11 +295,18 @@ class _Writing(asyncio.BaseProtocol):
         self._server.go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        self._server.stop()
+        self._server.lose()
 
 
 def _is_pollable(descriptor: int) -> bool:
-    return not stat.S_ISREG(os.fstat(descriptor).st_mode)
+    """Whether to wait for it: a file is always ready and soon at its end, and so is /dev/null."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def take_stdio() -> tuple[int, int]:

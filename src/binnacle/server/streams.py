@@ -12,7 +12,7 @@ Queue = asyncio.Queue[bytes | None]
 """Messages on their way to a client; None ends the stream."""
 
 LENGTH = 1000
-"""Messages kept for a client that does not read; a slower one loses its stream."""
+"""Messages kept for a client that does not read."""
 
 KEEP_ALIVE = 15.0
 """Seconds between two signs of life on a silent stream, so that nothing on the way takes it for dead."""
@@ -24,14 +24,20 @@ _HEADERS = [
 ]
 
 
-def offer(queue: Queue, message: bytes | None) -> None:
-    """Puts a message into a bounded queue. A client that does not read loses its stream, not the server its memory."""
-    try:
+def mention(queue: Queue, message: bytes) -> None:
+    """Adds to the stream of a request. A client that does not read misses progress and logs, never the answer."""
+    if queue.qsize() < LENGTH:
         queue.put_nowait(message)
-    except asyncio.QueueFull:
-        while not queue.empty():
-            queue.get_nowait()
-        queue.put_nowait(None)
+
+
+def announce(queue: Queue, message: bytes) -> None:
+    """Adds to a stream of changes. A client that does not read loses it, and reads everything anew with the next."""
+    if queue.qsize() < LENGTH:
+        queue.put_nowait(message)
+        return
+    while not queue.empty():
+        queue.get_nowait()
+    queue.put_nowait(None)
 
 
 async def disconnected(receive: Receive) -> None:
@@ -45,6 +51,7 @@ async def stream(
     send: Send,
     gone: asyncio.Future[None],
     *,
+    keep_alive: float,
     first: asyncio.Future[bytes | None] | None = None,
     work: asyncio.Future[Answer] | None = None,
 ) -> None:
@@ -55,7 +62,7 @@ async def stream(
     try:
         while True:
             waiting: set[asyncio.Future[Any]] = {upcoming, gone}
-            await asyncio.wait(waiting, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, timeout=keep_alive, return_when=asyncio.FIRST_COMPLETED)
             if gone.done():
                 return
             if not upcoming.done():
