@@ -22,7 +22,7 @@ def old_connection(place, version):
         from binnacle.store.postgres import PostgresConnection
 
         connection = PostgresConnection(place.where, schema=place.schema, timeout=10)
-        connection.create_schema()
+        connection.prepare()
     migrate(connection, to=version)
     return connection
 

@@ -23,6 +23,8 @@ def write_setting(path: str, key: str, value: str | None) -> Value | None:
         with open(path, encoding="utf-8") as file:
             document = tomlkit.parse(file.read())
     except FileNotFoundError:
+        if parsed is None:
+            return None
         document = tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
         raise ConfigError(f"cannot change {path}: {error}", hint="mend the file by hand first") from error

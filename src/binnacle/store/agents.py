@@ -25,7 +25,7 @@ def register(
     agent = Agent(
         id=AgentId(fresh_id(tx, "agent", "bna-")),
         name=clean_line(name, what="agent name", limit=64),
-        type=kind,
+        type=clean_line(kind, what="agent type", limit=32),
         registered="mcp" if pid is None else "shell",
         pid=pid,
         process_started=process_started,

@@ -6,7 +6,7 @@ from binnacle.store.ids import fresh_id
 from binnacle.store.rows import Table
 from binnacle.store.store import Reader, Writer
 from binnacle.work.journal import BODY_LIMIT, Comment
-from binnacle.work.text import clean_text
+from binnacle.work.text import clean_name, clean_text
 
 COMMENTS = Table("comment", Comment, times=("created_at", "updated_at"))
 
@@ -17,7 +17,7 @@ def add(tx: Writer, task: str, body: str, *, discipline: str | None = None) -> C
         id=fresh_id(tx, "comment", "bnc-"),
         task_id=tasks.resolve(tx, task),
         author=tx.by.name,
-        discipline=discipline,
+        discipline=clean_name(discipline, what="discipline") if discipline else None,
         body=_body(body),
         created_at=tx.now,
         updated_at=tx.now,

@@ -58,6 +58,9 @@ class Connection(Protocol):
         """Number of the newest migration applied; 0 for an empty store."""
 
     def set_schema_version(self, version: int) -> None: ...
+    def prepare(self) -> None:
+        """Makes room for a new store. Several processes may do this at once."""
+
     def hold_event_order(self) -> None:
         """Makes this transaction's events follow every committed one's, until it ends."""
 

@@ -42,6 +42,7 @@ def add(tx: Writer, text: str, on_text: str, *, reason: str = "") -> Task:
         return task
     if is_closed(task.status):
         raise Refused(f"{task.id} is {task.status} and waits for nothing", hint=f"reopen it: bn task reopen {task.id}")
+    tasks.check_not_above(tx, task.parent, {target.id})
     circle = find_cycle(task.id, target.id, lambda ids: _targets(tx, ids))
     if circle:
         raise Cycle(f"that would close a circle: {' → '.join(circle)}", hint="remove one of these dependencies first")
@@ -57,6 +58,20 @@ def link(tx: Writer, task_id: TaskId, targets: Sequence[TaskId], *, reason: str)
     )
     recount(tx, [task_id])
     tx.record("task", task_id, "waits", {"on": list(targets), "reason": reason})
+
+
+def replace(tx: Writer, text: str, on_texts: Sequence[str]) -> Task:
+    """Makes a task wait for exactly these others."""
+    task = tasks.get(tx, text)
+    wanted = [tasks.resolve(tx, one) for one in on_texts]
+    there = [known.depends_on for known in of(tx, [task.id]).get(task.id, ())]
+    for old in there:
+        if old not in wanted:
+            remove(tx, task.id, old)
+    for new in wanted:
+        if new not in there:
+            add(tx, task.id, new)
+    return tasks.get(tx, task.id)
 
 
 def remove(tx: Writer, text: str, on_text: str) -> Task:

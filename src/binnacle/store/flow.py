@@ -177,7 +177,7 @@ def split(tx: Writer, text: str, parts: Sequence[NewTask], *, chain: bool = Fals
         msgspec.structs.replace(
             part,
             **{name: value for name, value in inherited.items() if not getattr(part, name) or name == "status"},
-            priority=part.priority if part.priority != 2 else task.priority,
+            priority=part.priority if part.priority is not None else task.priority,
             depends_on=(*part.depends_on, f"#{index}") if chain and index else part.depends_on,
         )
         for index, part in enumerate(parts)
@@ -239,9 +239,7 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
     if closing or opening:
         waiting = [known.task_id for known in dependencies.on(tx, [task.id]).get(task.id, ())]
         dependencies.recount(tx, waiting)
-        if opening:
-            dependencies.recount(tx, [task.id])
-        else:
+        if closing:
             queue.drop(tx, task)
             found = tasks.get_many(tx, waiting).values()
             unblocked = tuple(sorted(t.id for t in found if not t.open_dependencies and not is_closed(t.status)))

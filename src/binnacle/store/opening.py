@@ -26,14 +26,13 @@ def open_postgres(
         )
     from binnacle.store.postgres import PostgresConnection
 
-    connection = PostgresConnection(url, schema=schema, timeout=timeout)
-    if connection.schema_version() == 0:
-        connection.create_schema()
-    return _opened(connection, lease)
+    return _opened(PostgresConnection(url, schema=schema, timeout=timeout), lease)
 
 
 def _opened(connection: Connection, lease: timedelta) -> Store:
     try:
+        if connection.schema_version() == 0:
+            connection.prepare()
         migrate(connection)
     except BaseException:
         connection.close()

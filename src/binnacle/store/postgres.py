@@ -51,6 +51,8 @@ class PostgresConnection:
         self._sql: dict[str, bytes] = {}
         try:
             options = conninfo_to_dict(url)
+            if not str(options.get("port") or 0).replace(",", "").isdecimal():
+                raise psycopg.ProgrammingError(f"not a port: {options['port']}")
             self._db = psycopg.connect(
                 url,
                 autocommit=True,
@@ -59,8 +61,12 @@ class PostgresConnection:
             )
             host = options.get("host") or "localhost"
             self.location = f"postgresql://{host}/{self._db.info.dbname} (schema {schema})"
-            self._execute(f"set search_path to {schema}; set lock_timeout to {int(timeout * 1000)}")
+            self._execute(f'set search_path to "{schema}"; set lock_timeout to {int(timeout * 1000)}')
             self._execute("set client_min_messages to warning; set idle_in_transaction_session_timeout to 60000")
+        except psycopg.ProgrammingError as error:
+            raise ConfigError(
+                f"store.url cannot be used: {error}", hint="postgresql://user:password@host:port/database"
+            ) from error
         except psycopg.Error as error:
             raise self._translated(error) from error
 
@@ -120,11 +126,10 @@ class PostgresConnection:
         self._execute("delete from schema_version")
         self.execute("insert into schema_version values (?)", (version,))
 
-    def create_schema(self) -> None:
-        """Makes the schema exist. Several processes may do this at once."""
+    def prepare(self) -> None:
         self._execute("begin")
         self._lock(_SCHEMA)
-        self._execute(f"create schema if not exists {self._schema}")
+        self._execute(f'create schema if not exists "{self._schema}"')
         self._execute("commit")
 
     def hold_event_order(self) -> None:

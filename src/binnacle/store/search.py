@@ -30,12 +30,13 @@ class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def find(tx: Reader, text: str, *, entity: Entity | None = None, limit: int = 20) -> list[Hit]:
     """What contains all words of `text`, or words beginning with them; titles count more than the rest."""
-    words = _words(text)
+    words = _words(_bare(text) if tx.dialect.name == "postgres" else text)
     ranked = _sqlite(tx, words, entity, limit) if tx.dialect.name == "sqlite" else _postgres(tx, words, entity, limit)
     return [_hit(tx, kind, key, body, words) for kind, key, body in ranked]
 
 
 def _words(text: str) -> list[str]:
+    """The beginnings that words must have to match: those of the query, without endings."""
     import unicodedata
 
     # Vowel signs belong to their words. No word is longer than PostgreSQL looks for.
@@ -43,7 +44,28 @@ def _words(text: str) -> list[str]:
     words = [word[:400] for word in kept.split()[:20] if any(map(str.isalnum, word))]
     if not words:
         raise InvalidInput(f"nothing to search for in {text[:60]!r}", hint="give at least one word or number")
-    return words
+    return [_beginning(word) for word in words]
+
+
+def _bare(text: str) -> str:
+    """Without accents, as PostgreSQL's index is made. SQLite's tokenizer treats query and text alike by itself."""
+    from unicodedata import normalize
+
+    return "".join(c for c in normalize("NFD", text) if not "\u0300" <= c <= "\u036f")
+
+
+_ENDINGS = ("ings", "ing", "ies", "ied", "ed", "es", "s", "e")
+
+
+def _beginning(word: str) -> str:
+    """A word without its English ending, so that `tokens` finds `token` and `cache` finds `caching`.
+
+    Only queries are cut. What is indexed stays whole, so that every beginning of a word finds it.
+    """
+    for ending in _ENDINGS:
+        if word.lower().endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
 
 
 def _sqlite(tx: Reader, words: list[str], entity: Entity | None, limit: int) -> list[tuple[Entity, str, str]]:

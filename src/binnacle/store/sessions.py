@@ -25,7 +25,7 @@ def start(
     session = Session(
         id=SessionId(fresh_id(tx, "session", "bns-")),
         name=clean_optional_line(name, what="session name", limit=64),
-        recipe=recipe,
+        recipe=clean_optional_line(recipe, what="recipe", limit=64),
         discipline=discipline,
         feature=feature,
         task_id=task_id,

@@ -169,6 +169,9 @@ class SqliteConnection:
     def set_schema_version(self, version: int) -> None:
         self._run(f"pragma user_version = {version:d}")
 
+    def prepare(self) -> None:
+        """Opening the file has done it."""
+
     def hold_event_order(self) -> None:
         """There is only one writer at a time, so events are in order already."""
 

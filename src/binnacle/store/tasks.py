@@ -1,19 +1,20 @@
 """Tasks: found, added, listed, changed and deleted. How they move through their statuses is in `flow`."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from binnacle.errors import Ambiguous, Duplicate, InvalidInput, NotFound, Referenced, Refused
+from binnacle.errors import Ambiguous, Cycle, Duplicate, InvalidInput, NotFound, Referenced, Refused
 from binnacle.store import features, ranks
 from binnacle.store.ids import fresh_ids
 from binnacle.store.rows import Table, marks
-from binnacle.store.store import Reader, Writer, stamp
+from binnacle.store.store import Reader, Store, Writer, stamp
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
-from binnacle.work.status import Kind, Status, is_closed
+from binnacle.work.status import Kind, Status, is_closed, parse_status
 from binnacle.work.task import NewTask, Task, changed, check_write, validated
 from binnacle.work.text import clean_optional_line, fold
 
@@ -146,6 +147,23 @@ def has_lapsed(tx: Reader) -> bool:
     return tx.row("select 1 from task where claim_expires_at <= ? limit 1", stamp(tx.now)) is not None
 
 
+@contextmanager
+def reading(store: Store) -> Generator[Reader]:
+    """A consistent view of the store, in which no lapsed claim is left standing."""
+    with store.read() as tx:
+        lapsed = has_lapsed(tx)
+        if not lapsed:
+            yield tx
+    if lapsed:
+        from binnacle.store.flow import expire
+        from binnacle.work.actor import SYSTEM
+
+        with store.write(by=SYSTEM) as writer:
+            expire(writer)
+        with store.read() as tx:
+            yield tx
+
+
 def blocked(tx: Reader, *, limit: int) -> tuple[list[Task], int]:
     """A page of the tasks that cannot go on: waiting for others, blocked, partly done, or waiting for an answer."""
     where = "(status = 'pending' and open_dependencies > 0) or status in ('blocked', 'partial', 'needs_input')"
@@ -176,6 +194,7 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
     statuses = {**_statuses(tx, {on for ons in waits for on in ons} - set(ids))}
     statuses.update(zip(ids, (fields["status"] for fields in prepared), strict=True))
     for fields, task_id, ons in zip(prepared, ids, waits, strict=True):
+        check_not_above(tx, fields["parent"], ons)
         fields["id"] = task_id
         fields["open_dependencies"] = sum(not is_closed(statuses[on]) for on in ons)
     TASKS.insert(tx, prepared)
@@ -247,13 +266,14 @@ def check_title_is_free(tx: Reader, task: Task) -> None:
 
 
 def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
-    if draft.status == "in_progress":
+    status = parse_status(draft.status)
+    if status == "in_progress":
         raise InvalidInput("a new task cannot be in progress", hint="add it, then start it: bn task start ID")
     fields = validated(draft)
     if fields["parent"]:
         fields["parent"] = resolve(tx, fields["parent"])
-    closed_at = tx.now if is_closed(draft.status) else None
-    fields |= {"title_key": fold(fields["title"]), "status": draft.status, "closed_at": closed_at}
+    closed_at = tx.now if is_closed(status) else None
+    fields |= {"title_key": fold(fields["title"]), "status": status, "closed_at": closed_at}
     return fields | {"created_at": tx.now, "updated_at": tx.now}
 
 
@@ -302,14 +322,31 @@ def _statuses(tx: Reader, ids: Collection[TaskId]) -> dict[TaskId, Status]:
     return {TaskId(task_id): task.status for task_id, task in get_many(tx, ids).items()}
 
 
-def _checked_parent(tx: Reader, task: Task, text: str) -> TaskId:
-    parent: str | None = resolve(tx, text)
-    chosen = parent
-    chain = [task.id]
-    while parent:
-        chain.append(TaskId(parent))
-        if parent == task.id:
-            raise Refused(f"{task.id} would be its own ancestor: {' → '.join(chain)}", hint="choose another parent")
+def check_not_above(tx: Reader, parent: str | None, targets: Collection[str]) -> None:
+    """Refuses a task that waits for what it is a part of: neither could ever be finished."""
+    for above in ancestors(tx, parent) if targets else ():
+        if above in targets:
+            raise Cycle(
+                f"a part cannot wait for the whole: {above}", hint="the whole waits for its parts; leave it out"
+            )
+
+
+def ancestors(tx: Reader, parent: str | None) -> list[TaskId]:
+    """A task's parent and everything above it, the nearest first."""
+    found: list[TaskId] = []
+    while parent and parent not in found:
+        found.append(TaskId(parent))
         row = tx.row("select parent from task where id = ?", parent)
         parent = row[0] if row else None
-    return TaskId(chosen or "")
+    return found
+
+
+def _checked_parent(tx: Reader, task: Task, text: str) -> TaskId:
+    parent = resolve(tx, text)
+    above = ancestors(tx, parent)
+    if task.id in above:
+        circle = [task.id, *above[: above.index(task.id) + 1]]
+        raise Refused(f"{task.id} would be its own ancestor: {' → '.join(circle)}", hint="choose another parent")
+    waits = tx.rows("select depends_on from dependency where task_id = ?", task.id)
+    check_not_above(tx, parent, {row[0] for row in waits})
+    return parent

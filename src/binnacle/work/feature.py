@@ -1,6 +1,7 @@
 """Features and disciplines: the parts of a product, and the personas that work on it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -106,7 +107,8 @@ def changed_feature(feature: Feature, changes: Mapping[str, Any]) -> Feature:
         InvalidInput: an unknown field, or a value that does not fit.
     """
     _check_fields(changes, FEATURE_FIELDS, what="feature")
-    return validated_feature(msgspec.structs.replace(feature, **changes))
+    with _of_the_right_kind(FEATURE_FIELDS):
+        return validated_feature(msgspec.structs.replace(feature, **changes))
 
 
 def changed_discipline(discipline: Discipline, changes: Mapping[str, Any]) -> Discipline:
@@ -116,7 +118,16 @@ def changed_discipline(discipline: Discipline, changes: Mapping[str, Any]) -> Di
         InvalidInput: an unknown field, or a value that does not fit.
     """
     _check_fields(changes, DISCIPLINE_FIELDS, what="discipline")
-    return validated_discipline(msgspec.structs.replace(discipline, **changes))
+    with _of_the_right_kind(DISCIPLINE_FIELDS):
+        return validated_discipline(msgspec.structs.replace(discipline, **changes))
+
+
+@contextmanager
+def _of_the_right_kind(fields: Sequence[str]) -> Generator[None]:
+    try:
+        yield
+    except (TypeError, AttributeError) as error:
+        raise InvalidInput(f"a value of the wrong kind: {error}", hint=f"fields: {', '.join(fields)}") from error
 
 
 def _check_fields(changes: Mapping[str, Any], known: Sequence[str], *, what: str) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.errors import Full, InvalidInput
-from binnacle.work.text import clean_optional_line
+from binnacle.work.text import clean_optional_line, fold
 
 Source = Literal["auto", "agent", "human", "reviewed"]
 SOURCES: tuple[Source, ...] = ("human", "reviewed", "agent", "auto")
@@ -96,11 +96,14 @@ def add(existing: Sequence[Learning], new: Learning) -> Added:
     new = _cleaned(new)
     words = _words(new.text)
     for old in existing:
-        if _similarity(words, _words(old.text)) <= NEAR:
+        if fold(new.text) != fold(old.text) and _similarity(words, _words(old.text)) <= NEAR:
             continue
         if _is_negated(new.text) == _is_negated(old.text):
             again = msgspec.structs.replace(old, hit_count=old.hit_count + 1, updated_at=new.created_at)
             return Added("counted", again)
+        if old.reviewed and new.source in ("auto", "agent"):
+            # What a person checked is not overruled by an agent; both stand, the checked one first.
+            continue
         reason = f"replaces the contrary: {old.text}"[: TEXT_LIMIT * 2]
         fresh = msgspec.structs.replace(
             new, id=old.id, reason=f"{new.reason}; {reason}" if new.reason else reason, created_at=old.created_at
@@ -157,7 +160,7 @@ def _words(text: str) -> frozenset[str]:
 
 def _similarity(a: frozenset[str], b: frozenset[str]) -> float:
     union = len(a | b)
-    return len(a & b) / union if union else 1.0
+    return len(a & b) / union if union else 0.0
 
 
 def _is_negated(text: str) -> bool:

@@ -50,6 +50,9 @@ class Dependency(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class NewTask(TaskFields, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A task to be created."""
 
+    priority: Annotated[int, Meta(ge=0, le=4)] | None = None  # type: ignore[assignment]
+    """Medium when left out; a part left without takes the priority of the whole."""
+
     status: Status = "pending"
     depends_on: tuple[str, ...] = ()
     """Ids of existing tasks, or `#1`, `#2`, … for earlier tasks of the same batch."""
@@ -101,6 +104,7 @@ def validated(fields: TaskFields) -> dict[str, Any]:
     """
     raw = {name: getattr(fields, name) for name in TaskFields.__struct_fields__}
     raw["title"] = clean_line(fields.title, what="title")
+    raw["priority"] = 2 if fields.priority is None else fields.priority  # type: ignore[redundant-expr]
     for name in ("description", "hints", "pseudocode"):
         raw[name] = clean_text(raw[name], what=name)
     for name in ("feature", "discipline"):

@@ -21,6 +21,9 @@ _CONTROLS: dict[int, None] = dict.fromkeys(
     ]
 )
 
+_SPACES = dict.fromkeys((0x00, 0x0B, 0x0C, 0x0D, 0x85), " ")
+"""Control characters that part words: in one line they become a space."""
+
 
 def clean_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
     """One line without control characters; runs of white space become one space.
@@ -36,20 +39,22 @@ def clean_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
 
 def clean_optional_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
     """As `clean_line`, but may come out empty."""
-    line = " ".join(_printable(text.replace("\x00", " ")).split())
+    line = " ".join(_printable(text.translate(_SPACES)).split())
     _check_length(line, what=what, limit=limit)
     return line
 
 
 def clean_text(text: str, *, what: str, limit: int = TEXT_LIMIT) -> str:
     """Text of several lines without control characters other than newline and tab."""
-    clean = _printable(text.replace("\r\n", "\n")).strip()
+    clean = _printable(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     _check_length(clean, what=what, limit=limit)
     return clean
 
 
 def clean_lines(items: Iterable[str], *, what: str, limit: int = LIST_LIMIT) -> tuple[str, ...]:
     """A list of distinct lines in the order given; empty ones are dropped."""
+    if isinstance(items, str):
+        raise InvalidInput(f"{what} is a list, not a text: {items[:60]!r}", hint=f'["{items[:20]}"]')
     lines = tuple(dict.fromkeys(line for item in items if (line := clean_optional_line(item, what=what, limit=2000))))
     if len(lines) > limit:
         raise InvalidInput(
@@ -60,7 +65,8 @@ def clean_lines(items: Iterable[str], *, what: str, limit: int = LIST_LIMIT) -> 
 
 def clean_paths(items: Iterable[str], *, what: str, limit: int = 30) -> tuple[str, ...]:
     """Paths relative to the repository: none absolute, none leading out of it."""
-    lines = clean_lines((item.replace("\\", "/") for item in items), what=what, limit=limit)
+    given = items if isinstance(items, str) else [item.replace("\\", "/") for item in items]
+    lines = clean_lines(given, what=what, limit=limit)
     # '.' is dropped before the check: './/etc' must not become '/etc' after it
     paths = dict.fromkeys("/".join(part for part in line.split("/") if part != ".").strip() for line in lines)
     for path in paths:
@@ -104,12 +110,13 @@ def did_you_mean(word: str, choices: Sequence[str]) -> str:
 
 
 def _printable(text: str) -> str:
-    # Arguments that are not UTF-8 arrive as lone surrogates, which no database takes.
-    return (
-        text.encode("utf-8", "replace").decode().translate(_CONTROLS)
-        if not text.isascii()
-        else text.translate(_CONTROLS)
-    )
+    if text.isascii():
+        return text.translate(_CONTROLS)
+    from unicodedata import normalize
+
+    # Arguments that are not UTF-8 arrive as lone surrogates, which no database takes. Text that
+    # looks the same is kept the same, however its accents were typed.
+    return normalize("NFC", text.encode("utf-8", "replace").decode().translate(_CONTROLS))
 
 
 def _check_length(text: str, *, what: str, limit: int) -> None:

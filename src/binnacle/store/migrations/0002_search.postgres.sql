@@ -1,10 +1,7 @@
 -- Full text over what people and agents write. One table for all of it, kept by triggers so that no write can forget
--- it. The dictionary stems English like SQLite's porter tokenizer and, like it, drops no stop words.
+-- it. Words are kept as they are, without accents and without stop words, as SQLite's tokenizer keeps them.
 
-create text search dictionary bn_stem (template = snowball, language = english);
 create text search configuration bn_words (copy = simple);
-alter text search configuration bn_words
-    alter mapping for asciiword, asciihword, hword_asciipart, word, hword, hword_part with bn_stem;
 
 create table search (
     entity text not null,
@@ -18,7 +15,7 @@ create index search_words on search using gin (words);
 
 -- Left to itself the parser takes src/store.py, a-42 and 1.2.3 for single words, and their parts are never found.
 create function bn_spaced(content text) returns text immutable language sql as $$
-    select translate(content, '!"#$%&''()*+,-./:;<=>?@[\]^_`{{|}}~', repeat(' ', 32));
+    select translate(regexp_replace(normalize(content, nfd), '[\u0300-\u036f]', '', 'g'), '!"#$%&''()*+,-./:;<=>?@[\]^_`{{|}}~', repeat(' ', 32));
 $$;
 
 create function bn_index(kind text, key text, heading text, content text) returns void language sql as $$

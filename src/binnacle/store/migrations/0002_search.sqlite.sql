@@ -2,7 +2,7 @@
 -- it. A row's id is the number of what it stands for, times four, plus its kind: task 0, comment 1, note 2, learning 3.
 
 create virtual table search using fts5 (
-    entity unindexed, id unindexed, title, body, tokenize = "porter unicode61 remove_diacritics 2"
+    entity unindexed, id unindexed, title, body, tokenize = "unicode61 remove_diacritics 2"
 );
 
 create trigger task_indexed after insert on task begin
