@@ -1,0 +1,222 @@
+"""`bn system`: sets up agents and their clients."""
+
+import os
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, printable
+from binnacle.config.clients.known import CLIENTS, Client, Scope
+from binnacle.errors import UsageError
+
+if TYPE_CHECKING:
+    from binnacle.config.clients.plan import Change, Target
+
+SYSTEM = Group("system")
+
+_SAID = {
+    "created": "✓ Created",
+    "updated": "✓ Updated",
+    "unchanged": "✓ Unchanged:",
+    "removed": "✓ Removed from",
+    "skipped": "⊘ Skipped:",
+}
+
+_DONE = "Done! Run 'bn orient' to verify setup."
+
+
+class Item(NamedTuple):
+    """One file that `init` is about."""
+
+    question: str
+    target: "Target"
+    note: str = ""
+    """What is left to do once the file is written."""
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    for one in answer["files"]:
+        _show_file(one, screen, answer["worktree"])
+    if warning := answer.get("warning"):
+        screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
+    changed = {one["action"] for one in answer["files"]} & {"created", "updated"}
+    if answer.get("dry_run"):
+        screen.line("Nothing was changed.")
+    elif changed and not any("error" in one for one in answer["files"]):
+        screen.line(_DONE)
+    elif not answer["files"]:
+        screen.line("Nothing of Binnacle's was found.")
+
+
+def _show_file(one: dict[str, Any], screen: Screen, worktree: str) -> None:
+    if "error" in one:
+        screen.line(f"{screen.styled('✗', 'red')} {printable(one['error']['message'])}")
+        screen.line(f"  hint: {printable(one['error']['hint'])}")
+        return
+    if diff := one.get("diff"):
+        for line in diff.splitlines():
+            style = {"+": "green", "-": "red", "@": "cyan"}.get(line[0], "")
+            screen.line(screen.styled(printable(line, keep_lines=True), style))
+        return
+    screen.line(f"{_SAID[one['action']]} {printable(_short(one['file'], worktree))}")
+    if note := one.get("note"):
+        screen.line(f"  {note}")
+
+
+def _short(path: str, worktree: str) -> str:
+    """A path as a person would write it here."""
+    home = os.path.expanduser("~")
+    if path.startswith(worktree + os.sep):
+        return os.path.relpath(path, worktree)
+    return "~" + path.removeprefix(home) if path.startswith(home + os.sep) else path
+
+
+@SYSTEM.command(
+    "init",
+    "write AGENTS.md and the files of agent clients; asks on a terminal",
+    "bn system init -y --client claude --client codex",
+    arg("-y", "--yes", action="store_true", help="ask nothing: the AGENTS.md section, and the clients named"),
+    arg("--write-mcp-vscode", action="store_true", help="VS Code, .vscode/mcp.json"),
+    arg("--write-mcp-copilot", action="store_true", help="GitHub Copilot CLI, ~/.copilot/mcp-config.json"),
+    arg("--write-mcp-all", action="store_true", help="both, and every other client found on this machine"),
+    arg(
+        "--client",
+        action="append",
+        choices=tuple(CLIENTS),
+        default=[],
+        metavar="NAME",
+        help=f"a client, found or not; may be repeated: {', '.join(CLIENTS)}",
+    ),
+    arg("--user", action="store_true", help="in your own files, for all projects"),
+    arg("--project", action="store_true", help="in the project's files, where a client has one"),
+    arg("--remove", action="store_true", help="take it out again: all of it, or of the clients named"),
+    arg("--dry-run", action="store_true", help="show what would change, change nothing"),
+    view=_show,
+)
+def init(context: Context, args: Namespace) -> Any:
+    from binnacle.config.clients.places import find_worktree
+    from binnacle.config.clients.plan import carry_out, plan
+
+    if args.user and args.project:
+        raise UsageError("--user and --project exclude each other", hint="leave both out for each client's usual file")
+    worktree = find_worktree(context.start)
+    names = _named(args)
+    if not (args.yes or args.remove or args.dry_run or names) and sys.stdin.isatty() and sys.stdout.isatty():
+        _converse(context, worktree, _scope(args))
+        return None
+    items = [_section(worktree)] if args.yes or not names else []
+    items += [_client(CLIENTS[name], worktree, _scope(args)) for name in (names or (CLIENTS if args.remove else ()))]
+    planned = [plan(item.target, remove=args.remove) for item in items]
+    changes = planned if args.dry_run else [carry_out(change) for change in planned]
+    files = [_answer(change, item.note, diff=args.dry_run) for change, item in zip(changes, items, strict=True)]
+    if args.remove and not names:
+        files = [one for one in files if one["action"] == "removed" or "error" in one]
+    context.exit_code = int(any(change.error for change in changes))
+    return {"worktree": worktree, "files": files} | ({"dry_run": True} if args.dry_run else {}) | _warning(files)
+
+
+def _named(args: Namespace) -> list[str]:
+    """The clients that the options name, each once, in the usual order."""
+    from binnacle.config.clients.places import is_found
+
+    names = set(args.client)
+    if args.write_mcp_vscode or args.write_mcp_all:
+        names.add("vscode")
+    if args.write_mcp_copilot or args.write_mcp_all:
+        names.add("copilot")
+    if args.write_mcp_all:
+        names.update(client.name for client in CLIENTS.values() if is_found(client))
+    return [name for name in CLIENTS if name in names]
+
+
+def _scope(args: Namespace) -> Scope | None:
+    return "user" if args.user else "project" if args.project else None
+
+
+def _section(worktree: str) -> Item:
+    from binnacle.config.clients.plan import agents_target
+
+    return Item("Write AGENTS.md section?", agents_target(os.path.join(worktree, "AGENTS.md")))
+
+
+def _client(client: Client, worktree: str, scope: Scope | None) -> Item:
+    from binnacle.config.clients.places import find_file
+    from binnacle.config.clients.plan import client_target
+
+    path = find_file(client, worktree=worktree, scope=scope)
+    note = client.note if path.startswith(worktree + os.sep) else ""
+    return Item(f"Write {client.title} MCP config?", client_target(client, path), note)
+
+
+def _answer(change: "Change", note: str, *, diff: bool) -> dict[str, Any]:
+    """What became of a file, for programs."""
+    answer: dict[str, Any] = {"client": change.target.client, "file": change.target.path, "action": change.action}
+    if change.backup:
+        answer["backup"] = change.backup
+    if note and change.action in {"created", "updated"}:
+        answer["note"] = note
+    if diff and change.before != change.after:
+        answer["diff"] = _difference(change)
+    if change.error:
+        answer["error"] = change.error.to_dict()
+    return answer
+
+
+def _difference(change: "Change") -> str:
+    """A unified diff; a last line without newline is marked as `diff` marks it."""
+    from difflib import unified_diff
+
+    old, new = ("/dev/null" if text is None else change.target.path for text in (change.before, change.after))
+    compared = unified_diff(_diff_lines(change.before), _diff_lines(change.after), old, new)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in compared)
+
+
+def _diff_lines(text: str | None) -> list[str]:
+    """Lines with their newline. Not `splitlines`, which also breaks at what is no line ending in these files."""
+    *lines, last = (text or "").split("\n")
+    return [f"{line}\n" for line in lines] + ([last] if last else [])
+
+
+def _warning(files: list[dict[str, Any]]) -> dict[str, str]:
+    from shutil import which
+
+    is_written = any(one["client"] in CLIENTS and one["action"] in {"created", "updated"} for one in files)
+    return {"warning": "'bn' is not on PATH, where the clients look for it"} if is_written and not which("bn") else {}
+
+
+def _converse(context: Context, worktree: str, scope: Scope | None) -> None:
+    """Asks about each file, and writes it when told to."""
+    from binnacle.config.clients.places import is_found
+    from binnacle.config.clients.plan import carry_out, plan
+
+    clients = [client for client in CLIENTS.values() if client.name in ("vscode", "copilot") or is_found(client)]
+    items = [_section(worktree), *(_client(client, worktree, scope) for client in clients)]
+    screen = Screen()
+    screen.line()
+    screen.heading("Binnacle System Initialization")
+    screen.line("==============================")
+    for number, item in enumerate(items, 1):
+        screen.line()
+        if not _confirm(f"[{number}/{len(items)}] {item.question}"):
+            screen.line("⊘ Skipped")
+            continue
+        change = carry_out(plan(item.target, remove=False))
+        _show_file(_answer(change, item.note, diff=False), screen, worktree)
+        context.exit_code = context.exit_code or int(change.error is not None)
+    screen.line()
+    screen.line(_DONE if context.exit_code == 0 else "Not everything could be written; see above.")
+
+
+def _confirm(question: str) -> bool:
+    while True:
+        sys.stdout.write(f"{question} [Y/n] ")
+        sys.stdout.flush()
+        answer = sys.stdin.readline()
+        if not answer:
+            raise UsageError("no answer to the question", hint="-y asks nothing and takes the defaults")
+        if answer.strip().lower() in ("", "y", "yes"):
+            return True
+        if answer.strip().lower() in ("n", "no"):
+            return False

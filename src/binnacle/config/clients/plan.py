@@ -1,0 +1,130 @@
+"""Decides what becomes of each file, then does it.
+
+Deciding touches nothing, so a dry run, the check of all files before the first is written, and the change itself all
+see the same decision. The change decides again under a lock, because a client may have written the file meanwhile.
+"""
+
+from functools import partial
+from typing import Literal, NamedTuple
+
+from binnacle.config.clients.files import backups, locked, read, write
+from binnacle.config.clients.known import Client
+from binnacle.config.clients.source import NAME, Editor, Place, Source
+from binnacle.errors import ConfigError
+
+Action = Literal["created", "updated", "unchanged", "removed", "skipped"]
+
+AGENTS = "agents"
+"""Stands for AGENTS.md where a client's name would stand."""
+
+_BOM = "\ufeff"
+
+
+class Target(NamedTuple):
+    """A file to be changed, and in whose name."""
+
+    client: str
+    path: str
+    editor: Editor
+
+
+class Change(NamedTuple):
+    """What becomes of one file."""
+
+    target: Target
+    action: Action
+    remove: bool
+    before: str | None = None
+    after: str | None = None
+    backup: str | None = None
+    error: ConfigError | None = None
+    """Why the file was left as it is."""
+
+
+def agents_target(path: str) -> Target:
+    """AGENTS.md with our section."""
+    from binnacle.config.clients import section
+
+    return Target(AGENTS, path, Editor(section.put, section.take, section.BEGIN))
+
+
+def client_target(client: Client, path: str) -> Target:
+    """A client's file with our entry."""
+    put, take = (partial(_edit_format, client, verb) for verb in ("put", "take"))
+    return Target(client.name, path, Editor(put, take, NAME))
+
+
+def _edit_format(client: Client, verb: str, source: Source) -> str:
+    """Edits a text of the client's format. Only that format is loaded: YAML takes longer than all the rest."""
+    from importlib import import_module
+
+    module = import_module(f"binnacle.config.clients.{client.format}")
+    edited: str = getattr(module, verb)(source, Place(client.container, client.entry))
+    return edited
+
+
+def plan(target: Target, *, remove: bool) -> Change:
+    """What would become of a file. Changes nothing; a file that cannot be changed is skipped with the reason."""
+    try:
+        return _decide(target, remove=remove)
+    except ConfigError as error:
+        return Change(target, "skipped", remove=remove, error=error)
+
+
+def carry_out(planned: Change) -> Change:
+    """Changes a file as planned, all of it or not at all, and says what really became of it."""
+    if planned.error or planned.before == planned.after:
+        return planned
+    target, remove = planned.target, planned.remove
+    try:
+        with locked(target.path):
+            change = _decide(target, remove=remove)
+            if change.before == change.after:
+                return change
+            return change._replace(backup=write(target.path, before=change.before, after=change.after))
+    except ConfigError as error:
+        return Change(target, "skipped", remove=remove, error=error)
+
+
+def _decide(target: Target, *, remove: bool) -> Change:
+    before = read(target.path)
+    if not remove:
+        after: str | None = _put(target, before or "")
+        action: Action = "created" if before is None else "unchanged" if after == before else "updated"
+    elif before is None:
+        after, action = None, "skipped"
+    else:
+        after = _take(target, before)
+        action = "unchanged" if after == before else "removed"
+    return Change(target, action, remove, before, after)
+
+
+def _take(target: Target, text: str) -> str | None:
+    """The text without what is ours, None when the file should go.
+
+    Where one of the backups with our entry put in gives this very text, it is what was there before: space and empty
+    objects that no rule could guess come back exactly. So does a file that was not there.
+    """
+    if target.editor.mark not in text:
+        return text
+    for earlier in (*backups(target.path), None):
+        if _is_origin(target, earlier or "", text):
+            return earlier
+    return _edit(target, text, take=True)
+
+
+def _is_origin(target: Target, earlier: str, text: str) -> bool:
+    try:
+        return _edit(target, earlier, take=True) == earlier and _put(target, earlier) == text
+    except ConfigError:
+        return False
+
+
+def _put(target: Target, text: str) -> str:
+    return _edit(target, text, take=False)
+
+
+def _edit(target: Target, text: str, *, take: bool) -> str:
+    bom = _BOM if text.startswith(_BOM) else ""
+    source = Source(target.path, text.removeprefix(_BOM))
+    return bom + (target.editor.take if take else target.editor.put)(source)

@@ -1,0 +1,98 @@
+"""The text of a file that is about to be changed, and how to complain about a place in it."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from binnacle.errors import ConfigError
+
+NAME = "binnacle"
+"""What our entry is called in every client."""
+
+REMOTE_KEYS = frozenset(
+    {"url", "uri", "httpUrl", "serverUrl", "headers", "oauth"}
+    | {"http_headers", "env_http_headers", "bearer_token_env_var"}
+)
+"""Keys of servers that are reached over HTTP. Beside a command they confuse a client about which of the two it is."""
+
+
+class Source(NamedTuple):
+    """A file's text as an editor sees it: decoded, without byte order mark, empty for a file that is not there."""
+
+    path: str
+    text: str
+
+    @property
+    def newline(self) -> str:
+        """How the file ends its first line; new text ends its lines in the same way."""
+        end = self.text.find("\n")
+        return "\r\n" if end > 0 and self.text[end - 1] == "\r" else "\n"
+
+    def offset(self, line: int, column: int) -> int:
+        """The place in the text that a parser calls by line and column, both from one."""
+        lines = self.text.split("\n")
+        return sum(len(one) + 1 for one in lines[: line - 1]) + column - 1
+
+    def fault(self, message: str, *, at: int | None = None, hint: str = "") -> ConfigError:
+        """An error that names the file and, if `at` is known, line and column."""
+        details: dict[str, object] = {"file": self.path}
+        place = self.path
+        if at is not None:
+            line = self.text.count("\n", 0, at) + 1
+            column = at - self.text.rfind("\n", 0, at)
+            details |= {"line": line, "column": column}
+            place = f"{self.path}:{line}:{column}"
+        hint = hint or "mend the file there and run this again; it was left as it is"
+        return ConfigError(f"{place}: {message}", hint=hint, details=details)
+
+
+class Place(NamedTuple):
+    """Where our entry belongs in a file, and what it says."""
+
+    container: str
+    """Key at the top of the file under which a client keeps its servers."""
+
+    entry: dict[str, Any]
+
+
+class Editor(NamedTuple):
+    """Two changes of a text that undo each other. Neither touches a byte outside of our entry."""
+
+    put: Callable[[Source], str]
+    take: Callable[[Source], str]
+    mark: str
+    """A text that holds nothing like this holds nothing of ours."""
+
+
+def merge_entry(existing: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+    """Our entry in place of `existing`: what a person added to it, such as `env`, is kept."""
+    return {key: value for key, value in existing.items() if key not in REMOTE_KEYS} | entry
+
+
+def append_block(source: Source, block: str) -> str:
+    """The text with `block` after an empty line at its end, and a final newline if it had one."""
+    newline = source.newline
+    block = block.replace("\n", newline)
+    if not source.text.strip():
+        return source.text + block + newline
+    if not source.text.endswith("\n"):
+        return source.text + newline * 2 + block
+    gap = "" if source.text.endswith(newline * 2) else newline
+    return source.text + gap + block + newline
+
+
+def cut_block(text: str, start: int, end: int) -> str:
+    """The text without the lines from `start` to `end` and the empty line before them: what `append_block` added.
+
+    `end` is where the last line ends, before its newline.
+    """
+    before, after = text[:start], text[end:]
+    if not after:
+        # The file had no final newline; the one before the empty line was added too.
+        return _without_newline(_without_newline(before))
+    rest = after.removeprefix("\r").removeprefix("\n")
+    is_spaced = before.endswith(("\n\n", "\n\r\n"))
+    return (_without_newline(before) if is_spaced else before) + rest
+
+
+def _without_newline(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text

@@ -1,0 +1,196 @@
+"""Edits TOML without reformatting it.
+
+tomlkit keeps what it reads but places a new table between a comment and what the comment is about, mixes line endings
+and leaves empty lines behind. So tables are found here and cut or appended as text, and tomlkit changes only keys
+within our own table, or an entry someone wrote without a table of its own. `tomllib` has the last word on every result.
+"""
+
+import re
+import tomllib
+from typing import Any, NamedTuple
+
+from binnacle.config.clients.source import NAME, Place, Source, append_block, cut_block, merge_entry
+
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|'[^'\n]*'"
+    r"|(?P<comment>\#[^\n]*)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<space>\s+)|[^\s\"'#\[\]{}]+",
+    re.DOTALL,
+)
+
+
+class _Table(NamedTuple):
+    """A table with a header of its own and the span of its lines."""
+
+    path: tuple[str, ...]
+    start: int
+    end: int
+    """After its last value: comments and empty lines that follow belong to what comes next."""
+
+
+def put(source: Source, place: Place) -> str:
+    """The text with our entry in it. What a person added to the entry, such as `env`, is kept."""
+    data = _parse(source)
+    existing = _entry(source, data, place)
+    wanted = place.entry if existing is None else merge_entry(existing, place.entry)
+    if wanted == existing:
+        return source.text
+    expected = {**data, place.container: {**data.get(place.container, {}), NAME: wanted}}
+    return _first_right(source, expected, _put_table(source, place, wanted), _put_inline(source, place, wanted))
+
+
+def take(source: Source, place: Place) -> str:
+    """The text without our entry."""
+    data = _parse(source)
+    if _entry(source, data, place) is None:
+        return source.text
+    rest = {key: value for key, value in data[place.container].items() if key != NAME}
+    expected = {**data, place.container: rest}
+    text = source.text
+    for table in reversed(_ours(source, place)):
+        text = cut_block(text, table.start, table.end)
+    return _first_right(source, expected, text, _take_inline(source, place))
+
+
+def _parse(source: Source) -> dict[str, Any]:
+    try:
+        return tomllib.loads(source.text)
+    except tomllib.TOMLDecodeError as error:
+        # Its own attributes for the place came only with Python 3.14.
+        message, _, place = str(error).rpartition(" (at ")
+        found = re.match(r"line (\d+), column (\d+)", place)
+        at = source.offset(int(found[1]), int(found[2])) if found else len(source.text)
+        raise source.fault(message, at=at) from error
+    except RecursionError as error:
+        raise source.fault("nested too deeply") from error
+
+
+def _entry(source: Source, data: dict[str, Any], place: Place) -> dict[str, Any] | None:
+    """Our entry as it is now."""
+    value: Any = data
+    for key in (place.container, NAME):
+        value = value.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise source.fault(f"{key!r} is not a table", hint=f"write it as [{place.container}.{NAME}]")
+    return dict(value)
+
+
+def _first_right(source: Source, expected: dict[str, Any], *texts: str) -> str:
+    """The first of some texts that says what is expected; an empty table says as much as none."""
+    for text in texts:
+        try:
+            found = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            continue
+        if _without_empty(found) == _without_empty(expected):
+            return text
+    raise source.fault(
+        f"the entry {NAME!r} is written in a way that cannot be changed", hint="take it out by hand and run this again"
+    )
+
+
+def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if value != {}}
+
+
+def _put_table(source: Source, place: Place, entry: dict[str, Any]) -> str:
+    """Our entry as a table: the one that is there with other values, or a new one at the end."""
+    text, is_there = source.text, False
+    for table in reversed(_ours(source, place)):
+        if len(table.path) == 2:
+            is_there = True
+            text = text[: table.start] + _dump(text[table.start : table.end], entry) + text[table.end :]
+        elif table.path[2] not in entry:
+            text = cut_block(text, table.start, table.end)
+    if is_there:
+        return text
+    return append_block(source._replace(text=text), _dump(f"[{place.container}.{NAME}]", entry))
+
+
+def _dump(table: str, entry: dict[str, Any]) -> str:
+    """The text of our table with the values of `entry`, its comments kept; sub-tables have their own text."""
+    import tomlkit
+
+    document = tomlkit.parse(table)
+    (container,) = document.values()
+    (ours,) = container.values()
+    for key in [key for key in ours if key not in entry]:
+        del ours[key]
+    for key, value in entry.items():
+        if ours.get(key) != value and not isinstance(value, dict):
+            ours[key] = value
+    newline = "\r\n" if "\r\n" in table else "\n"
+    return tomlkit.dumps(document).replace("\r\n", "\n").rstrip("\n").replace("\n", newline)
+
+
+def _put_inline(source: Source, place: Place, entry: dict[str, Any]) -> str:
+    """Our entry in an inline table or among dotted keys, where someone keeps all servers so."""
+    import tomlkit
+
+    document = tomlkit.parse(source.text)
+    container: Any = document.setdefault(place.container, tomlkit.inline_table())
+    value = tomlkit.inline_table()
+    value.update(entry)
+    container[NAME] = value
+    return tomlkit.dumps(document)
+
+
+def _take_inline(source: Source, place: Place) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(source.text)
+    container: Any = document[place.container]
+    del container[NAME]
+    return tomlkit.dumps(document)
+
+
+def _ours(source: Source, place: Place) -> list[_Table]:
+    """The tables that make up our entry: its own, and those below it."""
+    return [table for table in _tables(source.text) if table.path[:2] == (place.container, NAME)]
+
+
+def _tables(text: str) -> list[_Table]:
+    """All tables that have a header."""
+    tables: list[_Table] = []
+    depth = end = 0
+    header: int | None = None
+    for token in _TOKEN.finditer(text):
+        if token["space"] or token["comment"]:
+            continue
+        if token["open"] and depth == 0 and not text[_line_start(text, token.start()) : token.start()].strip():
+            header = token.start()
+        depth += bool(token["open"]) - bool(token["close"])
+        end = token.end()
+        if header is not None and depth == 0:
+            tables.append(_Table(_path(text[header:end]), _line_start(text, header), end))
+            header = None
+        elif header is None and tables:
+            tables[-1] = tables[-1]._replace(end=end)
+    return [table._replace(end=_line_end(text, table.end)) for table in tables]
+
+
+def _path(header: str) -> tuple[str, ...]:
+    """The keys of a header."""
+    value: Any = tomllib.loads(header)
+    keys: list[str] = []
+    while value:
+        (key,) = value
+        keys.append(key)
+        value = value[key][0] if isinstance(value[key], list) else value[key]
+    return tuple(keys)
+
+
+def _line_start(text: str, index: int) -> int:
+    return text.rfind("\n", 0, index) + 1
+
+
+def _line_end(text: str, index: int) -> int:
+    """Where the line ends that `index` is in, before its newline."""
+    end = text.find("\n", index)
+    if end < 0:
+        return len(text)
+    return end - 1 if text[end - 1] == "\r" else end
