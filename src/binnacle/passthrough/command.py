@@ -1,0 +1,51 @@
+"""What is run, by name: nothing here imports it."""
+
+import os
+import sys
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A program that can be called as a function in a fork, or started cold."""
+
+    name: str
+    """What it is called on a command line; its `argv[0]`."""
+
+    function: str
+    """`module:function`. Called with the list of arguments, returns the exit code as `sys.exit` would take it."""
+
+    preload: tuple[str, ...] = ()
+    """Modules the fork server imports beforehand. What is missing here is imported by each call that needs it."""
+
+    cold: tuple[str, ...] = ()
+    """How to start it without the fork server. Empty: `name`, beside the interpreter or on the path."""
+
+    @property
+    def package(self) -> str:
+        """The top-level package it is installed as; the fork server is replaced when that changes."""
+        return self.function.partition(":")[0].partition(".")[0]
+
+    def cold_argv(self) -> tuple[str, ...] | None:
+        """The beginning of a cold command line; nothing when there is no such program."""
+        if self.cold:
+            return self.cold
+        beside = os.path.join(os.path.dirname(sys.executable), self.name)
+        if os.access(beside, os.X_OK):
+            return (beside,)
+        from shutil import which
+
+        found = which(self.name)
+        return (found,) if found else None
+
+
+DAILY = (
+    *("argparse", "locale", "msgspec.json", "sqlite3", "unicodedata", "binnacle.app"),
+    *("binnacle.cli.context", "binnacle.cli.help", "binnacle.cli.log", "binnacle.cli.note", "binnacle.cli.parser"),
+    *("binnacle.cli.ready", "binnacle.cli.screen", "binnacle.cli.search", "binnacle.cli.status", "binnacle.cli.task"),
+    *("binnacle.cli.dep", "binnacle.cli.learning", "binnacle.cli.moves", "binnacle.cli.queue", "binnacle.cli.views"),
+    *("binnacle.store.details", "binnacle.store.events", "binnacle.store.flow", "binnacle.store.learnings"),
+    *("binnacle.store.notes", "binnacle.store.overview", "binnacle.store.search", "binnacle.store.sqlite"),
+)
+"""What the commands of every day load. Kept small: a fork costs in proportion to what the process holds."""
+
+BN = Command(name="bn", function="binnacle.cli.main:main", preload=DAILY)

@@ -1,0 +1,99 @@
+"""The process that watches over one call: starts it, ends it with all it started, and says how it ended.
+
+It speaks with the `Runner` over a socket of its own:
+
+    guard   ready PID       nothing has run yet; giving up here is safe
+    Runner  the request
+    guard   started PID     the root of the tree
+    Runner  closes          its side: end the call; its death does the same
+    guard   ended CODE      nothing of the call is left; negative for a signal
+"""
+
+import contextlib
+import os
+import select
+import signal
+import socket
+from collections.abc import Callable
+from typing import NoReturn
+
+from binnacle.passthrough.completed import EXIT_UNABLE
+from binnacle.passthrough.forked.linux import ADOPTS_ORPHANS, adopt_orphans
+from binnacle.passthrough.forked.tree import Tree
+from binnacle.passthrough.request import Request, receive
+
+Begin = Callable[[Request, int, int, int], NoReturn]
+"""Turns a new process into the call: request, stdout, stderr, and the guard's process id."""
+
+
+class ChildAlarm:
+    """Lets a wait end when a child does."""
+
+    def __init__(self) -> None:
+        self._read, write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+
+    def wait(self, seconds: float | None = None, *, also: socket.socket | None = None) -> bool:
+        """Waits for a child to end, for `also` to be readable, or for the time to pass; whether `also` was."""
+        poll = select.poll()
+        poll.register(self._read, select.POLLIN)
+        if also is not None:
+            poll.register(also, select.POLLIN)
+        ready = {descriptor for descriptor, _ in poll.poll(None if seconds is None else seconds * 1000)}
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._read, 4096)
+        return also is not None and also.fileno() in ready
+
+
+def watch_over(control: socket.socket, stdout: int, stderr: int, *, begin: Begin, grace: float) -> None:
+    """Carries out one call. Returns when nothing of it is left."""
+    # Not in the session of the fork server, so that whatever ends that one does not end this.
+    os.setsid()
+    adopt_orphans()
+    alarm = ChildAlarm()
+    guard = os.getpid()
+    _say(control, f"ready {guard}")
+    request = receive(control)
+    if request is None:
+        return
+    try:
+        root = os.fork()
+    except OSError as error:
+        os.write(stderr, f"error: cannot start a process: {error.strerror}\n".encode())
+        _say(control, f"ended {EXIT_UNABLE}")
+        return
+    if root == 0:
+        begin(request, stdout, stderr, guard)
+    # The streams end with the call only if nobody else holds them.
+    os.close(stdout)
+    os.close(stderr)
+    _say(control, f"started {root}")
+    returncode = _wait_and_end(Tree(root), control, alarm, grace=grace)
+    _say(control, f"ended {returncode}")
+
+
+def _wait_and_end(tree: Tree, control: socket.socket, alarm: ChildAlarm, *, grace: float) -> int:
+    """Until the root has ended or the `Runner` wants no more of it; then ends what is left."""
+    while (anything_left := tree.reap()) and tree.returncode is None:
+        if alarm.wait(also=control) and not _is_wanted(control):
+            break
+    if anything_left or not ADOPTS_ORPHANS:
+        tree.end(grace=grace, wait=alarm.wait)
+    # A root that not even a kill has ended is as good as killed.
+    return -signal.SIGKILL if tree.returncode is None else tree.returncode
+
+
+def _is_wanted(control: socket.socket) -> bool:
+    try:
+        return control.recv(64) != b""
+    except OSError:
+        return False
+
+
+def _say(control: socket.socket, line: str) -> None:
+    # The Runner may be gone, and the call still has to be ended.
+    with contextlib.suppress(OSError):
+        control.sendall(line.encode() + b"\n")

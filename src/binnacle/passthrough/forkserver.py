@@ -1,0 +1,165 @@
+"""The fork server, from the side of the `Runner`: starts it, asks it for guards, notices when it is out of date."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+
+from binnacle.passthrough.command import Command
+from binnacle.passthrough.installed import Fingerprint, fingerprint, is_current, snapshot
+from binnacle.passthrough.request import LENGTH, Request, from_frame
+from binnacle.passthrough.warm import WarmProcess
+
+START_PATIENCE = 20.0
+"""Seconds to load the command. A cold process would need as long."""
+
+GUARD_PATIENCE = 5.0
+"""Seconds until a guard is there. A fork takes a millisecond; a server that takes this long is stuck."""
+
+STOP_PATIENCE = 2.0
+
+BOOT = (
+    "import sys; path, *argv = sys.argv[1:]; sys.path[:] = path.split('\\n'); "
+    "from binnacle.passthrough.forked.server import main; main(argv)"
+)
+"""Finds modules where the parent finds them, which need not be where a new interpreter would look."""
+
+CAN_FORK = hasattr(os, "fork") and sys.platform in ("linux", "darwin")
+
+
+class ForkServerLost(Exception):
+    """The fork server could not start, has died, or does not answer. Nothing of the request has run."""
+
+
+class ForkServer:
+    """A process that has the command loaded. Closing it ends the process; calls under way go on without it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, connection: socket.socket) -> None:
+        self.pid = process.pid
+        self._process = process
+        self._connection = connection
+        self._known: Fingerprint = {}
+        """What it has loaded, as it was installed then."""
+
+        self._is_lost = False
+        """Whether it has failed a request. It gets no second chance: it may be stopped, or out of memory."""
+
+    @classmethod
+    async def start(cls, command: Command, *, grace: float) -> "ForkServer":
+        """A fork server that is ready.
+
+        Raises:
+            ForkServerLost: it could not be started; the message says what stood in the way.
+        """
+        before = snapshot(command.package)
+        try:
+            server = cls(*await _spawn(command, grace=grace))
+        except OSError as error:
+            raise ForkServerLost(f"cannot start the fork server: {error}") from error
+        try:
+            loaded = await _loaded_files(server._connection)
+        except BaseException:
+            server._is_lost = True
+            await server.aclose()
+            raise
+        server._known = fingerprint(before, command.package, loaded)
+        return server
+
+    def is_fresh(self) -> bool:
+        """Whether it is there and has loaded what is installed now."""
+        return not self._is_lost and self._process.returncode is None and is_current(self._known)
+
+    async def launch(self, process: WarmProcess, request: Request) -> None:
+        """Begins a call.
+
+        Raises:
+            ForkServerLost: there was no guard to be had.
+        """
+        try:
+            await process.connect(self._hand_over)
+            await process.wait_ready(patience=GUARD_PATIENCE)
+        except OSError as error:
+            self._is_lost = True
+            await process.aclose()
+            raise ForkServerLost(f"cannot reach the fork server: {error}") from error
+        except BaseException:
+            await process.aclose()
+            raise
+        process.begin(request)
+
+    def _hand_over(self, descriptors: Sequence[int]) -> None:
+        # Never waits: there is room for hundreds of these, and no more are under way than calls at once.
+        socket.send_fds(self._connection, [b"."], list(descriptors))
+
+    async def aclose(self) -> None:
+        """Ends the process: by closing its socket, or by force when that does not do or it was lost."""
+        self._connection.close()
+        try:
+            async with asyncio.timeout(0 if self._is_lost else STOP_PATIENCE):
+                await self._process.wait()
+        except TimeoutError:
+            self._kill()
+            await self._process.wait()
+        except BaseException:
+            self._kill()
+            raise
+
+    def _kill(self) -> None:
+        # Its own kill() would collect the process first, which asyncio then misses and warns about.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+
+async def _spawn(command: Command, *, grace: float) -> tuple[asyncio.subprocess.Process, socket.socket]:
+    """A new process and the socket to speak with it."""
+    # Relative entries would lead into whatever repository a call works in.
+    path = "\n".join(entry for entry in sys.path if os.path.isabs(entry))
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-X", "utf8", "-c", BOOT, path),
+            *(str(theirs.fileno()), str(grace), command.name, command.function, *command.preload),
+            pass_fds=[theirs.fileno()],
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    return process, ours
+
+
+async def _loaded_files(connection: socket.socket) -> list[str]:
+    """What a new fork server says it has loaded."""
+    try:
+        async with asyncio.timeout(START_PATIENCE):
+            head = await _receive(connection, LENGTH)
+            word, *rest = from_frame(await _receive(connection, int.from_bytes(head, "big")))
+    except TimeoutError as error:
+        raise ForkServerLost(f"the fork server was not ready after {START_PATIENCE:g} seconds") from error
+    except OSError as error:
+        raise ForkServerLost(f"the fork server ended while it started: {error}") from error
+    if word != "ready":
+        raise ForkServerLost(f"the fork server could not load the command: {' '.join(rest)}")
+    return rest
+
+
+async def _receive(connection: socket.socket, count: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    parts = bytearray()
+    while len(parts) < count:
+        part = await loop.sock_recv(connection, count - len(parts))
+        if not part:
+            raise ConnectionResetError("no answer")
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,37 @@
+"""What a `Runner` needs of a process, however it was started."""
+
+from typing import Protocol
+
+from binnacle.passthrough.capture import Output
+
+DRAIN_PATIENCE = 2.0
+"""Seconds to wait for the end of the streams when every process that held them is gone."""
+
+
+class Process(Protocol):
+    """A call that has begun."""
+
+    @property
+    def output(self) -> Output: ...
+
+    @property
+    def note(self) -> str:
+        """What the reader of the result should know about how the call ended, if anything."""
+
+    async def wait(self) -> int:
+        """The return code, negative for a signal, once nothing of the call is left and its output is all there."""
+
+    async def aclose(self) -> None:
+        """Ends the call and all it started, if it has not ended, and releases every descriptor.
+
+        Two tasks may do so at once.
+        """
+
+
+class CannotRun(Exception):
+    """A call that never began."""
+
+    def __init__(self, message: str, *, exit_code: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.exit_code = exit_code

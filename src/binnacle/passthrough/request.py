@@ -1,0 +1,101 @@
+"""A command line, where it runs and with what environment; and its form on the way to the process that runs it.
+
+Every text is free of NUL, as the system demands of arguments, paths and variables, so NUL separates them.
+"""
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from binnacle.errors import InvalidInput
+
+MAX_BYTES = 1024 * 1024
+"""Of a whole request. A cold process could not be given more than twice that."""
+
+MARK = "BN_RUN_ID"
+"""Variable that every process of a call inherits, by which stray ones are found."""
+
+LENGTH = 4
+"""Bytes before a frame that say how long it is."""
+
+
+class Request(NamedTuple):
+    """One call."""
+
+    run_id: str
+    args: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    """The whole environment of the call: what was given, and the mark."""
+
+
+def process_name(run_id: str) -> str:
+    """What a forked process of a call is called; the system keeps 15 characters."""
+    return f"bn-{run_id}"
+
+
+def make_request(args: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Request:
+    """A call with an id of its own.
+
+    Raises:
+        InvalidInput: no process could be given this.
+    """
+    run_id = os.urandom(6).hex()
+    request = Request(run_id, tuple(args), cwd, {**env, MARK: run_id})
+    try:
+        texts = _texts(request)
+        size = sum(len(text.encode("utf-8", "surrogateescape")) + 1 for text in texts)
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"not a text a process can be given: {error.object!r}") from error
+    if size > MAX_BYTES:
+        raise InvalidInput(
+            f"the command line and its environment are longer than {MAX_BYTES} bytes: {size}",
+            hint="put long texts into a file and pass its name",
+        )
+    if (bad := next((text for text in texts if "\0" in text), None)) is not None:
+        raise InvalidInput(f"a NUL character cannot be passed to a process: {bad!r}")
+    if (bad := next((name for name in env if not name or "=" in name), None)) is not None:
+        raise InvalidInput(f"not a name of a variable: {bad!r}")
+    return request
+
+
+def _texts(request: Request) -> list[str]:
+    pairs = [f"{name}={value}" for name, value in request.env.items()]
+    return [request.run_id, request.cwd, str(len(request.args)), *request.args, *pairs]
+
+
+def to_frame(texts: Sequence[str]) -> bytes:
+    """Texts as they travel."""
+    body = "\0".join(texts).encode("utf-8", "surrogateescape")
+    return len(body).to_bytes(LENGTH, "big") + body
+
+
+def from_frame(body: bytes) -> list[str]:
+    return body.decode("utf-8", "surrogateescape").split("\0")
+
+
+def encode(request: Request) -> bytes:
+    return to_frame(_texts(request))
+
+
+def receive(connection: socket.socket) -> Request | None:
+    """The next request from a blocking socket; nothing when the other side is gone."""
+    head = _receive_exactly(connection, LENGTH)
+    body = _receive_exactly(connection, int.from_bytes(head, "big"))
+    if not body:
+        return None
+    run_id, cwd, count, *rest = from_frame(body)
+    args, pairs = rest[: int(count)], rest[int(count) :]
+    env = dict(pair.split("=", 1) for pair in pairs)
+    return Request(run_id, tuple(args), cwd, env)
+
+
+def _receive_exactly(connection: socket.socket, count: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < count:
+        part = connection.recv(count - len(parts))
+        if not part:
+            return b""
+        parts += part
+    return bytes(parts)

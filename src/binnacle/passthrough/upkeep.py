@@ -1,0 +1,87 @@
+"""Keeps a fork server at hand that is alive and up to date."""
+
+import asyncio
+
+from binnacle.passthrough.capture import Output
+from binnacle.passthrough.command import Command
+from binnacle.passthrough.forkserver import ForkServer, ForkServerLost
+from binnacle.passthrough.request import Request
+from binnacle.passthrough.warm import WarmProcess
+
+LAST_PATIENCE = 2.0
+"""Seconds for guards whose calls are over to end. It takes them a millisecond, unless someone stopped them."""
+
+
+class Upkeep:
+    """At most one fork server, started when first asked for, and the guards it forked."""
+
+    def __init__(self, command: Command, *, grace: float) -> None:
+        self._command = command
+        self._grace = grace
+        self._server: ForkServer | None = None
+        self._starting: asyncio.Task[ForkServer | ForkServerLost] | None = None
+        """Belongs to no caller: one that gives up must not cost the others their server."""
+
+        self._guarded: set[WarmProcess] = set()
+        """Those whose guard is not gone yet, although their call may be over."""
+
+        self._is_closed = False
+
+    async def launch(self, request: Request, output: Output) -> WarmProcess:
+        """Begins a call in a fork.
+
+        Raises:
+            ForkServerLost: there is no fork server to be had, or it has died. Nothing of the call has run.
+        """
+        server = await self.get()
+        process = WarmProcess(output, grace=self._grace)
+        self._guarded.add(process)
+        process.gone.add_done_callback(lambda _: self._guarded.discard(process))
+        await server.launch(process, request)
+        return process
+
+    async def get(self) -> ForkServer:
+        """A fork server that has loaded what is installed now.
+
+        Raises:
+            ForkServerLost: there is none to be had.
+        """
+        if self._is_closed:
+            raise ForkServerLost("closed")
+        if self._server is not None and self._server.is_fresh():
+            return self._server
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.create_task(self._replace())
+        starting = self._starting
+        await asyncio.wait([starting])
+        if starting.cancelled():
+            raise ForkServerLost("closed")
+        if isinstance(result := starting.result(), ForkServerLost):
+            raise ForkServerLost(str(result)) from result
+        return result
+
+    async def _replace(self) -> ForkServer | ForkServerLost:
+        old, self._server = self._server, None
+        if old is not None:
+            await old.aclose()
+        try:
+            self._server = await ForkServer.start(self._command, grace=self._grace)
+        except ForkServerLost as lost:
+            return lost
+        return self._server
+
+    async def aclose(self) -> None:
+        """Ends the server. The caller has ended the calls; this waits for their guards to be gone as well."""
+        self._is_closed = True
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait([self._starting])
+        await self._wait_guards_gone()
+        if self._server is not None:
+            await self._server.aclose()
+
+    async def _wait_guards_gone(self) -> None:
+        if self._guarded:
+            await asyncio.wait([process.gone for process in self._guarded], timeout=LAST_PATIENCE)
+        for process in self._guarded:
+            process.abandon()

@@ -1,0 +1,3 @@
+"""A command that cannot be loaded."""
+
+raise SystemExit("not today")

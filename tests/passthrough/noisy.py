@@ -1,0 +1,3 @@
+"""A module that talks while it is loaded."""
+
+print("look at me")
