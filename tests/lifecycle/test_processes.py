@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from binnacle.errors import Refused
 from binnacle.lifecycle import processes
 from binnacle.lifecycle.processes import ancestors, is_alive, is_here, is_older, look
 from lifecycle.conftest import wait_zombie
@@ -101,6 +102,12 @@ def test_ps_tells_the_same_where_there_is_no_proc(bash):
     assert by_ps.leads_terminal == by_proc.leads_terminal
     assert is_older(processes._from_ps(os.getpid()).started, than=by_ps.started)
     assert processes._from_ps(2**22 + 1) is None
+
+
+def test_without_ps_nothing_is_taken_for_gone(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(Refused, match="cannot look at processes"):
+        processes._from_ps(os.getpid())
 
 
 def test_the_first_shell_of_a_terminal_leads_it():

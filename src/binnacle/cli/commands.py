@@ -13,6 +13,9 @@ GROUPS: dict[str, tuple[str, str]] = {
     "learning": ("learning", "what was found out"),
     "note": ("note", "notes of a session"),
     "progress": ("note", "the project's running log"),
+    "orient": ("orient", "register as an agent and see how the project stands"),
+    "goodbye": ("goodbye", "end this agent: its claims, its registration, its process"),
+    "agent": ("agent", "the registered agents; end one"),
     "search": ("search", "full-text search over everything written"),
     "graph": ("graph", "dependencies as a tree, Mermaid or DOT"),
     "stats": ("status", "the project in numbers"),
@@ -20,5 +23,6 @@ GROUPS: dict[str, tuple[str, str]] = {
     "store": ("store", "where the data is; export, import, clear"),
     "doctor": ("doctor", "check the store and mend it"),
     "config": ("config", "settings of the project and of the user"),
+    "system": ("system emit", "set up agents and clients; prompts"),
     "completion": ("completion", "completion for bash, zsh or fish"),
 }

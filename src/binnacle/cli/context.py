@@ -72,6 +72,10 @@ class Context:
         store = self.store(create=True)
         begin = store.claim if claim else store.write
         with begin(by=self.actor, session=os.environ.get("BN_MCP_SESSION") or None) as tx:
+            if tx.by.kind == "agent":
+                from binnacle.store.agents import touch
+
+                touch(tx, tx.by.name)
             yield tx
 
     def read_input(self, name: str) -> str:

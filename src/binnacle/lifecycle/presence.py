@@ -60,12 +60,8 @@ def standing(agent: Agent, *, now: datetime) -> AgentStatus:
 
 def find_registered(agents: Sequence[Agent], caller: Caller) -> Agent | None:
     """The agent that `caller` speaks for: registered from its shell, or else from another shell of its process."""
-    # Its shell too is compared with the agents' processes: a shell that was given a single command became `bn`,
-    # and left the agent as its parent.
-    pids = {caller.agent.pid, caller.shell.pid}
-    of_shell = [agent for agent in agents if _is(shell_of(agent), {caller.shell.pid})]
-    of_process = [agent for agent in agents if _is(process_of(agent), pids)]
-    return next(iter((of_shell or of_process)[::-1]), None)
+    found = _of_shell(agents, caller) or _of_process(agents, caller)
+    return found[-1] if found else None
 
 
 def find_same(agents: Sequence[Agent], caller: Caller, *, name: str | None) -> Agent | None:
@@ -74,15 +70,18 @@ def find_same(agents: Sequence[Agent], caller: Caller, *, name: str | None) -> A
     An agent that uses a new shell for every command stays the same agent. Two shells that live side by side
     are two agents, and so is one that gives itself another name.
     """
-    found = find_registered(agents, caller)
-    if found is None:
-        return None
-    shell = shell_of(found)
-    if _is(shell, {caller.shell.pid}):
-        return found
-    return found if shell is None and name in (None, found.name) else None
+    found = _of_shell(agents, caller) or [
+        agent for agent in _of_process(agents, caller) if name in (None, agent.name) and shell_of(agent) is None
+    ]
+    return found[-1] if found else None
 
 
-def _is(process: Process | None, pids: set[int]) -> bool:
-    """Whether a process that is there now has one of some ids that are taken now."""
-    return process is not None and process.pid in pids
+def _of_shell(agents: Sequence[Agent], caller: Caller) -> list[Agent]:
+    return [agent for agent in agents if (shell := shell_of(agent)) and shell.pid == caller.shell.pid]
+
+
+def _of_process(agents: Sequence[Agent], caller: Caller) -> list[Agent]:
+    # The caller's shell is compared too: a shell that was given a single command became `bn`, and what is
+    # above `bn` then is the agent.
+    pids = (caller.agent.pid, caller.shell.pid)
+    return [agent for agent in agents if (process := process_of(agent)) and process.pid in pids]

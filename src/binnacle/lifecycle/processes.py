@@ -9,6 +9,8 @@ import os
 from functools import cache
 from typing import NamedTuple
 
+from binnacle.errors import Refused
+
 LONGEST_CHAIN = 256
 """Ancestors looked at. Deeper than any real tree; a bound in case the tree changes while it is read."""
 
@@ -130,7 +132,11 @@ def _ask_ps(pid: int, *columns: str) -> str:
 
     words = ["ps", "-ww", *(word for column in columns for word in ("-o", column)), "-p", str(pid)]
     plain = os.environ | {"LC_ALL": "C", "TZ": "UTC0"}
-    return subprocess.run(words, env=plain, capture_output=True, text=True, timeout=10, check=False).stdout
+    try:
+        return subprocess.run(words, env=plain, capture_output=True, text=True, timeout=10, check=False).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        # Not "it is gone": on that word claims are given back and registrations ended.
+        raise Refused(f"cannot look at processes: {error}", hint="bn needs ps, or a system with /proc") from error
 
 
 @cache

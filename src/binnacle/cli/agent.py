@@ -1,0 +1,194 @@
+"""`bn agent`: the registered agents, whether they are there, and how to be rid of one."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.errors import Ambiguous, InvalidInput, Refused, WrongStatus
+from binnacle.lifecycle.presence import is_present, process_of, shell_of, standing
+from binnacle.lifecycle.processes import Process, ancestors, is_here
+from binnacle.store import agents, events, tasks
+from binnacle.store.store import Reader, Writer
+from binnacle.work.session import Agent
+from binnacle.work.task import brief
+
+AGENT = Group("agent")
+
+ID = arg("id", metavar="AGENT", help="its id, or its name if no other has it")
+
+
+def _show_list(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import ago
+
+    if not answer["agents"]:
+        screen.line("no agents; one registers itself with: bn orient")
+        return
+    rows = (
+        (
+            one["id"],
+            one["status"],
+            one["type"],
+            one["name"],
+            one["current_task"] or "",
+            ago(one["active_at"]),
+            f"{one['registered']} {one['pid'] or ''}",
+        )
+        for one in answer["agents"]
+    )
+    screen.table(rows, flexible=3, headings=("ID", "STATUS", "TYPE", "NAME", "TASK", "LAST SEEN", "BY"))
+
+
+def _show_one(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import fields
+
+    screen.heading(f"{answer['id']}  {answer['name']}")
+    names = ("status", "type", "purpose", "registered", "process", "pid", "parent_pid", "created_at", "active_at")
+    fields([(name.replace("_", " "), answer.get(name)) for name in (*names, "ended_at")], screen)
+    for task in answer["tasks"]:
+        screen.line(f"works on {task.id}  {task.title}")
+
+
+def _show_ended(answer: Any, screen: Screen) -> None:
+    for one in answer.get("reaped", [answer]):
+        gave_back = f"; gave back {', '.join(one['released'])}" if one["released"] else ""
+        screen.line(f"{one['id']} {one['name']}: {one['how']}{gave_back}")
+    if not answer.get("reaped", True):
+        screen.line("no agent is stale")
+
+
+def line_of(tx: Reader, agent: Agent) -> dict[str, Any]:
+    """An agent as a list shows it."""
+    held = tasks.held_by(tx, agent.id)
+    return {
+        "id": agent.id,
+        "name": agent.name,
+        "type": agent.type,
+        "status": "ended" if agent.ended_at else standing(agent, now=tx.now),
+        "alive": is_present(agent),
+        "registered": agent.registered,
+        "pid": agent.pid,
+        "parent_pid": agent.parent_pid,
+        "current_task": held[0].id if held else None,
+        "created_at": agent.created_at,
+        "active_at": agent.active_at,
+    }
+
+
+def purpose_of(tx: Reader, agent: Agent) -> str:
+    """What the agent last said it is there for; kept in the event log."""
+    said = [event.changes for event in events.listed(tx, entity_id=agent.id, limit=100) if event.action == "purpose"]
+    return str(said[-1]["purpose"]) if said else ""
+
+
+def reap(tx: Writer) -> list[dict[str, Any]]:
+    """Ends the registration of every stale agent and gives back its tasks. No process is signalled."""
+    found = []
+    for agent in agents.listed(tx):
+        if standing(agent, now=tx.now) == "stale":
+            how = "its process is gone" if is_present(agent) is False else f"silent since {agent.active_at:%H:%M} UTC"
+            released = agents.end(tx, agent.id, reason=f"stale: {how}")
+            found.append({"id": agent.id, "name": agent.name, "how": how, "released": released})
+    return found
+
+
+@AGENT.command(
+    "list",
+    "the registered agents and how they stand",
+    "bn agent list -H",
+    arg("--status", choices=("active", "idle", "stale"), help="only those"),
+    view=_show_list,
+)
+def list_agents(context: Context, args: Namespace) -> Any:
+    with context.reading() as tx:
+        found = [line_of(tx, agent) for agent in agents.listed(tx)]
+    found = [one for one in found if args.status in (None, one["status"])]
+    return {"agents": found, "total": len(found)}
+
+
+@AGENT.command("show", "everything about an agent", "bn agent show bna-1f3a -H", ID, view=_show_one)
+def show(context: Context, args: Namespace) -> Any:
+    with context.reading() as tx:
+        agent = _find(tx, args.id)
+        process = process_of(agent)
+        return line_of(tx, agent) | {
+            "process": process.name if process else None,
+            "purpose": purpose_of(tx, agent),
+            "tasks": [brief(task) for task in tasks.held_by(tx, agent.id)],
+            "ended_at": agent.ended_at,
+        }
+
+
+@AGENT.command(
+    "kill",
+    "end an agent: its process (TERM, then KILL), its registration and its claims",
+    "bn agent kill bna-1f3a --timeout 10",
+    ID,
+    arg("--timeout", type=float, default=5.0, metavar="S", help="seconds between TERM and KILL (5)"),
+    arg("--reason", default="killed", help="why; kept in the log"),
+    view=_show_ended,
+)
+def kill(context: Context, args: Namespace) -> Any:
+    from binnacle.lifecycle.ending import check_may_end, terminate
+
+    if not 0 <= args.timeout <= 600:
+        raise InvalidInput(f"not a time to wait: {args.timeout}", hint="0 to 600 seconds")
+    with context.writing() as tx:
+        agent = _find(tx, args.id)
+        targets = _targets(agent)
+        for process in targets:
+            check_may_end(process.pid)
+        released = agents.end(tx, agent.id, reason=args.reason)
+    endings = [terminate(process.pid, process.started, grace=args.timeout) for process in targets]
+    how = endings[0] if endings else "gone" if agent.pid else "unregistered; it has no process of its own"
+    return {
+        "id": agent.id,
+        "name": agent.name,
+        "terminated": "terminated" in endings or "killed" in endings,
+        "how": how,
+        "pids": [process.pid for process in targets],
+        "released": released,
+    }
+
+
+@AGENT.command(
+    "reap",
+    "end the registration of every stale agent and give back its tasks; signals nobody",
+    "bn agent reap -H",
+    view=_show_ended,
+)
+def reap_stale(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    with context.writing() as tx:
+        found = reap(tx)
+    return {"reaped": found, "total": len(found)}
+
+
+def _find(tx: Reader, text: str) -> Agent:
+    named = [agent for agent in agents.listed(tx) if agent.name == text]
+    if len(named) > 1:
+        raise Ambiguous(f"several agents are called {text!r}", hint=f"one of: {', '.join(one.id for one in named)}")
+    return named[0] if named else agents.get(tx, text)
+
+
+def _targets(agent: Agent) -> list[Process]:
+    """The processes to end: the agent's own and the shell it registered from, without those this command runs under.
+
+    A terminal that started both the agent and this command is above both, and is spared.
+    """
+    if agent.ended_at is not None:
+        raise WrongStatus(
+            f"{agent.id} ended at {agent.ended_at:%Y-%m-%d %H:%M} UTC", hint="who is there: bn agent list"
+        )
+    if agent.process_started and not is_here(agent.process_started):
+        host = agent.process_started.partition("/")[0]
+        raise Refused(
+            f"{agent.id} runs elsewhere, on {host!r}",
+            hint="end it there; bn agent reap takes it off the list when it has been silent for half an hour",
+        )
+    there = dict.fromkeys(process for process in (process_of(agent), shell_of(agent)) if process)
+    above = {process.pid for process in ancestors()}
+    targets = [process for process in there if process.pid not in above]
+    if there and not targets:
+        raise Refused(f"this command runs under {agent.id}", hint="an agent ends itself with: bn goodbye")
+    return targets

@@ -1,0 +1,50 @@
+"""`bn system emit`: prints the prompts and scripts that come with Binnacle. Needs no project and changes nothing."""
+
+import os
+import sys
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.cli.system import SYSTEM
+
+FOLDER = os.path.join(os.path.dirname(__file__), "templates")
+
+TEMPLATES = {
+    # name: (file, what it is for)
+    "worker": ("worker.md", "prompt: take one task, do it, finish it"),
+    "planner": ("planner.md", "prompt: turn a goal into tasks with a person"),
+    "reviewer": ("reviewer.md", "prompt: check finished work against what was asked"),
+    "buddy": ("buddy.md", "prompt: write down what a person says as tasks"),
+    "mcp-lifecycle": ("mcp-lifecycle.md", "prompt: orient, set_agent and goodbye, when MCP and a shell are both there"),
+    "copilot-instructions": ("copilot-instructions.md", "for .github/copilot-instructions.md"),
+    "skill": ("skill.md", "for .claude/skills/binnacle/SKILL.md and its like"),
+    "agents.sh": ("agents.sh", "script: start Claude Code, Copilot, opencode, Codex, Gemini or goose with a prompt"),
+}
+
+
+def read_template(name: str) -> str:
+    """The text of one template."""
+    with open(os.path.join(FOLDER, TEMPLATES[name][0]), encoding="utf-8") as file:
+        return file.read()
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    screen.table(((one["name"], one["about"]) for one in answer["templates"]), flexible=1)
+    screen.line("print one with: bn system emit NAME")
+
+
+@SYSTEM.command(
+    "emit",
+    "print a prompt or a script; without a name, what there is",
+    "bn system emit agents.sh > agents.sh",
+    arg("name", nargs="?", choices=tuple(TEMPLATES), help="which"),
+    view=_show,
+)
+def emit(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    if args.name is None:
+        return {"templates": [{"name": name, "about": about} for name, (_, about) in TEMPLATES.items()]}
+    sys.stdout.write(read_template(args.name))
+    return None

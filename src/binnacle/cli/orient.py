@@ -1,0 +1,143 @@
+"""`bn orient`: an agent makes itself known and learns how the project stands."""
+
+import os
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.agent import reap
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.errors import InvalidInput
+from binnacle.lifecycle.caller import Caller, find_caller
+from binnacle.lifecycle.presence import find_same, registration
+from binnacle.lifecycle.processes import ancestors
+from binnacle.store import agents, events, overview, queue, tasks
+from binnacle.store.store import Reader, Writer
+from binnacle.work.session import Agent
+from binnacle.work.text import clean_optional_line, did_you_mean
+
+ORIENT = Group("orient")
+
+TYPES = ("worker", "planner", "reviewer", "buddy")
+
+SHOWN = 20
+"""Ready tasks named in the answer; an agent takes one."""
+
+MCP_HINT = "Call binnacle-set_agent with this agent_id to link MCP calls to this registration"
+MCP_WARNING = (
+    "Agent registered via MCP. Goodbye will not terminate process. Use shell tools for full lifecycle support."
+)
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    screen.line(f"Agent registered: {answer['name']} ({answer['agent_id']})")
+    if answer["pid"]:
+        screen.line(f"PID: {answer['pid']} | Parent: {answer['parent_pid']}")
+    if warning := answer.get("warning"):
+        screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
+    screen.line()
+    screen.line("To link MCP calls to this agent, call:")
+    screen.line(f'  binnacle-set_agent(path="{answer["repo"]}", agent_id="{answer["agent_id"]}")')
+    screen.line()
+    counts = [f"{answer[f'{name}_count']} {name.replace('_', ' ')}" for name in ("ready", "in_progress", "blocked")]
+    screen.line(f"{answer['total_tasks']} tasks: {', '.join(counts)}")
+    for title, name in (("Ready", "ready_ids"), ("Queue", "queue")):
+        if answer[name]:
+            screen.line(f"{title}: {', '.join(answer[name])}")
+    held = answer["current_task"]
+    screen.line(f"You work on: {held}" if held else "Take a task with: bn next --claim")
+
+
+@ORIENT.command(
+    "",
+    "register as an agent and see how the project stands",
+    "bn orient --name mender --type worker",
+    arg("-n", "--name", help="what to be called; default: BN_AGENT_NAME, or agent- and the process id"),
+    arg("-t", "--type", choices=TYPES, help="default: BN_AGENT_TYPE, or worker"),
+    arg("--register", metavar="PURPOSE", help="what you are here for, in a line; kept in the log"),
+    view=_show,
+)
+def orient(context: Context, args: Namespace) -> Any:
+    purpose = clean_optional_line(args.register or "", what="purpose")
+    session = os.environ.get("BN_MCP_SESSION") or None
+    caller = None if session else find_caller(ancestors())
+    with context.writing() as tx:
+        agent = find_agent(tx, session) or (caller and find_same(agents.listed(tx), caller, name=args.name))
+        warnings = _warnings(agent, args) if agent else []
+        if agent is None:
+            agent = _register(tx, args, caller)
+            warnings += _unlinked(agent)
+        agents.touch(tx, agent.id)
+        if purpose:
+            tx.record("agent", agent.id, "purpose", {"purpose": purpose})
+        reap(tx)
+    if agent.registered == "mcp":
+        warnings.append(MCP_WARNING)
+    answer = {
+        "agent_id": agent.id,
+        "name": agent.name,
+        "type": agent.type,
+        "pid": caller.shell.pid if caller else agent.pid,
+        "parent_pid": caller.shell.parent_pid if caller else agent.parent_pid,
+        "mcp_hint": MCP_HINT,
+        "repo": context.project.repo,
+    }
+    with context.reading() as reader:
+        answer |= _state(reader, agent)
+    return answer | ({"warning": " ".join(warnings)} if warnings else {})
+
+
+def find_agent(tx: Reader, session: str | None) -> Agent | None:
+    """The agent that the environment names: by its id, or else by the MCP session that registered it."""
+    named = os.environ.get("BN_AGENT_ID", "").strip()
+    known = agents.listed(tx)
+    for agent in known:
+        if agent.id == named:
+            return agent
+    for agent in known if session else ():
+        # An agent without a process is known by its session, and the log says in which it was registered.
+        if agent.registered == "mcp" and any(
+            event.session == session for event in events.listed(tx, entity_id=agent.id, limit=100)
+        ):
+            return agent
+    return None
+
+
+def _register(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
+    kind = args.type or os.environ.get("BN_AGENT_TYPE", "").strip() or "worker"
+    if kind not in TYPES:
+        raise InvalidInput(f"unknown agent type in BN_AGENT_TYPE: {kind!r}", hint=did_you_mean(kind, TYPES))
+    default = f"agent-{caller.shell.pid if caller else os.getppid()}"
+    name = args.name or os.environ.get("BN_AGENT_NAME", "").strip() or default
+    if caller is None:
+        return agents.register(tx, name=name, kind=kind)
+    return agents.register(tx, name=name, kind=kind, **registration(caller))
+
+
+def _warnings(agent: Agent, args: Namespace) -> list[str]:
+    """What was asked for and is not so, because the agent was registered before."""
+    asked = {"name": args.name or agent.name, "type": args.type or agent.type}
+    kept = [f"{name} {getattr(agent, name)!r}" for name, value in asked.items() if value != getattr(agent, name)]
+    return [f"Registered before; it keeps its {' and its '.join(kept)}."] if kept else []
+
+
+def _unlinked(agent: Agent) -> list[str]:
+    named = os.environ.get("BN_AGENT_ID", "").strip()
+    return [f"BN_AGENT_ID is {named!r}, which is no registered agent: set it to {agent.id}."] if named else []
+
+
+def _state(tx: Reader, agent: Agent) -> dict[str, Any]:
+    """How the project stands, in what an agent needs to choose."""
+    counts = overview.overview(tx)
+    ready, total = tasks.ready(tx, limit=SHOWN)
+    held = tasks.held_by(tx, agent.id)
+    return {
+        "current_task": held[0].id if held else None,
+        "total_tasks": counts.tasks,
+        "ready_count": total,
+        "in_progress_count": counts.by_status.get("in_progress", 0),
+        "blocked_count": tasks.blocked(tx, limit=1)[1],
+        "ready_ids": [task.id for task in ready],
+        "queue": [task.id for task in queue.listed(tx)],
+    }
