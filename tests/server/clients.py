@@ -92,6 +92,9 @@ class Server:
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)
 
+    def interrupt(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
     def wait(self) -> int:
         """Its exit code, once it has ended by itself."""
         return self.process.wait(timeout=WAIT)
@@ -194,11 +197,14 @@ class Stdio(Server):
 class Http(Server):
     """A server on a port of its own, and a client of it."""
 
-    def __init__(self, *words: str, command: list[str] | None = None, **options: Any) -> None:
-        super().__init__("http", "0", *words, command=command, **options)
+    def __init__(self, *words: str, port: str = "0", command: list[str] | None = None, **options: Any) -> None:
+        super().__init__("http", port, *words, command=command, **options)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().decode().strip()
-        assert self.url.startswith("http://"), self.said
+        if not self.url:
+            said = self.said
+            super().__exit__()
+            raise AssertionError(said)
         self.client = httpx.Client(timeout=WAIT)
 
     def __exit__(self, *_: object) -> None:
@@ -260,6 +266,9 @@ def messages_of(response: httpx.Response) -> Iterator[Any]:
         yield json.loads(response.read())
         return
     assert response.headers["content-type"] == "text/event-stream"
-    for line in response.iter_lines():
+    end = time.monotonic() + WAIT
+    for line in response.iter_lines():  # signs of life come however long nothing else does
+        assert time.monotonic() < end, "no message comes"
         if line.startswith("data: "):
             yield json.loads(line.removeprefix("data: "))
+            end = time.monotonic() + WAIT

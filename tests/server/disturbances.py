@@ -62,6 +62,14 @@ async def hold(call: Call, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool("name")
+async def work(call: Call, arguments: Arguments) -> Result:
+    """Takes a while."""
+    await GATES.enter(arguments["name"], "holding")
+    await asyncio.sleep(0.5)
+    return said("done")
+
+
+@TOOLS.tool("name")
 async def release(call: Call, arguments: Arguments) -> Result:
     """Lets a held request go on."""
     await GATES.enter(arguments["name"], "released")

@@ -133,8 +133,9 @@ async def serve_http(options: argparse.Namespace) -> None:
     limits = {"body_limit": options.body_limit, "sessions": options.sessions, "keep_alive": options.keep_alive}
     face = http.HttpServer(Fixture().engine, token=options.token, **limits)
     listener = serving.bind("127.0.0.1", options.port)
-    port = listener.getsockname()[1]
-    await serving.serve_http(face, listener, on_ready=lambda: print(f"http://127.0.0.1:{port}/mcp", flush=True))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+    ready = {"on_ready": lambda: print(url, flush=True), "stop_within": options.stop_within}
+    await serving.serve_http(face, listener, **ready)
 
 
 def main() -> None:
@@ -151,6 +152,7 @@ def main() -> None:
     on_http.add_argument("--body-limit", type=int, default=http.BODY_LIMIT)
     on_http.add_argument("--sessions", type=int, default=http.SESSIONS)
     on_http.add_argument("--keep-alive", type=float, default=streams.KEEP_ALIVE)
+    on_http.add_argument("--stop-within", type=float, default=serving.STOP_WITHIN)
     on_http.set_defaults(serve=serve_http)
     options = parser.parse_args()
     if options.uvloop:

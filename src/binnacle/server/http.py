@@ -111,7 +111,8 @@ class HttpServer:
             raise Reply(404)
         if self._token is not None:
             scheme, _, given = headers.get("authorization", "").partition(" ")
-            if scheme.lower() != "bearer" or not secrets.compare_digest(given.strip().encode(), self._token.encode()):
+            same = secrets.compare_digest(given.strip().encode("latin-1"), self._token.encode())
+            if scheme.lower() != "bearer" or not same:
                 raise Reply(401, _error(INVALID_REQUEST, "a bearer token is needed"), www_authenticate="Bearer")
 
     async def _refuse(self, headers: dict[str, str], receive: Receive, send: Send) -> None:  # noqa: ARG002

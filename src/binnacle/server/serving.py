@@ -21,10 +21,13 @@ STOPPING = (signal.SIGTERM, signal.SIGINT)
 class _Server(uvicorn.Server):
     """uvicorn, which says when it accepts connections and ends its streams when it stops."""
 
-    def __init__(self, config: uvicorn.Config, face: HttpServer, on_ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, face: HttpServer, on_ready: Callable[[], None], stop_within: float
+    ) -> None:
         super().__init__(config)
         self._face = face
         self._on_ready = on_ready
+        self._stop_within = stop_within
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -33,7 +36,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._face.close()
-        cancelling = asyncio.get_running_loop().call_later(STOP_WITHIN, self._face.cancel)
+        cancelling = asyncio.get_running_loop().call_later(self._stop_within, self._face.cancel)
         await super().shutdown(sockets=sockets)
         cancelling.cancel()
 
@@ -64,7 +67,9 @@ def bind(host: str, port: int) -> socket.socket:
         ) from error
 
 
-async def serve_http(face: HttpServer, listener: socket.socket, *, on_ready: Callable[[], None]) -> None:
+async def serve_http(
+    face: HttpServer, listener: socket.socket, *, on_ready: Callable[[], None], stop_within: float = STOP_WITHIN
+) -> None:
     """Serves until SIGTERM or SIGINT. Leaving it closes the socket and every connection."""
     settings: dict[str, Any] = {
         "interface": "asgi3",
@@ -72,12 +77,12 @@ async def serve_http(face: HttpServer, listener: socket.socket, *, on_ready: Cal
         "log_level": "warning",
         "access_log": False,
         "timeout_keep_alive": 75,
-        "timeout_graceful_shutdown": STOP_WITHIN + 1,
+        "timeout_graceful_shutdown": stop_within + 1,
         "proxy_headers": False,
         "server_header": False,
         "ws": "none",
     }
-    server = _Server(uvicorn.Config(face, **settings), face, on_ready)
+    server = _Server(uvicorn.Config(face, **settings), face, on_ready, stop_within)
     try:
         await server.serve(sockets=[listener])
     except asyncio.CancelledError:
