@@ -56,8 +56,8 @@ def _show_file(one: dict[str, Any], screen: Screen, worktree: str) -> None:
         screen.line(f"  hint: {printable(one['error']['hint'])}")
         return
     if diff := one.get("diff"):
-        for line in diff.splitlines():
-            style = {"+": "green", "-": "red", "@": "cyan"}.get(line[0], "")
+        for line in diff.removesuffix("\n").split("\n"):
+            style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
             screen.line(screen.styled(printable(line, keep_lines=True), style))
         return
     screen.line(f"{_SAID[one['action']]} {printable(_short(one['file'], worktree))}")

@@ -7,9 +7,11 @@ within our own table, or an entry someone wrote without a table of its own. `tom
 
 import re
 import tomllib
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from binnacle.config.clients.source import NAME, Place, Source, append_block, cut_block, merge_entry
+from binnacle.config.clients.source import NAME, REMOTE_KEYS, Place, Source, append_block, cut_block, merge_entry
 
 _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}'
@@ -38,7 +40,7 @@ def put(source: Source, place: Place) -> str:
     if wanted == existing:
         return source.text
     expected = {**data, place.container: {**data.get(place.container, {}), NAME: wanted}}
-    return _first_right(source, expected, _put_table(source, place, wanted), _put_inline(source, place, wanted))
+    return _first_right(source, expected, lambda: _put_table(source, place), lambda: _put_inline(source, place))
 
 
 def take(source: Source, place: Place) -> str:
@@ -48,15 +50,12 @@ def take(source: Source, place: Place) -> str:
         return source.text
     rest = {key: value for key, value in data[place.container].items() if key != NAME}
     expected = {**data, place.container: rest}
-    text = source.text
-    for table in reversed(_ours(source, place)):
-        text = cut_block(text, table.start, table.end)
-    return _first_right(source, expected, text, _take_inline(source, place))
+    return _first_right(source, expected, lambda: _take_tables(source, place), lambda: _take_inline(source, place))
 
 
 def _parse(source: Source) -> dict[str, Any]:
     try:
-        return tomllib.loads(source.text)
+        return _loads(source.text)
     except tomllib.TOMLDecodeError as error:
         # Its own attributes for the place came only with Python 3.14.
         message, _, place = str(error).rpartition(" (at ")
@@ -65,6 +64,11 @@ def _parse(source: Source) -> dict[str, Any]:
         raise source.fault(message, at=at) from error
     except RecursionError as error:
         raise source.fault("nested too deeply") from error
+
+
+def _loads(text: str) -> dict[str, Any]:
+    """What a text says. Floats stay text, because `nan` does not equal itself; ours has none."""
+    return tomllib.loads(text, parse_float=str)
 
 
 def _entry(source: Source, data: dict[str, Any], place: Place) -> dict[str, Any] | None:
@@ -79,15 +83,15 @@ def _entry(source: Source, data: dict[str, Any], place: Place) -> dict[str, Any]
     return dict(value)
 
 
-def _first_right(source: Source, expected: dict[str, Any], *texts: str) -> str:
-    """The first of some texts that says what is expected; an empty table says as much as none."""
-    for text in texts:
-        try:
-            found = tomllib.loads(text)
-        except tomllib.TOMLDecodeError:
-            continue
-        if _without_empty(found) == _without_empty(expected):
-            return text
+def _first_right(source: Source, expected: dict[str, Any], *ways: Callable[[], str]) -> str:
+    """The text of the first way that says what is expected; an empty table says as much as none."""
+    from tomlkit.exceptions import TOMLKitError
+
+    for way in ways:
+        with suppress(TOMLKitError, tomllib.TOMLDecodeError):
+            text = way()
+            if _without_empty(_loads(text)) == _without_empty(expected):
+                return text
     raise source.fault(
         f"the entry {NAME!r} is written in a way that cannot be changed", hint="take it out by hand and run this again"
     )
@@ -97,18 +101,25 @@ def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if value != {}}
 
 
-def _put_table(source: Source, place: Place, entry: dict[str, Any]) -> str:
+def _put_table(source: Source, place: Place) -> str:
     """Our entry as a table: the one that is there with other values, or a new one at the end."""
     text, is_there = source.text, False
     for table in reversed(_ours(source, place)):
         if len(table.path) == 2:
             is_there = True
-            text = text[: table.start] + _dump(text[table.start : table.end], entry) + text[table.end :]
-        elif table.path[2] not in entry:
+            text = text[: table.start] + _dump(text[table.start : table.end], place.entry) + text[table.end :]
+        elif table.path[2] in REMOTE_KEYS:
             text = cut_block(text, table.start, table.end)
     if is_there:
         return text
-    return append_block(source._replace(text=text), _dump(f"[{place.container}.{NAME}]", entry))
+    return append_block(source._replace(text=text), _dump(f"[{place.container}.{NAME}]", place.entry))
+
+
+def _take_tables(source: Source, place: Place) -> str:
+    text = source.text
+    for table in reversed(_ours(source, place)):
+        text = cut_block(text, table.start, table.end)
+    return text
 
 
 def _dump(table: str, entry: dict[str, Any]) -> str:
@@ -118,24 +129,28 @@ def _dump(table: str, entry: dict[str, Any]) -> str:
     document = tomlkit.parse(table)
     (container,) = document.values()
     (ours,) = container.values()
-    for key in [key for key in ours if key not in entry]:
-        del ours[key]
-    for key, value in entry.items():
-        if ours.get(key) != value and not isinstance(value, dict):
-            ours[key] = value
+    _mend(ours, entry)
     newline = "\r\n" if "\r\n" in table else "\n"
     return tomlkit.dumps(document).replace("\r\n", "\n").rstrip("\n").replace("\n", newline)
 
 
-def _put_inline(source: Source, place: Place, entry: dict[str, Any]) -> str:
+def _mend(table: Any, entry: dict[str, Any]) -> None:
+    for key in REMOTE_KEYS.intersection(table) - entry.keys():
+        del table[key]
+    for key, value in entry.items():
+        if table.get(key) != value:
+            table[key] = value
+
+
+def _put_inline(source: Source, place: Place) -> str:
     """Our entry in an inline table or among dotted keys, where someone keeps all servers so."""
     import tomlkit
 
     document = tomlkit.parse(source.text)
-    container: Any = document.setdefault(place.container, tomlkit.inline_table())
-    value = tomlkit.inline_table()
-    value.update(entry)
-    container[NAME] = value
+    container: Any = document[place.container]
+    if NAME not in container:
+        container[NAME] = tomlkit.inline_table()
+    _mend(container[NAME], place.entry)
     return tomlkit.dumps(document)
 
 
