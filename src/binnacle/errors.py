@@ -6,6 +6,9 @@
     ├── ConfigError         E_CONFIG             a configuration file or setting is wrong
     ├── NotFound            E_NOT_FOUND          nothing has that id or name
     ├── Ambiguous           E_AMBIGUOUS          several things match where one is needed
+    ├── NotReady            E_PREREQUISITE       another tool must be called first
+    ├── TimedOut            E_TIMEOUT            it took longer than it may
+    ├── ToolDisabled        E_TOOL_DISABLED      the session does not have that tool
     ├── Refused             E_REFUSED            a rule of the work model says no
     │   ├── Duplicate       E_DUPLICATE          it is there already
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
@@ -75,6 +78,19 @@ class NotFound(BinnacleError):
 
 class Ambiguous(BinnacleError):
     code = "E_AMBIGUOUS"
+
+
+class NotReady(BinnacleError):
+    code = "E_PREREQUISITE"
+
+
+class TimedOut(BinnacleError):
+    code = "E_TIMEOUT"
+    retryable = True
+
+
+class ToolDisabled(BinnacleError):
+    code = "E_TOOL_DISABLED"
 
 
 class Refused(BinnacleError):

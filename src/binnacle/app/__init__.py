@@ -31,10 +31,13 @@ def find_project(start: str | None = None) -> Project:
     return Project(repo, data_dir(repo), load_settings(repo))
 
 
-def open_store(project: Project, *, create: bool = True) -> Store:
-    """Opens the project's store; the caller closes it. Without `create`, a missing one reads as empty."""
+def open_store(project: Project, *, create: bool = True, timeout: float | None = None) -> Store:
+    """Opens the project's store; the caller closes it. Without `create`, a missing one reads as empty.
+
+    `timeout` is how long to wait for a locked store, if not as long as the settings say.
+    """
     settings = project.settings
-    timeout = settings.number("store.timeout")
+    timeout = settings.number("store.timeout") if timeout is None else timeout
     lease = timedelta(minutes=settings.number("claim.minutes"))
     if url := settings.text("store.url"):
         return open_postgres(url, schema=settings.text("store.schema"), timeout=timeout, lease=lease)

@@ -24,5 +24,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "check the store and mend it"),
     "config": ("config", "settings of the project and of the user"),
     "system": ("system emit", "set up agents and clients; prompts"),
+    "mcp": ("mcp", "serve this project to agents over MCP"),
+    "tool": ("tool", "call any tool of the catalog"),
     "completion": ("completion", "completion for bash, zsh or fish"),
 }

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,24 +45,11 @@ class Context:
             self._store = open_store(self.project, create=create)
         return self._store
 
-    @contextmanager
-    def reading(self) -> "Generator[Reader]":
+    def reading(self) -> "AbstractContextManager[Reader]":
         """A consistent view of the store, in which no lapsed claim is left standing."""
-        from binnacle.store.tasks import has_lapsed
+        from binnacle.store.tasks import reading
 
-        store = self.store(create=False)
-        with store.read() as tx:
-            lapsed = has_lapsed(tx)
-            if not lapsed:
-                yield tx
-        if lapsed:
-            from binnacle.store.flow import expire
-            from binnacle.work.actor import SYSTEM
-
-            with store.write(by=SYSTEM) as writer:
-                expire(writer)
-            with store.read() as tx:
-                yield tx
+        return reading(self.store(create=False))
 
     @contextmanager
     def writing(self, *, claim: bool = False) -> "Generator[Writer]":

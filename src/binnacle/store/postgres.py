@@ -51,8 +51,7 @@ class PostgresConnection:
         self._sql: dict[str, bytes] = {}
         try:
             options = conninfo_to_dict(url)
-            if not str(options.get("port") or 0).replace(",", "").isdecimal():
-                raise psycopg.ProgrammingError(f"not a port: {options['port']}")
+            _check_port(options.get("port"))
             self._db = psycopg.connect(
                 url,
                 autocommit=True,
@@ -190,3 +189,9 @@ class PostgresConnection:
                     f"no connection to the database: {text}", hint="check store.url and that the server is running"
                 )
         return StoreError(f"the database reported: {text}", hint="check it with: bn doctor")
+
+
+def _check_port(port: object) -> None:
+    """The driver looks a port that is no number up as a service, and blames the host when there is none."""
+    if not str(port or 0).replace(",", "").isdecimal():
+        raise psycopg.ProgrammingError(f"not a port: {port}")

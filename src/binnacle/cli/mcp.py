@@ -1,0 +1,102 @@
+"""`bn mcp serve`: the MCP server."""
+
+import os
+import sys
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.errors import UsageError
+
+MCP = Group("mcp")
+
+TIMEOUT = 30.0
+"""Seconds a `bn_run` may take, if nobody says otherwise."""
+
+
+def _nothing(answer: Any, screen: Any) -> None:
+    """Serving prints what it has to say by itself."""
+
+
+@MCP.command(
+    "serve",
+    "serve this project over MCP, on stdio or on HTTP",
+    "bn mcp serve --http 127.0.0.1:0",
+    arg("--http", metavar="[HOST:]PORT", help="on HTTP; port 0 takes a free one; the URL is printed once it listens"),
+    arg("--token", help="the bearer token clients must send; made up when left out (BN_MCP_TOKEN)"),
+    arg("--no-auth", action="store_true", help="no token, on a loopback address only"),
+    arg("--timeout", type=float, metavar="S", help="seconds a bn_run may take (30, BN_MCP_TIMEOUT)"),
+    view=_nothing,
+)
+def serve(context: Context, args: Namespace) -> Any:
+    import asyncio
+
+    timeout = args.timeout if args.timeout is not None else _timeout_from_environment()
+    if not 0 < timeout <= 86400:
+        raise UsageError(f"bn mcp serve: not a timeout: {timeout:g}", hint="seconds, more than 0")
+    work = _serve_stdio(context, timeout) if args.http is None else _serve_http(context, args, timeout)
+    asyncio.run(work)
+
+
+def _timeout_from_environment() -> float:
+    given = os.environ.get("BN_MCP_TIMEOUT", "")
+    try:
+        return float(given) if given else TIMEOUT
+    except ValueError:
+        raise UsageError(f"BN_MCP_TIMEOUT is not a number: {given!r}", hint="seconds, such as 30") from None
+
+
+async def _serve_stdio(context: Context, timeout: float) -> None:
+    from binnacle.app.serving import open_engine
+    from binnacle.server.stdio import StdioServer, take_stdio
+
+    source, sink = take_stdio()
+    async with open_engine(context.project, prompts=_prompts(), timeout=timeout) as engine:
+        await StdioServer(engine, source=source, sink=sink).serve()
+
+
+async def _serve_http(context: Context, args: Namespace, timeout: float) -> None:
+    import secrets
+
+    from binnacle.app.serving import open_engine
+    from binnacle.server.http import LOCAL, HttpServer
+    from binnacle.server.serving import bind, serve_http
+
+    host, port = _address(args.http)
+    if args.no_auth and host not in ("127.0.0.1", "localhost", "::1"):
+        raise UsageError(f"--no-auth only on a loopback address, not {host}", hint="leave out --no-auth")
+    token = None if args.no_auth else args.token or os.environ.get("BN_MCP_TOKEN") or secrets.token_urlsafe(24)
+    listener = bind(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    url = f"http://{shown}:{listener.getsockname()[1]}/mcp"
+
+    def announce() -> None:
+        answer = {"url": url, **({"token": token} if token else {})}
+        import msgspec
+
+        sys.stdout.write(f"{url}\n" if context.human else msgspec.json.encode(answer).decode() + "\n")
+        sys.stdout.flush()
+        if context.human and token:
+            sys.stderr.write(f"token: {token}\n")
+
+    async with open_engine(context.project, prompts=_prompts(), timeout=timeout) as engine:
+        face = HttpServer(engine, token=token, hosts=LOCAL | {shown.lower()})
+        await serve_http(face, listener, on_ready=announce)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise UsageError(f"not an address: {text!r}", hint="PORT or HOST:PORT; port 0 takes a free one")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _prompts() -> Any:
+    from functools import partial
+
+    from binnacle.cli.emit import TEMPLATES, read_template
+    from binnacle.server.catalog_host import Prompt
+
+    texts = {name: about for name, (file, about) in TEMPLATES.items() if file.endswith(".md")}
+    return tuple(Prompt(name, about, partial(read_template, name)) for name, about in texts.items())

@@ -1,0 +1,156 @@
+"""Serves a catalog: its tools, a few resources, and prompts."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+from binnacle import __version__
+from binnacle.server.call import Call
+from binnacle.server.host import Result
+from binnacle.tools.caller import Caller
+from binnacle.tools.dispatch import Dispatcher
+from binnacle.tools.schema import input_schema
+from binnacle.tools.spec import Hints, ToolSpec
+from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
+from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
+from binnacle.work.actor import Actor
+
+PAGE = 200
+"""Tools listed at once."""
+
+NOT_FOUND = -32002
+"""What the handshake era answers for a missing resource; the stateless era has no code of its own for it."""
+
+INSTRUCTIONS = (
+    "Binnacle keeps the work of this repository: tasks, dependencies, comments, learnings. "
+    "Take a task with task_claim, read it with task_get, finish it with task_status. "
+    "bn_run runs any bn command; call binnacle-set_agent first."
+)
+
+
+class Resource(NamedTuple):
+    """Something that can be read."""
+
+    uri: str
+    name: str
+    description: str
+    mime_type: str
+    read: Callable[[Caller], Awaitable[str | None]]
+    """Its text; None when there is none now."""
+
+
+class Prompt(NamedTuple):
+    """A text for an agent to begin with."""
+
+    name: str
+    description: str
+    text: Callable[[], str]
+
+
+class CatalogHost:
+    """What `bn mcp serve` offers."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        actor: Callable[[Mapping[str, Any]], Actor],
+        resources: tuple[Resource, ...] = (),
+        prompts: tuple[Prompt, ...] = (),
+    ) -> None:
+        """`actor` says in whose name a client acts, from what it says of itself."""
+        self._dispatcher = dispatcher
+        self._actor = actor
+        self._resources = {one.uri: one for one in resources}
+        self._prompts = {one.name: one for one in prompts}
+        self._listed: list[dict[str, Any]] | None = None
+        self.info: dict[str, Any] = {"name": "binnacle", "title": "Binnacle", "version": __version__}
+        self.instructions = INSTRUCTIONS
+        self.capabilities: dict[str, Any] = {
+            "tools": {"listChanged": True},
+            "resources": {"listChanged": True, "subscribe": True},
+            "prompts": {"listChanged": True},
+            "completions": {},
+            "logging": {},
+        }
+
+    def caller(self, call: Call) -> Caller:
+        """The client behind a request, as the catalog knows it."""
+        state = call.peer.state
+        if "actor" not in state:
+            state["actor"] = self._actor(call.peer.client)
+        return Caller(actor=state["actor"], session=state.get("session"), state=state, progress=call.progress)
+
+    async def list_tools(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
+        if self._listed is None:
+            self._listed = [tool_entry(spec) for spec in self._dispatcher.enabled()]
+        start = _offset(params.cursor)
+        page = self._listed[start : start + PAGE]
+        more = {"nextCursor": str(start + PAGE)} if start + PAGE < len(self._listed) else {}
+        return {"tools": page, **more}
+
+    async def call_tool(self, call: Call, params: CallParams) -> Result:
+        outcome = await self._dispatcher.call(params.name, bytes(params.arguments), self.caller(call))
+        return outcome.to_mcp()
+
+    async def list_resources(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
+        return {
+            "resources": [
+                {"uri": one.uri, "name": one.name, "description": one.description, "mimeType": one.mime_type}
+                for one in self._resources.values()
+            ]
+        }
+
+    async def list_templates(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
+        return {"resourceTemplates": []}
+
+    async def read_resource(self, call: Call, params: ReadParams) -> Result:
+        found = self._resources.get(params.uri)
+        text = await found.read(self.caller(call)) if found else None
+        if found is None or text is None:
+            code = INVALID_PARAMS if call.era == "stateless" else NOT_FOUND
+            raise RpcError(code, f"no resource {params.uri!r}", {"uri": params.uri})
+        return {"contents": [{"uri": found.uri, "mimeType": found.mime_type, "text": text}]}
+
+    async def list_prompts(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
+        return {"prompts": [{"name": one.name, "description": one.description} for one in self._prompts.values()]}
+
+    async def get_prompt(self, call: Call, params: PromptParams) -> Result:  # noqa: ARG002
+        found = self._prompts.get(params.name)
+        if found is None:
+            raise RpcError(INVALID_PARAMS, f"no prompt {params.name!r}; one of: {', '.join(self._prompts)}")
+        message = {"role": "user", "content": {"type": "text", "text": found.text()}}
+        return {"description": found.description, "messages": [message]}
+
+    async def complete(self, call: Call, params: CompleteParams) -> Result:  # noqa: ARG002
+        """Names of prompts and resources that begin with what was typed."""
+        names = self._prompts if params.ref.type == "ref/prompt" else self._resources
+        found = [name for name in names if name.startswith(params.argument.value)][:100]
+        return {"completion": {"values": found, "total": len(found), "hasMore": False}}
+
+
+def tool_entry(spec: ToolSpec) -> dict[str, Any]:
+    """A tool as `tools/list` shows it."""
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "description": f"{spec.description} {spec.when_to_use}".strip(),
+        "inputSchema": input_schema(spec),
+        "annotations": _annotations(spec.hints),
+    }
+
+
+def _annotations(hints: Hints) -> dict[str, bool]:
+    """What the protocol does not take for granted. Reading is never destructive and always idempotent."""
+    found = {"readOnlyHint": hints.read_only, "openWorldHint": hints.open_world}
+    if not hints.read_only:
+        found["destructiveHint"] = hints.destructive
+        found |= {"idempotentHint": True} if hints.idempotent else {}
+    return found
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isdecimal() or len(cursor) > 9:
+        raise RpcError(INVALID_PARAMS, f"no such page: {cursor!r}")
+    return int(cursor)

@@ -1,0 +1,47 @@
+"""The catalog: every tool there is, found by any of its names."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from binnacle.errors import NotFound
+from binnacle.tools.spec import Alias, ToolSpec
+from binnacle.work.text import did_you_mean
+
+
+class Found(NamedTuple):
+    """A tool, and the alias it was asked for by."""
+
+    spec: ToolSpec
+    alias: Alias | None
+
+
+class Catalog:
+    """Tools by name. Two tools never share one, aliases included."""
+
+    def __init__(self, specs: Iterable[ToolSpec] = ()) -> None:
+        self._found: dict[str, Found] = {}
+        self._specs: dict[str, ToolSpec] = {}
+        for spec in specs:
+            self.add(spec)
+
+    def add(self, spec: ToolSpec) -> None:
+        """Adds a tool; a name that is taken is a mistake of whoever adds it."""
+        names = [(spec.name, None), *((alias.name, alias) for alias in spec.aliases)]
+        for name, alias in names:
+            if name in self._found:
+                raise ValueError(f"two tools are called {name!r}: {self._found[name].spec.name} and {spec.name}")
+            self._found[name] = Found(spec, alias)
+        self._specs[spec.name] = spec
+
+    def __iter__(self) -> Iterator[ToolSpec]:
+        return iter(self._specs.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._found
+
+    def find(self, name: str) -> Found:
+        """The tool called `name`, or an error naming the nearest one."""
+        if found := self._found.get(name):
+            return found
+        hint = did_you_mean(name, list(self._found)) or "tools/list names them all"
+        raise NotFound(f"no tool {name!r}", hint=hint)

@@ -1,0 +1,63 @@
+"""What a call comes to, in the one form every client gets: text and structure, each sufficient alone."""
+
+import os
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from binnacle.errors import BinnacleError
+
+
+class Reply(NamedTuple):
+    """What a provider returns."""
+
+    data: Any
+    text: str
+    is_error: bool = False
+    """Whether what it tells of is a failure, as a command that was not found."""
+
+
+class Outcome(NamedTuple):
+    """What the caller gets."""
+
+    text: str
+    envelope: dict[str, Any]
+    is_error: bool = False
+
+    def to_mcp(self) -> dict[str, Any]:
+        """As the result of `tools/call`."""
+        return {
+            "content": [{"type": "text", "text": self.text}],
+            "structuredContent": self.envelope,
+            "isError": self.is_error,
+        }
+
+
+def succeeded(reply: Reply, *, seconds: float) -> Outcome:
+    """The outcome of a call that worked."""
+    envelope = {"ok": not reply.is_error, "type": "success", "data": reply.data, "meta": _meta(seconds)}
+    return Outcome(reply.text, envelope, reply.is_error)
+
+
+def failed(error: BinnacleError, *, seconds: float, prefix: bool) -> Outcome:
+    """The outcome of a call that did not: a result the agent can read and act on, not a protocol error."""
+    text = f"[{error.code}] {error.message}" if prefix else f"error: {error.message}"
+    if error.hint:
+        text += f"\nhint: {error.hint}"
+    return Outcome(
+        text, {"ok": False, "type": "error", "error": error.to_dict(), "meta": _meta(seconds)}, is_error=True
+    )
+
+
+def as_json(data: Any) -> str:
+    """Data as text, where the data itself is the best rendering."""
+    return msgspec.json.encode(data).decode()
+
+
+def _meta(seconds: float) -> dict[str, Any]:
+    return {
+        "requestId": os.urandom(6).hex(),
+        "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "duration": round(seconds * 1000, 3),
+    }

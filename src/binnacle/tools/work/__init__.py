@@ -1,0 +1,1 @@
+"""The tools that change and read the work itself, as typed functions of a transaction."""

@@ -1,0 +1,89 @@
+"""Turns a typed function of a transaction into a tool: schema, validation and description come from it."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from binnacle.store.store import Writer
+from binnacle.tools.caller import Caller
+from binnacle.tools.outcome import Reply
+from binnacle.tools.spec import Alias, Contract, Hints, ToolSpec
+from binnacle.tools.work.access import Access
+
+Function = Callable[..., Reply]
+
+_declared: list[tuple[Function, dict[str, Any]]] = []
+
+
+def tool(
+    *,
+    title: str,
+    category: str,
+    aliases: Iterable[Alias | str] = (),
+    destructive: bool = False,
+    idempotent: bool = False,
+    claims: bool = False,
+    errors: Iterable[tuple[str, str]] = (),
+    synonyms: dict[str, str] | None = None,
+    when: str = "",
+) -> Callable[[Function], Function]:
+    """Declares a function as a tool. Its first parameter says whether it reads (`Reader`) or writes (`Writer`).
+
+    The tool is called like the function, described by its docstring, and takes its other parameters.
+    """
+
+    def declare(function: Function) -> Function:
+        options: dict[str, Any] = {
+            "title": title,
+            "category": category,
+            "aliases": tuple(Alias(name=one) if isinstance(one, str) else one for one in aliases),
+            "errors": tuple(Contract(code=code, when=text) for code, text in errors),
+            "synonyms": synonyms or {},
+            "when_to_use": when,
+        }
+        behaviour = {"destructive": destructive, "idempotent": idempotent, "claims": claims}
+        _declared.append((function, options | behaviour))
+        return function
+
+    return declare
+
+
+def specs(access: Access) -> list[ToolSpec]:
+    """Every declared tool, executed through `access`."""
+    return [_spec(function, dict(options), access) for function, options in _declared]
+
+
+def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSpec:
+    hints = get_type_hints(function, include_extras=True)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
+    writes = issubclass(hints[names[0]], Writer)
+    claims = options.pop("claims")
+    behaviour = Hints(
+        read_only=not writes,
+        destructive=options.pop("destructive"),
+        idempotent=options.pop("idempotent") or not writes,
+    )
+    defaults = {
+        **dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False)),
+        **(function.__kwdefaults__ or {}),
+    }
+    fields: list[Any] = [
+        (name, hints[name], defaults[name]) if name in defaults else (name, hints[name]) for name in names[1:]
+    ]
+    parameters = msgspec.defstruct(function.__name__, fields, kw_only=True, forbid_unknown_fields=True)
+
+    async def run(caller: Caller, values: Any) -> Reply:
+        given = {name: getattr(values, name) for name in names[1:]}
+        return await access.run(caller, lambda tx: function(tx, **given), writes=writes, claims=claims)
+
+    description = " ".join((function.__doc__ or "").split())
+    return ToolSpec(
+        name=function.__name__, description=description, parameters=parameters, hints=behaviour, run=run, **options
+    )
+
+
+def text(description: str, *examples: str) -> Any:
+    """A text parameter."""
+    return Annotated[str, Meta(description=description, examples=list(examples) or None)]

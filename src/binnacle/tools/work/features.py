@@ -1,0 +1,273 @@
+"""Tools for features and disciplines."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from binnacle.store import features, learnings
+from binnacle.store.merging import merge
+from binnacle.store.store import Reader, Writer
+from binnacle.tools.outcome import Reply
+from binnacle.tools.work.define import tool
+from binnacle.tools.work.words import Lines, changes_of
+from binnacle.work.feature import Discipline, Feature
+
+FEATURES, DISCIPLINES = "features", "disciplines"
+NEAR = ("E_DUPLICATE", "it exists, or nearly; the existing one is named")
+MISSING = ("E_NOT_FOUND", "the nearest one is named")
+USED = ("E_REFERENCED", "something still refers to it")
+Name = Annotated[str, Meta(description="its name: letters, digits, '-' and '_'", examples=["auth"])]
+Acronym = Annotated[str | None, Meta(description="four letters or digits; made from the name when left out")]
+WORDS = {"display_name": "title", "feature_name": "name"}
+DISCIPLINE_WORDS = {"display_name": "title", "color": "colour", "mcp_servers": "upstreams"}
+
+
+def _feature(one: Feature) -> str:
+    parts = [f"{one.name} [{one.acronym}] {one.title}", one.description]
+    parts += [f"{name}: {value}" for name in ("architecture", "boundaries") if (value := getattr(one, name))]
+    for name in ("dependencies", "context_files", "knowledge_paths"):
+        if value := getattr(one, name):
+            parts.append(f"{name}: {', '.join(value)}")
+    return "\n".join(part for part in parts if part)
+
+
+def _discipline(one: Discipline) -> str:
+    parts = [f"{one.name} [{one.acronym}] {one.title}", one.conventions, one.system_prompt]
+    parts += [f"skills: {', '.join(one.skills)}"] if one.skills else []
+    parts += [f"may not use: {', '.join(one.denied_tools)}"] if one.denied_tools else []
+    return "\n".join(part for part in parts if part)
+
+
+@tool(title="Add a feature", category=FEATURES, aliases=["create_feature"], synonyms=WORDS, errors=[NEAR])
+def feature_add(
+    tx: Writer,
+    name: Name,
+    *,
+    title: str | None = None,
+    acronym: Acronym = None,
+    description: str | None = None,
+    architecture: str | None = None,
+    boundaries: Annotated[str | None, Meta(description="what does not belong to it")] = None,
+    knowledge_paths: Lines | None = None,
+    context_files: Lines | None = None,
+    dependencies: Annotated[Lines | None, Meta(description="features it builds on")] = None,
+    force: Annotated[bool, Meta(description="although one is called nearly the same")] = False,
+) -> Reply:
+    """Adds a feature: a part of the product that tasks belong to. Look at feature_list first."""
+    fields = changes_of(
+        title=title,
+        acronym=acronym,
+        description=description,
+        architecture=architecture,
+        boundaries=boundaries,
+        knowledge_paths=knowledge_paths,
+        context_files=context_files,
+        dependencies=dependencies,
+    )
+    made = features.add(tx, name, fields, force=force)
+    return Reply({"feature": made}, f"Added feature {_feature(made)}")
+
+
+@tool(
+    title="Change a feature",
+    category=FEATURES,
+    aliases=["update_feature"],
+    idempotent=True,
+    synonyms=WORDS,
+    errors=[MISSING],
+)
+def feature_update(
+    tx: Writer,
+    name: Name,
+    *,
+    title: str | None = None,
+    acronym: Acronym = None,
+    description: str | None = None,
+    architecture: str | None = None,
+    boundaries: str | None = None,
+    knowledge_paths: Lines | None = None,
+    context_files: Lines | None = None,
+    dependencies: Lines | None = None,
+) -> Reply:
+    """Changes a feature. What is not given stays; a list given replaces the old one."""
+    changes = changes_of(
+        title=title,
+        acronym=acronym,
+        description=description,
+        architecture=architecture,
+        boundaries=boundaries,
+        knowledge_paths=knowledge_paths,
+        context_files=context_files,
+        dependencies=dependencies,
+    )
+    made = features.update(tx, name, changes)
+    return Reply({"feature": made}, f"Changed feature {_feature(made)}")
+
+
+@tool(title="Read a feature", category=FEATURES, aliases=["get_feature"], synonyms=WORDS, errors=[MISSING])
+def feature_get(tx: Reader, name: Name) -> Reply:
+    """A feature with its boundaries, files and learnings."""
+    found = features.get(tx, name)
+    known = learnings.listed(tx, feature=found.name)
+    text = _feature(found) + "".join(f"\nlearning: {one.text}" for one in known)
+    return Reply({"feature": found, "learnings": known}, text)
+
+
+@tool(title="List features", category=FEATURES, aliases=["list_features"])
+def feature_list(tx: Reader) -> Reply:
+    """All features."""
+    found = features.listed(tx)
+    text = "\n".join(f"{one.name} [{one.acronym}] {one.description[:120]}".rstrip() for one in found)
+    return Reply({"features": found}, text or "No features.")
+
+
+@tool(
+    title="Delete a feature",
+    category=FEATURES,
+    aliases=["delete_feature"],
+    destructive=True,
+    synonyms=WORDS,
+    errors=[MISSING, USED],
+)
+def feature_delete(tx: Writer, name: Name) -> Reply:
+    """Deletes a feature nothing refers to."""
+    gone = features.delete(tx, name)
+    return Reply({"deleted": gone.name}, f"Deleted feature {gone.name}")
+
+
+@tool(
+    title="Merge two features",
+    category=FEATURES,
+    aliases=["merge_features"],
+    destructive=True,
+    synonyms={"source": "name", "target": "into"},
+    errors=[MISSING],
+)
+def feature_merge(tx: Writer, name: Name, into: Annotated[str, Meta(description="the feature that stays")]) -> Reply:
+    """Moves everything of a feature to another and removes it."""
+    kept = merge(tx, name, into)
+    return Reply({"feature": kept}, f"Merged into {_feature(kept)}")
+
+
+@tool(
+    title="Add a file to a feature",
+    category=FEATURES,
+    aliases=["add_feature_context_file"],
+    idempotent=True,
+    synonyms=WORDS | {"file_path": "files", "file": "files"},
+    errors=[MISSING],
+)
+def feature_context(
+    tx: Writer, name: Name, files: Annotated[Lines | str, Meta(description="files worth reading for it")]
+) -> Reply:
+    """Adds files to what is worth reading for a feature."""
+    new = (files,) if isinstance(files, str) else files
+    paths = tuple(dict.fromkeys((*features.get(tx, name).context_files, *new)))
+    made = features.update(tx, name, {"context_files": paths})
+    return Reply(
+        {"feature": made.name, "context_files": made.context_files}, f"{made.name}: {', '.join(made.context_files)}"
+    )
+
+
+@tool(
+    title="Add a discipline",
+    category=DISCIPLINES,
+    aliases=["create_discipline"],
+    synonyms=DISCIPLINE_WORDS,
+    errors=[NEAR],
+)
+def discipline_add(
+    tx: Writer,
+    name: Name,
+    *,
+    title: str | None = None,
+    acronym: Acronym = None,
+    icon: str | None = None,
+    colour: str | None = None,
+    system_prompt: Annotated[str | None, Meta(description="how it thinks")] = None,
+    skills: Lines | None = None,
+    conventions: str | None = None,
+    upstreams: Annotated[dict[str, Any] | None, Meta(description="MCP servers of its own, as in mcp.json")] = None,
+    denied_tools: Annotated[Lines | None, Meta(description="tools or patterns it does not get")] = None,
+    force: bool = False,
+) -> Reply:
+    """Adds a discipline: a persona that works on tasks."""
+    fields = changes_of(
+        title=title,
+        acronym=acronym,
+        icon=icon,
+        colour=colour,
+        system_prompt=system_prompt,
+        skills=skills,
+        conventions=conventions,
+        upstreams=upstreams,
+        denied_tools=denied_tools,
+    )
+    made = features.add_discipline(tx, name, fields, force=force)
+    return Reply({"discipline": made}, f"Added discipline {_discipline(made)}")
+
+
+@tool(
+    title="Change a discipline",
+    category=DISCIPLINES,
+    aliases=["update_discipline"],
+    idempotent=True,
+    synonyms=DISCIPLINE_WORDS,
+    errors=[MISSING],
+)
+def discipline_update(
+    tx: Writer,
+    name: Name,
+    *,
+    title: str | None = None,
+    acronym: Acronym = None,
+    icon: str | None = None,
+    colour: str | None = None,
+    system_prompt: str | None = None,
+    skills: Lines | None = None,
+    conventions: str | None = None,
+    upstreams: dict[str, Any] | None = None,
+    denied_tools: Lines | None = None,
+) -> Reply:
+    """Changes a discipline. What is not given stays; a list given replaces the old one."""
+    changes = changes_of(
+        title=title,
+        acronym=acronym,
+        icon=icon,
+        colour=colour,
+        system_prompt=system_prompt,
+        skills=skills,
+        conventions=conventions,
+        upstreams=upstreams,
+        denied_tools=denied_tools,
+    )
+    made = features.update_discipline(tx, name, changes)
+    return Reply({"discipline": made}, f"Changed discipline {_discipline(made)}")
+
+
+@tool(title="Read a discipline", category=DISCIPLINES, aliases=["get_discipline"], errors=[MISSING])
+def discipline_get(tx: Reader, name: Name) -> Reply:
+    """Everything about a discipline."""
+    found = features.get_discipline(tx, name)
+    return Reply({"discipline": found}, _discipline(found))
+
+
+@tool(title="List disciplines", category=DISCIPLINES, aliases=["list_disciplines"])
+def discipline_list(tx: Reader) -> Reply:
+    """All disciplines."""
+    found = features.listed_disciplines(tx)
+    text = "\n".join(f"{one.name} [{one.acronym}] {', '.join(one.skills)}".rstrip() for one in found)
+    return Reply({"disciplines": found}, text or "No disciplines.")
+
+
+@tool(
+    title="Delete a discipline",
+    category=DISCIPLINES,
+    aliases=["delete_discipline"],
+    destructive=True,
+    errors=[MISSING, USED],
+)
+def discipline_delete(tx: Writer, name: Name) -> Reply:
+    """Deletes a discipline no task refers to."""
+    gone = features.delete_discipline(tx, name)
+    return Reply({"deleted": gone.name}, f"Deleted discipline {gone.name}")

@@ -1,0 +1,108 @@
+"""Tools for what is written down: learnings, progress, notes."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from binnacle.store import learnings
+from binnacle.store import notes as store_notes
+from binnacle.store.store import Reader, Writer
+from binnacle.tools.outcome import Reply
+from binnacle.tools.spec import Alias
+from binnacle.tools.work.define import tool
+from binnacle.tools.work.words import Limit
+from binnacle.work.journal import Note, parse_note_type
+from binnacle.work.learning import Learning
+
+LEARNINGS, JOURNAL = "learnings", "journal"
+FeatureName = Annotated[str | None, Meta(description="the feature it is about; the project when left out")]
+
+
+def _learning(one: Learning) -> str:
+    notes_ = [one.feature or "project", one.source, "reviewed" if one.reviewed else "unreviewed"]
+    notes_ += [f"observed {one.hit_count}x"] if one.hit_count > 1 else []
+    return f"{one.text} [{', '.join(notes_)}]{f' ({one.reason})' if one.reason else ''}"
+
+
+@tool(
+    title="Add a learning",
+    category=LEARNINGS,
+    aliases=["append_learning", "append_feature_learning"],
+    synonyms={"feature_name": "feature", "source": ""},
+    errors=[("E_FULL", "no room; delete one that no longer holds")],
+)
+def learning_add(
+    tx: Writer,
+    text: Annotated[str, Meta(description="what was found out, in a sentence; at most 500 characters")],
+    *,
+    feature: FeatureName = None,
+    reason: Annotated[str, Meta(description="how it is known")] = "",
+    task_id: Annotated[str | None, Meta(description="the task it was found out in")] = None,
+) -> Reply:
+    """Keeps something found out. A near duplicate is counted, a contradiction replaces what it contradicts."""
+    added = learnings.add(tx, text, feature=feature, reason=reason, task=task_id)
+    said = {
+        "added": "Added",
+        "counted": f"Known already, found out {added.learning.hit_count} times",
+        "replaced": f"Replaced «{added.was}»",
+    }[added.outcome]
+    data = {"outcome": added.outcome, "learning": added.learning, "was": added.was, "pruned": list(added.pruned)}
+    return Reply(data, f"{said}: {_learning(added.learning)}")
+
+
+@tool(
+    title="Read learnings",
+    category=LEARNINGS,
+    aliases=["read_learnings", Alias(name="get_feature_learnings")],
+    synonyms={"feature_name": "feature", "name": "feature"},
+)
+def learning_list(tx: Reader, *, feature: FeatureName = None) -> Reply:
+    """What was found out, most trustworthy first."""
+    found = learnings.listed(tx, feature=feature)
+    return Reply({"learnings": found}, "\n".join(_learning(one) for one in found) or "No learnings.")
+
+
+@tool(title="Append to the progress log", category=JOURNAL, aliases=["append_progress"])
+def progress_add(tx: Writer, text: Annotated[str, Meta(description="what happened")]) -> Reply:
+    """Appends to the project's running log."""
+    made = store_notes.add_progress(tx, text)
+    return Reply({"progress": made}, f"Logged: {made.text}")
+
+
+@tool(title="Read the progress log", category=JOURNAL, aliases=["read_progress"])
+def progress_list(tx: Reader, *, limit: Limit = 20) -> Reply:
+    """The newest entries of the project's running log."""
+    found, total = store_notes.listed_progress(tx, limit=limit)
+    text = "\n".join(f"{one.created_at:%Y-%m-%d %H:%M} {one.author}: {one.text}" for one in found)
+    return Reply({"progress": found, "total": total}, text or "No progress yet.")
+
+
+class NoteInput(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A note to be kept."""
+
+    content: str
+    type: Annotated[str, Meta(description="learning, stuck, tip or decision")] = "tip"
+
+
+def _note(one: Note) -> str:
+    iteration = f" (#{one.iteration})" if one.iteration is not None else ""
+    return f"[{one.type}]{iteration} {one.content}"
+
+
+@tool(title="Keep notes", category=JOURNAL, aliases=["note-add"])
+def note_add(tx: Writer, notes: Annotated[tuple[NoteInput, ...], Meta(min_length=1)]) -> Reply:
+    """Keeps notes for this session: what to remember, where it got stuck, what was decided."""
+    made = store_notes.add(tx, [(parse_note_type(one.type), one.content) for one in notes])
+    return Reply({"notes": made}, f"Added {len(made)} note(s):\n" + "\n".join(f"  {_note(one)}" for one in made))
+
+
+@tool(title="Read notes", category=JOURNAL, aliases=["note-list"])
+def note_list(
+    tx: Reader,
+    *,
+    type: Annotated[str | None, Meta(description="learning, stuck, tip or decision")] = None,  # noqa: A002
+    limit: Limit = 50,
+) -> Reply:
+    """The newest notes."""
+    found, total = store_notes.listed(tx, kind=parse_note_type(type) if type else None, limit=limit)
+    return Reply({"notes": found, "total": total}, "\n".join(_note(one) for one in found) or "No notes")

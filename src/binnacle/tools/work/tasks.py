@@ -1,0 +1,390 @@
+"""Tools that read and change tasks."""
+
+from itertools import groupby
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from binnacle.store import comments, dependencies, flow
+from binnacle.store import tasks as store_tasks
+from binnacle.store.details import details
+from binnacle.store.search import find
+from binnacle.store.store import Reader, Writer
+from binnacle.store.tasks import TaskFilter
+from binnacle.tools.outcome import Reply, as_json
+from binnacle.tools.spec import Alias
+from binnacle.tools.work.define import tool
+from binnacle.tools.work.words import (
+    Fence,
+    Kind,
+    Limit,
+    Lines,
+    PartInput,
+    Priority,
+    Status,
+    TaskInput,
+    TaskRef,
+    changes_of,
+    line,
+    lines,
+    listed,
+    moved,
+    new_task,
+)
+from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
+from binnacle.work.task import brief
+
+READ, CHANGE = "tasks: read", "tasks: change"
+GONE = ("E_NOT_FOUND", "no task has that id; the nearest one is named")
+LOST = ("E_STALE_CLAIM", "your claim was lost; drop the work and take another task")
+ID = {"task_id": "id"}
+
+
+@tool(
+    title="Add tasks",
+    category=CHANGE,
+    aliases=[Alias(name="task-add", renames={"title": "content"}), Alias(name="create_task", item="tasks")],
+    synonyms={"content": "title"},
+    errors=[("E_DUPLICATE", "a task has that title; it is named"), ("E_NOT_FOUND", "a feature or task does not exist")],
+)
+def task_add(
+    tx: Writer, tasks: Annotated[tuple[TaskInput, ...], Meta(description="the tasks, in order", min_length=1)]
+) -> Reply:
+    """Adds tasks, all or none."""
+    made = store_tasks.add(tx, [new_task(one) for one in tasks])
+    text = f"Added {len(made)} task(s):\n" + "\n".join(f"  {task.id}: {task.title}" for task in made)
+    return Reply({"tasks": [brief(task) for task in made]}, text)
+
+
+@tool(
+    title="Split a task",
+    category=CHANGE,
+    aliases=["spawn_subtasks"],
+    synonyms=ID | {"subtasks": "parts", "content": "title"},
+    errors=[GONE],
+)
+def task_split(
+    tx: Writer,
+    id: TaskRef,  # noqa: A002 - what agents call it
+    parts: Annotated[tuple[PartInput, ...], Meta(description="at least two", min_length=2)],
+    *,
+    chain: Annotated[bool, Meta(description="each part waits for the one before")] = False,
+) -> Reply:
+    """Breaks a task into parts. The task waits for them and is ready again when all are done."""
+    whole, made = flow.split(tx, id, [new_task(one) for one in parts], chain=chain)
+    text = f"Split {line(whole)} into:\n{lines(made)}"
+    return Reply({"task": brief(whole), "parts": [brief(part) for part in made]}, text)
+
+
+@tool(
+    title="Change a task",
+    category=CHANGE,
+    aliases=["task-update", "update_task"],
+    idempotent=True,
+    synonyms=ID | {"content": "title"},
+    errors=[GONE, LOST],
+)
+def task_update(
+    tx: Writer,
+    id: TaskRef,  # noqa: A002
+    *,
+    title: str | None = None,
+    description: str | None = None,
+    status: Annotated[str | None, Meta(description="a new status, by the rules of task_status")] = None,
+    priority: Priority | None = None,
+    kind: Kind | None = None,
+    feature: str | None = None,
+    discipline: str | None = None,
+    parent: str | None = None,
+    depends_on: Annotated[Lines | str | None, Meta(description="ids it waits for; replaces the old ones")] = None,
+    acceptance_criteria: Lines | None = None,
+    context_files: Lines | None = None,
+    output_artifacts: Lines | None = None,
+    hints: str | None = None,
+    pseudocode: str | None = None,
+    estimated_turns: int | None = None,
+    tags: Lines | None = None,
+    fence: Fence = None,
+) -> Reply:
+    """Changes what is said about a task. What is not given stays; a list given replaces the old one."""
+    changes = changes_of(
+        title=title,
+        description=description,
+        priority=priority,
+        kind=kind,
+        feature=feature,
+        discipline=discipline,
+        parent=parent,
+        acceptance_criteria=acceptance_criteria,
+        context_files=context_files,
+        output_artifacts=output_artifacts,
+        hints=hints,
+        pseudocode=pseudocode,
+        estimated_turns=estimated_turns,
+        tags=tags,
+    )
+    task = store_tasks.update(tx, id, changes, fence=fence)
+    if depends_on is not None:
+        wanted = depends_on.replace(",", " ").split() if isinstance(depends_on, str) else depends_on
+        task = dependencies.replace(tx, task.id, wanted)
+    move = flow.Move(task)
+    if status is not None and parse_status(status) != task.status:
+        move = flow.set_status(tx, task.id, parse_status(status), fence=fence)
+    said: dict[str, Any] = {"status": move.task.status} if status is not None else {}
+    said |= {name: value if isinstance(value, (str, int)) else list(value) for name, value in changes.items()}
+    told = ", ".join(f"{name}={value}" for name, value in said.items()) or "nothing"
+    return moved(move, f"Updated task {move.task.id}: {told}\n")
+
+
+@tool(
+    title="Set the status of a task",
+    category=CHANGE,
+    aliases=["set_task_status"],
+    idempotent=True,
+    synonyms=ID,
+    errors=[GONE, LOST, ("E_STATUS", "not from the status it is in"), ("E_REFUSED", "something is not finished")],
+)
+def task_status(
+    tx: Writer,
+    id: TaskRef,  # noqa: A002
+    status: Status,
+    *,
+    reason: Annotated[str, Meta(description="what came of it, or why; needed to block or cancel")] = "",
+    fence: Fence = None,
+) -> Reply:
+    """Moves a task: in_progress takes it, done finishes it, cancelled sets it aside, pending gives it back."""
+    return moved(flow.set_status(tx, id, parse_status(status), reason=reason, fence=fence), f"{status}:")
+
+
+@tool(title="Look at the next task", category=READ, aliases=["task-next"])
+def task_next(
+    tx: Reader, *, feature: str | None = None, discipline: str | None = None, kind: Kind | None = None
+) -> Reply:
+    """The task to take next, without taking it: queued ones first, then by priority and age."""
+    which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
+    task = store_tasks.next_ready(tx, which)
+    if task is None:
+        return Reply({"task": None}, "No ready tasks")
+    short = {"id": task.id, "content": task.title, "priority": task.priority, "status": task.status}
+    return Reply({"task": brief(task)}, as_json(short))
+
+
+@tool(
+    title="Take a task",
+    category=CHANGE,
+    claims=True,
+    synonyms=ID,
+    errors=[("E_CLAIMED", "someone else holds it"), ("E_HOLDS_ANOTHER", "finish or release what you hold first")],
+)
+def task_claim(
+    tx: Writer,
+    *,
+    feature: str | None = None,
+    discipline: str | None = None,
+    kind: Kind | None = None,
+    force: Annotated[bool, Meta(description="although you already work on another")] = False,
+) -> Reply:
+    """Takes the next ready task in one step; no one else gets it. Use task_status to take a certain one."""
+    which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
+    move = flow.claim_next(tx, which, force=force)
+    return moved(move, "Taken:") if move else Reply({"task": None}, "No ready tasks")
+
+
+@tool(title="Give a task back", category=CHANGE, idempotent=True, synonyms=ID, errors=[GONE, LOST])
+def task_release(tx: Writer, id: TaskRef, *, fence: Fence = None) -> Reply:  # noqa: A002
+    """Gives a task back, so that others can take it."""
+    return moved(flow.release(tx, id, fence=fence), "Released:")
+
+
+@tool(title="List tasks", category=READ, aliases=["task-list", "list_tasks"], synonyms={
+    "filter_status": "status", "filter_feature": "feature", "filter_discipline": "discipline"})  # fmt: skip
+def task_list(
+    tx: Reader,
+    *,
+    status: Annotated[str | None, Meta(description="only in this status; 'ready' for what can be taken now")] = None,
+    feature: str | None = None,
+    discipline: str | None = None,
+    kind: Kind | None = None,
+    priority: Priority | None = None,
+    tag: str | None = None,
+    parent: Annotated[str | None, Meta(description="only parts of this task")] = None,
+    closed_too: Annotated[bool, Meta(description="done and cancelled ones as well")] = False,
+    limit: Limit = 50,
+    offset: Annotated[int, Meta(ge=0)] = 0,
+) -> Reply:
+    """Lists tasks by status, most urgent first; without a status those that are not closed."""
+    which = TaskFilter(
+        status=(parse_status(status),) if status and status != "ready" else (),
+        feature=feature,
+        discipline=discipline,
+        kind=parse_kind(kind) if kind else None,
+        priority=parse_priority(priority) if priority is not None else None,
+        tag=tag,
+        parent=store_tasks.resolve(tx, parent) if parent else None,
+        closed_too=closed_too,
+    )
+    if status == "ready":
+        return listed(*store_tasks.ready(tx, which, limit=limit), empty="Nothing is ready.")
+    page, total = store_tasks.listed(tx, which, limit=limit, offset=offset)
+    ordered = sorted(page, key=lambda task: STATUSES.index(task.status))
+    groups = [
+        f"{group.replace('_', ' ').capitalize()}:\n"
+        + "\n".join(f"  [{task.id}] {line(task)[len(task.id) + 1 :]}" for task in some)
+        for group, some in groupby(ordered, key=lambda task: task.status)
+    ]
+    more = f"\n… and {total - len(page) - offset} more" if total > len(page) + offset else ""
+    return Reply({"tasks": [brief(task) for task in page], "total": total}, "\n".join(groups) + more or "No tasks")
+
+
+@tool(title="Read a task", category=READ, aliases=["get_task"], synonyms=ID, errors=[GONE])
+def task_get(tx: Reader, id: TaskRef) -> Reply:  # noqa: A002
+    """Everything about a task: what is to be done, what it waits for, its parts, its comments."""
+    found = details(tx, id)
+    task = found.task
+    parts: list[str] = [f"{line(task)}\nstatus: {task.status}"]
+    parts += [f"{name}: {value}" for name in ("description", "hints", "pseudocode") if (value := getattr(task, name))]
+    for name in ("acceptance_criteria", "context_files", "output_artifacts", "tags"):
+        if value := getattr(task, name):
+            parts.append(f"{name}: " + "; ".join(value))
+    for title, related in (
+        ("waits for", found.depends_on),
+        ("waited for by", found.dependents),
+        ("parts", found.parts),
+    ):
+        parts += [f"{title}: {one.id} ({one.status}) {one.title}" for one in related]
+    parts += [f"comment {one.id} by {one.author}: {one.body}" for one in found.comments]
+    return Reply(found, "\n".join(parts))
+
+
+@tool(title="What a task builds on", category=READ, aliases=["get_dependency_details"], synonyms=ID, errors=[GONE])
+def task_dependencies(tx: Reader, id: TaskRef) -> Reply:  # noqa: A002
+    """The tasks that a task depends on, each with what came of it: its closing words and newest comments."""
+    task = store_tasks.get(tx, id)
+    ids = [known.depends_on for known in dependencies.of(tx, [task.id]).get(task.id, ())]
+    found = store_tasks.get_many(tx, ids)
+    data: list[dict[str, Any]] = [
+        {
+            "task": brief(found[one]),
+            "closed_reason": found[one].closed_reason,
+            "comments": comments.listed(tx, one, limit=5),
+        }
+        for one in ids
+    ]
+    texts = [
+        "\n".join(
+            [f"{one['task'].status}: {line(one['task'])} {one['closed_reason']}".rstrip()]
+            + [f"  {comment.author}: {comment.body}" for comment in one["comments"]]
+        )
+        for one in data
+    ]
+    return Reply({"dependencies": data}, "\n".join(texts) or f"{task.id} depends on nothing.")
+
+
+@tool(title="Search", category=READ, aliases=["search_tasks"])
+def task_search(
+    tx: Reader, query: Annotated[str, Meta(description="words that must all occur")], *, limit: Limit = 20
+) -> Reply:
+    """Full-text search over tasks, comments, notes and learnings, best match first."""
+    hits = find(tx, query, limit=limit)
+    texts = [f"{hit.entity} {hit.id} {hit.title} {hit.snippet}".rstrip() for hit in hits]
+    return Reply({"hits": hits}, "\n".join(texts) or "Nothing found.")
+
+
+@tool(title="Report a blocker", category=CHANGE, aliases=["report_blocker"], synonyms=ID, errors=[GONE, LOST])
+def task_block(
+    tx: Writer,
+    id: TaskRef,  # noqa: A002
+    reason: Annotated[str, Meta(description="what is in the way")],
+    *,
+    on: Annotated[str | None, Meta(description="id of the task that must be done first")] = None,
+    fence: Fence = None,
+) -> Reply:
+    """Says that a task cannot go on, and why. Blocked on another task, it is ready again when that is done."""
+    return moved(flow.block(tx, id, reason=reason, on=on, fence=fence), "Blocked:")
+
+
+@tool(title="Skip a task", category=CHANGE, aliases=["skip_task"], synonyms=ID, errors=[GONE, LOST])
+def task_skip(tx: Writer, id: TaskRef, reason: str, *, fence: Fence = None) -> Reply:  # noqa: A002
+    """Sets a task aside for good, with a reason. Its history stays."""
+    return moved(flow.skip(tx, id, reason=reason, fence=fence), "Skipped:")
+
+
+@tool(
+    title="Move a task to a feature",
+    category=CHANGE,
+    aliases=["move_task_to_feature"],
+    idempotent=True,
+    synonyms=ID | {"feature_name": "feature"},
+    errors=[GONE],
+)
+def task_move(tx: Writer, id: TaskRef, feature: str) -> Reply:  # noqa: A002
+    """Moves a task to another feature."""
+    return moved(flow.Move(store_tasks.update(tx, id, {"feature": feature})), "Moved:")
+
+
+@tool(
+    title="Add to a task's context",
+    category=CHANGE,
+    aliases=["update_task_context", Alias(name="add_context_file")],
+    idempotent=True,
+    synonyms=ID | {"file_path": "files", "context_files": "files", "file": "files"},
+    errors=[GONE, LOST],
+)
+def task_context(
+    tx: Writer,
+    id: TaskRef,  # noqa: A002
+    *,
+    files: Annotated[Lines | str, Meta(description="files worth reading first, added to those there")] = (),
+    hints: Annotated[str | None, Meta(description="replaces the hints")] = None,
+    fence: Fence = None,
+) -> Reply:
+    """Adds files to what is worth reading for a task, or replaces its hints."""
+    task = store_tasks.get(tx, id)
+    new = (files,) if isinstance(files, str) else files
+    changes = changes_of(context_files=tuple(dict.fromkeys((*task.context_files, *new))), hints=hints)
+    changed = store_tasks.update(tx, task.id, changes, fence=fence)
+    return Reply(
+        {"task": brief(changed), "context_files": changed.context_files}, f"Context of {line(changed)} updated"
+    )
+
+
+@tool(
+    title="Work a draft out",
+    category=CHANGE,
+    aliases=["enrich_task"],
+    synonyms=ID,
+    errors=[GONE, ("E_STATUS", "it is no draft")],
+)
+def task_enrich(
+    tx: Writer,
+    id: TaskRef,  # noqa: A002
+    pseudocode: Annotated[str, Meta(description="how it is to be done, in steps")],
+    *,
+    acceptance_criteria: Lines | None = None,
+    context_files: Lines | None = None,
+    hints: str | None = None,
+    estimated_turns: int | None = None,
+) -> Reply:
+    """Works a draft out into a task that can be taken."""
+    changes = changes_of(
+        pseudocode=pseudocode,
+        acceptance_criteria=acceptance_criteria,
+        context_files=context_files,
+        hints=hints,
+        estimated_turns=estimated_turns,
+    )
+    return moved(flow.Move(flow.enrich(tx, id, changes)), "Enriched:")
+
+
+@tool(
+    title="Delete a task",
+    category=CHANGE,
+    aliases=["delete_task"],
+    destructive=True,
+    synonyms=ID,
+    errors=[GONE, ("E_REFERENCED", "others refer to it; skip it instead")],
+)
+def task_delete(tx: Writer, id: TaskRef, *, fence: Fence = None) -> Reply:  # noqa: A002
+    """Deletes a task that nothing refers to, with its comments. Skipping keeps its history."""
+    task = store_tasks.delete(tx, id, fence=fence)
+    return Reply({"deleted": brief(task)}, f"Deleted {line(task)}")

@@ -1,0 +1,136 @@
+"""One way to call a tool: enabled, valid, ready, in time; and what is cancelled is freed."""
+
+import asyncio
+
+import pytest
+from msgspec import Struct
+
+from binnacle.tools.caller import Caller
+from binnacle.tools.catalog import Catalog
+from binnacle.tools.defaults import DEFAULT_TOOLS
+from binnacle.tools.dispatch import Dispatcher
+from binnacle.tools.outcome import Reply
+from binnacle.tools.spec import Alias, Hints, ToolSpec
+from binnacle.work.actor import Actor
+
+
+class Nothing(Struct):
+    pass
+
+
+def a_tool(name: str, run=None, **fields) -> ToolSpec:
+    async def answer(caller: Caller, given: Nothing) -> Reply:
+        return Reply({"said": name}, name)
+
+    hints = fields.pop("hints", Hints(read_only=True))
+    return ToolSpec(
+        name=name,
+        title=name,
+        description="",
+        category="x",
+        hints=hints,
+        parameters=Nothing,
+        run=run or answer,
+        **fields,
+    )
+
+
+def call(dispatcher: Dispatcher, name: str, caller: Caller | None = None, raw: bytes = b"{}"):
+    return asyncio.run(dispatcher.call(name, raw, caller or Caller(actor=Actor("ann"))))
+
+
+def test_two_tools_never_share_a_name():
+    with pytest.raises(ValueError, match="two tools"):
+        Catalog([a_tool("a"), a_tool("b", aliases=(Alias(name="a"),))])
+
+
+def test_a_tool_that_is_not_enabled_is_refused_by_every_name():
+    dispatcher = Dispatcher(Catalog([a_tool("a", aliases=(Alias(name="old"),)), a_tool("b")]), enabled=["b"])
+    for name in ("a", "old"):
+        assert call(dispatcher, name).envelope["error"]["code"] == "E_TOOL_DISABLED"
+    assert [spec.name for spec in dispatcher.enabled()] == ["b"]
+    assert call(dispatcher, "b").text == "b"
+
+
+def test_a_prerequisite_is_met_once_the_other_tool_was_called():
+    dispatcher = Dispatcher(Catalog([a_tool("first"), a_tool("second", prerequisites=("first",))]))
+    caller = Caller(actor=Actor("ann"))
+    refused = call(dispatcher, "second", caller).envelope["error"]
+    assert (refused["code"], refused["hint"]) == ("E_PREREQUISITE", "call first, then this again")
+    call(dispatcher, "first", caller)
+    assert not call(dispatcher, "second", caller).is_error
+
+
+def test_a_call_that_takes_too_long_is_given_up_and_freed():
+    freed = []
+
+    async def slow(caller, given):
+        try:
+            await asyncio.Event().wait()
+        finally:
+            freed.append(True)
+
+    outcome = call(Dispatcher(Catalog([a_tool("slow", slow, timeout=0.01)])), "slow")
+    assert outcome.envelope["error"] | {"message": ""} == {
+        "code": "E_TIMEOUT", "message": "", "hint": "try again with less to do, or later", "retryable": True,
+    }  # fmt: skip
+    assert freed == [True]
+
+
+def test_a_cancelled_call_is_freed_and_has_no_outcome():
+    freed = []
+
+    async def slow(caller, given):
+        try:
+            await asyncio.Event().wait()
+        finally:
+            freed.append(True)
+
+    async def main():
+        dispatcher = Dispatcher(Catalog([a_tool("slow", slow)]))
+        task = asyncio.create_task(dispatcher.call("slow", b"{}", Caller(actor=Actor("ann"))))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert freed == [True]
+
+
+def test_calls_that_reach_outside_are_audited_with_who_made_them():
+    told = []
+    outside = a_tool("outside", hints=Hints(read_only=False, open_world=True))
+    dispatcher = Dispatcher(
+        Catalog([outside, a_tool("inside")]),
+        audit=lambda caller, name, said: told.append((caller.actor.name, name, said["ok"])),
+    )
+    call(dispatcher, "outside")
+    call(dispatcher, "inside")
+    assert told == [("ann", "outside", True)]
+
+
+def test_progress_reaches_whoever_wants_it():
+    async def steps(caller, given):
+        caller.progress(1, 2, "half")
+        return Reply({}, "")
+
+    heard = []
+    caller = Caller(actor=Actor("ann"), progress=lambda *said: heard.append(said))
+    call(Dispatcher(Catalog([a_tool("steps", steps)])), "steps", caller)
+    assert heard == [(1, 2, "half")]
+
+
+@pytest.mark.parametrize("raw", [b"[]", b"5", b"{", b'"x"', b"\xff"])
+def test_arguments_that_are_no_object_are_an_outcome(raw):
+    assert call(Dispatcher(Catalog([a_tool("a")])), "a", raw=raw).envelope["error"]["code"] == "E_INVALID_PARAMS"
+
+
+def test_no_arguments_at_all_are_none(tools):
+    assert call(tools.dispatcher, "task_list", tools.caller, b"null").text == "No tasks"
+
+
+def test_the_default_session_has_at_most_forty_tools_that_exist(tools):
+    assert len(DEFAULT_TOOLS) <= 40
+    shell = {"binnacle-set_agent", "bn_run", "binnacle-orient", "binnacle-goodbye"}
+    assert all(name in tools.catalog for name in DEFAULT_TOOLS if name not in shell)

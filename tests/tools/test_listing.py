@@ -1,0 +1,53 @@
+"""What agents see of the catalog: complete, consistent and short."""
+
+import msgspec
+import pytest
+
+from binnacle.server.catalog_host import tool_entry
+from binnacle.tools.catalog import Catalog
+from binnacle.tools.defaults import DEFAULT_TOOLS
+from binnacle.tools.schema import input_schema
+from binnacle.tools.shell import Shell
+from binnacle.tools.work.catalog import work_tools
+
+CATALOG = Catalog([*Shell(None, None, cwd="/", timeout=30).specs(), *work_tools(None)])
+SPECS = list(CATALOG)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_every_tool_is_described_and_annotated(spec):
+    entry = tool_entry(spec)
+    assert entry["title"]
+    assert entry["description"].endswith(".")
+    assert len(entry["description"]) < 300
+    assert set(entry["annotations"]) >= {"readOnlyHint", "openWorldHint"}
+    assert entry["inputSchema"]["type"] == "object"
+    assert "properties" in entry["inputSchema"]
+    assert "$ref" not in str(entry)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_every_alias_has_a_schema_of_its_own(spec):
+    for alias in spec.aliases:
+        schema = input_schema(spec, alias)
+        assert set(schema.get("required", ())) <= set(schema["properties"])
+
+
+def test_an_alias_shows_its_own_words():
+    found = CATALOG.find("task-add")
+    item = input_schema(found.spec, found.alias)["properties"]["tasks"]["items"]
+    assert "content" in item["properties"]
+    assert item["required"] == ["content"]
+    single = CATALOG.find("create_task")
+    assert input_schema(single.spec, single.alias)["required"] == ["title"]
+
+
+def test_the_default_list_fits_its_budget():
+    entries = [tool_entry(CATALOG.find(name).spec) for name in DEFAULT_TOOLS]
+    assert len(msgspec.json.encode({"tools": entries})) <= 20 * 1024
+
+
+def test_names_are_things_and_what_is_done_to_them():
+    for spec in SPECS:
+        assert spec.name.replace("binnacle-", "").replace("_", "").isalpha()
+        assert len(spec.name) <= 64

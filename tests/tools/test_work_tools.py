@@ -1,0 +1,145 @@
+"""The work tools, called as agents call them, on both engines."""
+
+import pytest
+
+ALIASES = {
+    "task-add": "task_add", "create_task": "task_add", "spawn_subtasks": "task_split", "task-update": "task_update",
+    "update_task": "task_update", "set_task_status": "task_status", "task-next": "task_next", "task-list": "task_list",
+    "list_tasks": "task_list", "get_task": "task_get", "get_dependency_details": "task_dependencies",
+    "search_tasks": "task_search", "report_blocker": "task_block", "skip_task": "task_skip",
+    "move_task_to_feature": "task_move", "update_task_context": "task_context", "add_context_file": "task_context",
+    "enrich_task": "task_enrich", "delete_task": "task_delete", "add_task_comment": "comment_add",
+    "update_task_comment": "comment_update", "delete_task_comment": "comment_delete", "create_feature": "feature_add",
+    "update_feature": "feature_update", "get_feature": "feature_get", "list_features": "feature_list",
+    "delete_feature": "feature_delete", "merge_features": "feature_merge",
+    "add_feature_context_file": "feature_context", "create_discipline": "discipline_add",
+    "update_discipline": "discipline_update", "get_discipline": "discipline_get",
+    "list_disciplines": "discipline_list", "delete_discipline": "discipline_delete",
+    "append_learning": "learning_add", "append_feature_learning": "learning_add", "read_learnings": "learning_list",
+    "get_feature_learnings": "learning_list", "append_progress": "progress_add", "read_progress": "progress_list",
+    "note-add": "note_add", "note-list": "note_list", "get_project_info": "project_info",
+    "get_project_progress": "project_progress", "iteration-summary": "iteration_summary",
+    "session-complete": "session_complete", "signal_abort": "session_abort",
+}  # fmt: skip
+
+
+def add(tools, *titles, **fields) -> list[str]:
+    made = tools("task_add", tasks=[{"title": title, **fields} for title in titles])
+    return [task["id"] for task in made["tasks"]]
+
+
+@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
+def test_the_names_of_the_older_systems_lead_to_the_same_tools(tools, alias, name):
+    assert tools.catalog.find(alias).spec.name == name
+
+
+def test_a_day_of_an_agent(tools):
+    first, second = add(tools, "design", "build")
+    tools("task_update", id=second, depends_on=[first])
+    claimed = tools("task_claim")
+    assert (claimed["task"]["id"], claimed["fence"]) == (first, 1)
+    tools("comment_add", task_id=first, body="looked around")
+    done = tools("task_status", id=first, status="completed", reason="merged", fence=1)
+    assert done["unblocked"] == [second]
+    builds_on = tools("task_dependencies", id=second)["dependencies"][0]
+    assert (builds_on["closed_reason"], builds_on["comments"][0]["body"]) == ("merged", "looked around")
+    assert tools("task_next")["task"]["id"] == second
+
+
+def test_the_loop_gets_its_own_shapes_and_texts(tools):
+    added = tools.outcome("task-add", tasks=[{"content": "one", "priority": 0}, {"content": "two"}])
+    first, second = (task.id for task in added.envelope["data"]["tasks"])
+    assert added.text == f"Added 2 task(s):\n  {first}: one\n  {second}: two"
+    assert tools.outcome("task-next").text == f'{{"id":"{first}","content":"one","priority":0,"status":"pending"}}'
+    assert tools.outcome("task-list").text == f"Pending:\n  [{first}] P0 one\n  [{second}] P2 two"
+    updated = tools.outcome("task-update", id=first, status="cancelled", priority=3)
+    assert updated.is_error  # cancelling wants a reason
+    tools("task-update", id=first, status="in_progress", priority=3)
+    tools("task-update", id=first, status="completed")
+    tools("task-update", id=second, status="in_progress")
+    tools("task-update", id=second, status="completed")
+    assert tools.outcome("task-next").text == "No ready tasks"
+    tools("note-add", notes=[{"content": "careful", "type": "tip"}])
+    assert tools.outcome("note-list", type="tip").text == "[tip] careful"
+    assert tools("iteration-summary", summary="did it")["iteration"]["number"] == 0
+    assert tools.fails("iteration-summary", summary="again")["code"] == "E_REFUSED"
+    assert tools("session-complete")["session"]["status"] == "complete"
+
+
+def test_an_alias_takes_one_item_of_a_batch(tools):
+    made = tools("create_task", title="one", priority="high", tags=["x"])
+    assert made["tasks"][0]["priority"] == 1
+    assert len(tools("task_list")["tasks"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("task_add", {"task": []}, ("'task'", "'tasks'")),
+        ("task_add", {}, ("'tasks'", "parameters: tasks!")),
+        ("task_add", {"tasks": "x"}, ("array", "parameters")),
+        ("task_add", {"tasks": [{"titel": "x"}]}, ("titel", "parameters")),
+        ("task_add", {"tasks": [{"title": "x", "priority": 9}]}, ("9", "0 critical")),
+        ("task_get", {"id": "bn-000"}, ("bn-000", "bn task list")),
+        ("task_get", {"ids": "x"}, ("'ids'", "'id'")),
+        ("task_status", {"id": "abc", "status": "dnoe"}, ("dnoe", "done")),
+        ("task_list", {"limit": 0}, ("limit", "parameters")),
+        ("task_list", {"limit": "many"}, ("limit", "parameters")),
+        ("task_lst", {}, ("task_lst", "task_list")),
+        ("feature_get", {"name": "nope"}, ("nope", "bn feature add")),
+        ("note_add", {"notes": [{"content": "x", "type": "tpi"}]}, ("tpi", "tip")),
+        ("task_search", {"query": "!!"}, ("!!", "word")),
+    ],
+)
+def test_wrong_arguments_are_named_with_the_nearest_right_ones(tools, name, arguments, words):
+    error = tools.fails(name, **arguments)
+    assert words[0] in error["message"]
+    assert words[1] in error["hint"]
+    assert tools("task_list")["total"] == 0
+
+
+def test_numbers_and_lists_may_come_as_text(tools):
+    (task,) = add(tools, "one")
+    tools("task_update", id=task, priority="0", estimated_turns="3")
+    assert tools("task_get", id=task)["task"]["priority"] == 0
+    tools("add_context_file", task_id=task, file_path="src/a.py")
+    tools("task_context", id=task, files=["src/b.py"])
+    assert tools("task_get", id=task)["task"]["context_files"] == ["src/a.py", "src/b.py"]
+
+
+def test_text_and_structure_each_suffice_alone(tools):
+    (task,) = add(tools, "one", description="the whole story", acceptance_criteria=["it works"])
+    outcome = tools.outcome("task_get", id=task)
+    for text in ("one", "the whole story", "it works", task):
+        assert text in outcome.text
+    envelope = outcome.envelope
+    assert (envelope["ok"], envelope["type"], envelope["data"].task.id) == (True, "success", task)
+    assert set(envelope["meta"]) == {"requestId", "timestamp", "duration"}
+    failed = tools.outcome("task_get", id="bn-000")
+    assert failed.envelope["error"]["hint"] in failed.text
+    assert failed.to_mcp()["isError"] is True
+
+
+def test_features_disciplines_learnings_and_the_project(tools):
+    tools("create_feature", name="auth", display_name="Login", description="who you are")
+    assert tools.fails("feature_add", name="authentication")["details"]["existing"] == "auth"
+    tools("create_discipline", name="testing", display_name="Testing", color="red", icon="x")
+    tools("append_feature_learning", feature_name="auth", text="tokens expire after an hour", source="agent")
+    known = tools("get_feature_learnings", feature_name="auth")["learnings"]
+    assert [(one["text"], one["source"]) for one in known] == [("tokens expire after an hour", "agent")]
+    tools("add_feature_context_file", feature_name="auth", file_path="src/auth.py")
+    assert tools("get_feature", name="auth")["feature"]["context_files"] == ["src/auth.py"]
+    tools("append_progress", text="begun")
+    assert tools("read_progress")["progress"][0]["text"] == "begun"
+    info = tools("get_project_info")
+    assert (info["features"], info["disciplines"]) == (["auth"], ["testing"])
+
+
+def test_every_change_carries_the_agent_and_failures_leave_nothing(tools, place):
+    from binnacle.store import events
+
+    add(tools, "one")
+    tools.fails("task_add", tasks=[{"title": "two"}, {"title": "one"}])
+    with place.open() as store, store.read() as tx:
+        found = events.listed(tx, limit=100)
+    assert [(event.actor, event.action) for event in found] == [("bna-1", "added")]
