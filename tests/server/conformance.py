@@ -190,8 +190,10 @@ async def test_input_required_result_capabilities(call: Call, arguments: Argumen
 
 
 def answer_of(call: Call, key: str) -> Any:
-    """What the client answered to one of the requests of an earlier result."""
-    return call.params.input_responses.get(key) if isinstance(call.params.input_responses, dict) else None
+    """What the client answered to one of the requests of an earlier result; an answer of no use is asked for again."""
+    answers = call.params.input_responses
+    answer = answers.get(key) if isinstance(answers, dict) else None
+    return answer if isinstance(answer, dict) else None
 
 
 def asking(state: str = "", **requests: Any) -> Result:

