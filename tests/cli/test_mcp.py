@@ -168,6 +168,17 @@ def test_a_command_that_hangs_ends_in_124(connect, bn):
     assert client.close() == 0
 
 
+def test_a_long_command_reports_its_progress(client, bn):
+    client.data("binnacle-set_agent", path=str(bn.repo))
+    number = client.send("tools/call", name="bn_run", arguments={"args": ["--help"]}, _meta={"progressToken": "p"})
+    heard = []
+    while (message := client.receive()).get("id") != number:
+        heard.append(message)
+    assert heard
+    assert {message["method"] for message in heard} == {"notifications/progress"}
+    assert {message["params"]["progressToken"] for message in heard} == {"p"}
+
+
 def test_lifecycle_by_mcp_degrades_gracefully(client, bn):
     oriented = client.data("binnacle-orient", name="generic")
     assert oriented["agent_id"].startswith("bna-")

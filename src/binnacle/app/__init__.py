@@ -1,14 +1,14 @@
 """The only place that constructs: finds the project, reads its settings, opens its store."""
 
 import os
-from datetime import timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from binnacle.config.location import data_dir, find_repo
 from binnacle.config.settings import Settings, load_settings
-from binnacle.store.opening import open_postgres, open_sqlite
-from binnacle.store.store import Store
 from binnacle.work.actor import Actor
+
+if TYPE_CHECKING:
+    from binnacle.store.store import Store
 
 STORE_FILE = "store.db"
 
@@ -31,11 +31,15 @@ def find_project(start: str | None = None) -> Project:
     return Project(repo, data_dir(repo), load_settings(repo))
 
 
-def open_store(project: Project, *, create: bool = True, timeout: float | None = None) -> Store:
+def open_store(project: Project, *, create: bool = True, timeout: float | None = None) -> "Store":
     """Opens the project's store; the caller closes it. Without `create`, a missing one reads as empty.
 
     `timeout` is how long to wait for a locked store, if not as long as the settings say.
     """
+    from datetime import timedelta
+
+    from binnacle.store.opening import open_postgres, open_sqlite
+
     settings = project.settings
     timeout = settings.number("store.timeout") if timeout is None else timeout
     lease = timedelta(minutes=settings.number("claim.minutes"))

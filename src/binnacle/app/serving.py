@@ -1,47 +1,71 @@
-"""Builds the MCP server of a project: catalog, providers, resources, prompts."""
+"""Builds the MCP server of a project.
 
+A client starts its server and at once asks what tools it has. The answer is the same every time,
+so it is kept; what executes the tools is loaded only when the first one is called, or when the
+server has nothing else to do.
+"""
+
+import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from binnacle.app import Project, find_project, open_store
-from binnacle.errors import NotFound
-from binnacle.passthrough.runner import Runner
+from binnacle.app import Project
+from binnacle.app.listing import kept_listing
 from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
 from binnacle.server.engine import Engine
-from binnacle.store import agents, overview, tasks
-from binnacle.store.store import Reader
 from binnacle.tools.caller import Caller
-from binnacle.tools.catalog import Catalog
-from binnacle.tools.defaults import DEFAULT_TOOLS
-from binnacle.tools.dispatch import Dispatcher
-from binnacle.tools.shell import Shell
-from binnacle.tools.work.access import Access
-from binnacle.tools.work.catalog import work_tools
 from binnacle.work.actor import Actor
-from binnacle.work.task import brief
+
+if TYPE_CHECKING:
+    from binnacle.app.toolbox import Toolbox
+    from binnacle.tools.outcome import Outcome
+
+IDLE = 0.3
+"""Seconds after the list was asked for, when the tools are loaded ahead of their first call."""
 
 
-def open_access(project: Project) -> Access:
-    """The tools' way to the project's store; the caller closes it."""
-    patience = project.settings.number("store.timeout")
-    return Access(lambda timeout: open_store(project, timeout=timeout), patience=patience)
+class LazyTools:
+    """The tools of a project, loaded when needed."""
+
+    def __init__(self, project: Project, *, timeout: float) -> None:
+        self._project = project
+        self._timeout = timeout
+        self._box: Toolbox | None = None
+
+    def listing(self) -> bytes:
+        """The tools as `tools/list` shows them, a JSON array."""
+        asyncio.get_running_loop().call_later(IDLE, self.box)
+        return kept_listing(lambda: self.box().dispatcher.enabled())  # noqa: PLW0108 - opening the box is what is put off
+
+    async def call(self, name: str, raw: bytes, caller: Caller) -> "Outcome":
+        """Calls one tool."""
+        return await self.box().dispatcher.call(name, raw, caller)
+
+    def box(self) -> "Toolbox":
+        """What executes the tools."""
+        if self._box is None:
+            from binnacle.app.toolbox import Toolbox
+
+            self._box = Toolbox(self._project, timeout=self._timeout)
+        return self._box
+
+    async def aclose(self) -> None:
+        if self._box is not None:
+            await self._box.aclose()
 
 
 @asynccontextmanager
-async def open_engine(project: Project, *, prompts: tuple[Prompt, ...], timeout: float) -> AsyncGenerator[Engine]:
+async def open_engine(
+    project: Project, *, prompts: Callable[[], Iterable[Prompt]], timeout: float
+) -> AsyncGenerator[Engine]:
     """The MCP server of a project. Leaving it ends every process it started and closes the store."""
-    with open_access(project) as access:
-        async with Runner() as runner:
-            shell = Shell(runner.run, _agent_exists, cwd=project.repo, timeout=timeout)
-            catalog = Catalog([*shell.specs(), *work_tools(access)])
-            dispatcher = Dispatcher(catalog, enabled=DEFAULT_TOOLS)
-            yield Engine(
-                CatalogHost(dispatcher, actor=_actor(), resources=_resources(project, access), prompts=prompts)
-            )
+    tools = LazyTools(project, timeout=timeout)
+    try:
+        yield Engine(CatalogHost(tools, actor=_actor(), resources=_resources(project, tools), prompts=prompts))
+    finally:
+        await tools.aclose()
 
 
 def _actor() -> Callable[[Mapping[str, Any]], Actor]:
@@ -50,18 +74,9 @@ def _actor() -> Callable[[Mapping[str, Any]], Actor]:
     return lambda _: Actor(known or f"mcp-{os.urandom(3).hex()}", "agent")
 
 
-async def _agent_exists(path: str, agent_id: str) -> bool:
-    with open_store(find_project(path), create=False) as store, store.read() as tx:
-        try:
-            agents.get(tx, agent_id)
-        except NotFound:
-            return False
-        return True
-
-
-def _resources(project: Project, access: Access) -> tuple[Resource, ...]:
+def _resources(project: Project, tools: LazyTools) -> tuple[Resource, ...]:
     async def status(caller: Caller) -> str:
-        return await access.run(caller, _status, writes=False)
+        return await tools.box().status(caller)
 
     async def guide(_: Caller) -> str | None:
         try:
@@ -74,9 +89,3 @@ def _resources(project: Project, access: Access) -> tuple[Resource, ...]:
         Resource("binnacle://status", "status", "Task counts, ready tasks and the queue", "application/json", status),
         Resource("binnacle://agents", "agents", "AGENTS.md of the repository, if there is one", "text/markdown", guide),
     )
-
-
-def _status(tx: Reader) -> str:
-    ready, _ = tasks.ready(tx, limit=10)
-    found = {"overview": overview.overview(tx), "ready": [brief(task) for task in ready]}
-    return msgspec.json.encode(found).decode()

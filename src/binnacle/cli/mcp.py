@@ -1,5 +1,6 @@
 """`bn mcp serve`: the MCP server."""
 
+import gc
 import os
 import sys
 from argparse import Namespace
@@ -30,6 +31,8 @@ def _nothing(answer: Any, screen: Any) -> None:
     view=_nothing,
 )
 def serve(context: Context, args: Namespace) -> Any:
+    # What is imported stays; collecting garbage in between only costs time.
+    gc.disable()
     import asyncio
 
     timeout = args.timeout if args.timeout is not None else _timeout_from_environment()
@@ -52,7 +55,8 @@ async def _serve_stdio(context: Context, timeout: float) -> None:
     from binnacle.server.stdio import StdioServer, take_stdio
 
     source, sink = take_stdio()
-    async with open_engine(context.project, prompts=_prompts(), timeout=timeout) as engine:
+    async with open_engine(context.project, prompts=_prompts, timeout=timeout) as engine:
+        gc.enable()
         await StdioServer(engine, source=source, sink=sink).serve()
 
 
@@ -80,7 +84,8 @@ async def _serve_http(context: Context, args: Namespace, timeout: float) -> None
         if context.human and token:
             sys.stderr.write(f"token: {token}\n")
 
-    async with open_engine(context.project, prompts=_prompts(), timeout=timeout) as engine:
+    async with open_engine(context.project, prompts=_prompts, timeout=timeout) as engine:
+        gc.enable()
         face = HttpServer(engine, token=token, hosts=LOCAL | {shown.lower()})
         await serve_http(face, listener, on_ready=announce)
 
@@ -93,6 +98,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def _prompts() -> Any:
+    """What `bn system emit` prints, for clients that offer prompts."""
     from functools import partial
 
     from binnacle.cli.emit import TEMPLATES, read_template

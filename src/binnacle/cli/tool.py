@@ -31,7 +31,7 @@ def _show(answer: Any, screen: Screen) -> None:
 def call(context: Context, args: Namespace) -> Any:
     import asyncio
 
-    from binnacle.app.serving import open_access
+    from binnacle.app.toolbox import open_access
     from binnacle.tools.caller import Caller
     from binnacle.tools.catalog import Catalog
     from binnacle.tools.dispatch import Dispatcher

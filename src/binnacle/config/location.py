@@ -81,6 +81,12 @@ def user_config_file() -> str:
     return os.path.join(home, "binnacle", "config.toml")
 
 
+def cache_dir() -> str:
+    """Where what can be made again is kept."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(home, "binnacle")
+
+
 def project_config_file(repo: str) -> str:
     """The settings a team shares by git."""
     return os.path.join(repo, PROJECT_DIR, "config.toml")

@@ -1,21 +1,20 @@
 """Serves a catalog: its tools, a few resources, and prompts."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Raw
 
 from binnacle import __version__
 from binnacle.server.call import Call
 from binnacle.server.host import Result
 from binnacle.tools.caller import Caller
-from binnacle.tools.dispatch import Dispatcher
+from binnacle.tools.outcome import Outcome
 from binnacle.tools.schema import input_schema
 from binnacle.tools.spec import Hints, ToolSpec
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
 from binnacle.work.actor import Actor
-
-PAGE = 200
-"""Tools listed at once."""
 
 NOT_FOUND = -32002
 """What the handshake era answers for a missing resource; the stateless era has no code of its own for it."""
@@ -25,6 +24,16 @@ INSTRUCTIONS = (
     "Take a task with task_claim, read it with task_get, finish it with task_status. "
     "bn_run runs any bn command; call binnacle-set_agent first."
 )
+
+
+class Tools(Protocol):
+    """The tools a host offers: at most 40, so that they fit on one page."""
+
+    def listing(self) -> bytes:
+        """As `tools/list` shows them, a JSON array."""
+
+    async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
+        """Calls one of them."""
 
 
 class Resource(NamedTuple):
@@ -51,18 +60,17 @@ class CatalogHost:
 
     def __init__(
         self,
-        dispatcher: Dispatcher,
+        tools: Tools,
         *,
         actor: Callable[[Mapping[str, Any]], Actor],
         resources: tuple[Resource, ...] = (),
-        prompts: tuple[Prompt, ...] = (),
+        prompts: Callable[[], Iterable[Prompt]] = tuple,
     ) -> None:
         """`actor` says in whose name a client acts, from what it says of itself."""
-        self._dispatcher = dispatcher
+        self._tools = tools
         self._actor = actor
         self._resources = {one.uri: one for one in resources}
-        self._prompts = {one.name: one for one in prompts}
-        self._listed: list[dict[str, Any]] | None = None
+        self._find_prompts = prompts
         self.info: dict[str, Any] = {"name": "binnacle", "title": "Binnacle", "version": __version__}
         self.instructions = INSTRUCTIONS
         self.capabilities: dict[str, Any] = {
@@ -81,15 +89,12 @@ class CatalogHost:
         return Caller(actor=state["actor"], session=state.get("session"), state=state, progress=call.progress)
 
     async def list_tools(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
-        if self._listed is None:
-            self._listed = [tool_entry(spec) for spec in self._dispatcher.enabled()]
-        start = _offset(params.cursor)
-        page = self._listed[start : start + PAGE]
-        more = {"nextCursor": str(start + PAGE)} if start + PAGE < len(self._listed) else {}
-        return {"tools": page, **more}
+        if params.cursor is not None:
+            raise RpcError(INVALID_PARAMS, f"no such page: {params.cursor!r}")
+        return {"tools": Raw(self._tools.listing())}
 
     async def call_tool(self, call: Call, params: CallParams) -> Result:
-        outcome = await self._dispatcher.call(params.name, bytes(params.arguments), self.caller(call))
+        outcome = await self._tools.call(params.name, bytes(params.arguments), self.caller(call))
         return outcome.to_mcp()
 
     async def list_resources(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
@@ -112,18 +117,20 @@ class CatalogHost:
         return {"contents": [{"uri": found.uri, "mimeType": found.mime_type, "text": text}]}
 
     async def list_prompts(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
-        return {"prompts": [{"name": one.name, "description": one.description} for one in self._prompts.values()]}
+        return {"prompts": [{"name": one.name, "description": one.description} for one in self._find_prompts()]}
 
     async def get_prompt(self, call: Call, params: PromptParams) -> Result:  # noqa: ARG002
-        found = self._prompts.get(params.name)
+        prompts = {one.name: one for one in self._find_prompts()}
+        found = prompts.get(params.name)
         if found is None:
-            raise RpcError(INVALID_PARAMS, f"no prompt {params.name!r}; one of: {', '.join(self._prompts)}")
+            raise RpcError(INVALID_PARAMS, f"no prompt {params.name!r}; one of: {', '.join(prompts)}")
         message = {"role": "user", "content": {"type": "text", "text": found.text()}}
         return {"description": found.description, "messages": [message]}
 
     async def complete(self, call: Call, params: CompleteParams) -> Result:  # noqa: ARG002
         """Names of prompts and resources that begin with what was typed."""
-        names = self._prompts if params.ref.type == "ref/prompt" else self._resources
+        prompts = params.ref.type == "ref/prompt"
+        names = [one.name for one in self._find_prompts()] if prompts else list(self._resources)
         found = [name for name in names if name.startswith(params.argument.value)][:100]
         return {"completion": {"values": found, "total": len(found), "hasMore": False}}
 
@@ -146,11 +153,3 @@ def _annotations(hints: Hints) -> dict[str, bool]:
         found["destructiveHint"] = hints.destructive
         found |= {"idempotentHint": True} if hints.idempotent else {}
     return found
-
-
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not cursor.isdecimal() or len(cursor) > 9:
-        raise RpcError(INVALID_PARAMS, f"no such page: {cursor!r}")
-    return int(cursor)

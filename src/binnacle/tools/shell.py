@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from binnacle.errors import InvalidInput, NotFound, NotReady, Refused
 from binnacle.passthrough.blocked import blocked_word
+from binnacle.passthrough.capture import OnOutput
 from binnacle.passthrough.completed import EXIT_NOT_FOUND, EXIT_TIMED_OUT, Completed
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import Reply, as_json
@@ -35,6 +36,7 @@ class Run(Protocol):
         cwd: str,
         env: Mapping[str, str],
         timeout: float,
+        on_output: OnOutput | None = None,
     ) -> Completed: ...
 
 
@@ -223,7 +225,19 @@ class Shell:
         agent = session.agent_id or (caller.actor.name if caller.actor.name.startswith("bna-") else None)
         if agent is not None:
             env["BN_AGENT_ID"] = agent
-        return await self._run(args, cwd=session.cwd, env=env, timeout=self._timeout)
+        return await self._run(args, cwd=session.cwd, env=env, timeout=self._timeout, on_output=_teller(caller))
+
+
+def _teller(caller: Caller) -> OnOutput:
+    """Reports a command's output as progress, by lines."""
+    lines = 0
+
+    def tell(stream: str, text: str) -> None:  # noqa: ARG001
+        nonlocal lines
+        lines += text.count("\n") or 1
+        caller.progress(lines, None, text.strip().rpartition("\n")[2][:200])
+
+    return tell
 
 
 def _blocked(word: str) -> Refused:
