@@ -7,7 +7,7 @@ import sys
 import tempfile
 import traceback
 
-from bench import commands, report, store, trackers
+from bench import commands, report, server, store, trackers
 from bench.measure import Failed
 from bench.plan import Plan
 
@@ -15,12 +15,16 @@ GROUPS = {
     "cold": commands.measure_cold,
     "store": store.measure,
     "cli": commands.measure_cli,
+    "server": server.measure,
     "peers": trackers.measure,
 }
 
+WITH_PEERS = {"server", "peers"}
+"""Groups that fetch other people's programs."""
+
 
 def main() -> int:
-    """Measures cold start, store, command line and peers. A missed budget is said, not failed: it is no test."""
+    """Measures every group, or those named. A missed budget is said, not failed: it is no test."""
     asked = _arguments()
     # Ctrl-C and a polite kill both leave through the `finally` and `with` blocks that stop what was started.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -51,7 +55,7 @@ def _arguments() -> argparse.Namespace:
     for name in asked.groups:
         if name not in GROUPS:
             parser.error(f"no group {name!r}; there are: {', '.join(GROUPS)}")
-    asked.groups = asked.groups or [name for name in GROUPS if not (asked.quick and name == "peers")]
+    asked.groups = asked.groups or [name for name in GROUPS if not (asked.quick and name in WITH_PEERS)]
     if asked.against:
         try:
             with open(asked.against, encoding="utf-8") as file:

@@ -27,9 +27,9 @@ def nothing(plan: Plan) -> Command:
     return program(plan, "python", "-c", "pass")
 
 
-def project(plan: Plan, size: int) -> Command:
-    """`bn` on a repository of its own with `size` tasks."""
-    repo = os.path.realpath(os.path.join(plan.folder, f"repo-{size}"))
+def project(plan: Plan, size: int, *, suffix: str = "") -> Command:
+    """`bn` on a repository with `size` tasks; another suffix is another repository."""
+    repo = os.path.realpath(os.path.join(plan.folder, f"repo-{size}{suffix}"))
     bn = program(plan, "bn", "-C", repo)
     if not os.path.exists(repo):
         plan.say(f"a repository with {count(size)}")

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from statistics import median
 from typing import NamedTuple, TypeVar
 
@@ -97,6 +98,21 @@ class Taken(NamedTuple):
         return median(one / other for one, other in zip(self.times, reference.times, strict=True))
 
 
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Puts Ctrl-C off until the block is left: a server interrupted while it starts or stops would be nobody's."""
+    held: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda caught, _: held.append(caught)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if held:
+            raise KeyboardInterrupt
+
+
 def compute(_: int) -> int:
     """The yardstick for what runs in this process: a fixed piece of work."""
     return sum(len(str(number)) for number in range(20_000))
@@ -104,16 +120,33 @@ def compute(_: int) -> int:
 
 def take_turns(contestants: Mapping[Key, Action], *, rounds: int, yardstick: Action = compute) -> dict[Key, Taken]:
     """Times each contestant and the yardstick in each round. The round before the first only warms the caches."""
-    taken: dict[Key, Taken] = {key: Taken([], []) for key in contestants}
+    timing = {key: partial(_timed, action) for key, action in contestants.items()}
+    return {key: taken for key, (taken,) in take_readings(timing, rounds=rounds, yardstick=yardstick).items()}
+
+
+def take_readings(
+    contestants: Mapping[Key, Callable[[int], Sequence[float]]], *, rounds: int, yardstick: Action = compute
+) -> dict[Key, list[Taken]]:
+    """The same for contestants who time themselves: each turn gives milliseconds, of one or of several things."""
+    readings: dict[Key, list[tuple[float, Sequence[float]]]] = {key: [] for key in contestants}
     for turn in range(rounds + 1):
         pace = _milliseconds(yardstick, turn)
         # Every other round goes backwards, so that nobody always follows the same neighbour.
         for key in list(contestants) if turn % 2 else reversed(list(contestants)):
-            time_taken = _milliseconds(contestants[key], turn)
+            values = contestants[key](turn)
             if turn:
-                taken[key].times.append(time_taken)
-                taken[key].paces.append(time_taken / pace)
-    return taken
+                readings[key].append((pace, values))
+    return {key: _taken(rows) for key, rows in readings.items()}
+
+
+def _taken(rows: Sequence[tuple[float, Sequence[float]]]) -> list[Taken]:
+    columns = zip(*(values for _, values in rows), strict=True)
+    paces = [pace for pace, _ in rows]
+    return [Taken(list(column), [one / pace for one, pace in zip(column, paces, strict=True)]) for column in columns]
+
+
+def _timed(action: Action, turn: int) -> tuple[float]:
+    return (_milliseconds(action, turn),)
 
 
 def _milliseconds(action: Action, turn: int) -> float:

@@ -51,6 +51,18 @@ def timed(
     return replace(result, ratio=factor, of=of, budget=budget, met=met)
 
 
+def throughput(
+    group: str, name: str, taken: Taken, reference: Taken | None = None, *, of: str = "", least: float | None = None
+) -> Result:
+    """Calls in a second, from what one took, and how many times the reference's they are: at least `least`."""
+    result = Result(group=group, name=name, value=1000 / median(taken.times), unit="calls/s", pace=median(taken.paces))
+    if reference is None:
+        return result
+    factor = 1 / taken.ratio(reference)
+    budget, met = (f"≥ {least:g}×", factor >= least) if least else ("", None)
+    return replace(result, ratio=factor, of=of, budget=budget, met=met)
+
+
 def count(number: int) -> str:
     """`100 000 tasks` for 100000."""
     return f"{number:,} tasks".replace(",", " ")

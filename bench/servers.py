@@ -1,0 +1,114 @@
+"""Servers as processes of ours: started, spoken to, ended by their id. Nothing of them is left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import IO
+
+from bench.clients import Client, HttpClient, LineClient, greet
+from bench.measure import Command, Failed, run, undisturbed
+
+PATIENCE = 10.0
+"""Seconds that a server gets to stop by itself."""
+
+
+class Served:
+    """A server that runs, and a client of it that has greeted."""
+
+    def __init__(self, client: Client, pid: int) -> None:
+        self.client = client
+        self.pid = pid
+
+
+@contextmanager
+def on_stdio(command: Command) -> Iterator[Served]:
+    """A server on pipes. Leaving closes them and waits for its end."""
+    with _process(command, lambda process: _pipe(process.stdin).close()) as process:
+        client = LineClient(to_server=_pipe(process.stdin).fileno(), from_server=_pipe(process.stdout).fileno())
+        greet(client)
+        yield Served(client, process.pid)
+
+
+@contextmanager
+def on_http(command: Command) -> Iterator[Served]:
+    """A server that prints its address in a line of JSON. Leaving asks it to stop and waits for its end."""
+    with ExitStack() as stack:
+        process = stack.enter_context(_process(command, lambda process: process.terminate()))
+        line = _pipe(process.stdout).readline()
+        try:
+            url = json.loads(line)["url"]
+        except (ValueError, LookupError, TypeError) as error:
+            raise Failed(f"not an address: {line[:200]!r}") from error
+        client = stack.enter_context(HttpClient(url))
+        greet(client)
+        yield Served(client, process.pid)
+
+
+@contextmanager
+def _process(command: Command, stop: Callable[[subprocess.Popen[bytes]], object]) -> Iterator[subprocess.Popen[bytes]]:
+    """A program in a group of its own, and why it failed if it did."""
+    pipe = subprocess.PIPE
+    with tempfile.TemporaryFile() as complaint:
+        process = None
+        try:
+            with undisturbed():
+                process = subprocess.Popen(
+                    command.argv,
+                    env=command.env,
+                    cwd=command.cwd,
+                    stdin=pipe,
+                    stdout=pipe,
+                    stderr=complaint,
+                    start_new_session=True,
+                )
+            yield process
+        except Failed as error:
+            complaint.seek(0)
+            said = complaint.read().decode(errors="replace").strip()[-800:]
+            raise Failed(f"{' '.join(command.argv)[:200]}: {error} {said}".strip()) from error
+        finally:
+            if process is not None:
+                with undisturbed():
+                    _end(process, stop)
+
+
+def _end(process: subprocess.Popen[bytes], stop: Callable[[subprocess.Popen[bytes]], object]) -> None:
+    with suppress(OSError):
+        stop(process)
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        # It has not been waited for, so its id, which is its group's, can be nobody else's yet.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(PATIENCE)
+    for end in (process.stdin, process.stdout):
+        with suppress(OSError):
+            _pipe(end).close()
+
+
+def _pipe(end: IO[bytes] | None) -> IO[bytes]:
+    assert end is not None
+    return end
+
+
+def resident(pid: int) -> float:
+    """Megabytes that a process has in memory now."""
+    if sys.platform == "linux":
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
+    return int(run(["ps", "-o", "rss=", "-p", str(pid)])) / 1024
+
+
+def descendants(pid: int) -> list[int]:
+    """Ids of the processes that a process has started, and of those that they have. Empty where there is no `/proc`."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+    return [*children, *(below for child in children for below in descendants(child))]
