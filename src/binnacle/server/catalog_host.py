@@ -10,7 +10,7 @@ from binnacle.server.call import Call
 from binnacle.server.host import Result
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import Outcome
-from binnacle.tools.schema import input_schema
+from binnacle.tools.schema import input_schema, output_schema
 from binnacle.tools.spec import Hints, ToolSpec
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
@@ -137,11 +137,13 @@ class CatalogHost:
 
 def tool_entry(spec: ToolSpec) -> dict[str, Any]:
     """A tool as `tools/list` shows it."""
+    output = output_schema(spec)
     return {
         "name": spec.name,
         "title": spec.title,
         "description": f"{spec.description} {spec.when_to_use}".strip(),
         "inputSchema": input_schema(spec),
+        **({"outputSchema": output} if output else {}),
         "annotations": _annotations(spec.hints),
     }
 

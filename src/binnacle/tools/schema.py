@@ -26,6 +26,14 @@ def input_schema(spec: ToolSpec, alias: Alias | None = None) -> Schema:
     return renamed
 
 
+def output_schema(spec: ToolSpec) -> Schema | None:
+    """What the structured result of a tool looks like, where the tool says so: the envelope around its data."""
+    if spec.output is None:
+        return None
+    envelope = {"ok": {"type": "boolean"}, "data": schema_of(spec.output), "error": {"type": "object"}}
+    return {"type": "object", "properties": envelope, "required": ["ok"]}
+
+
 def schema_of(struct: type[Struct]) -> Schema:
     """The schema of a struct, with everything in its place and nothing said twice."""
     (reference,), components = msgspec.json.schema_components([struct], ref_template="{name}")

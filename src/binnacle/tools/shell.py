@@ -64,6 +64,16 @@ class BnRun(Struct, kw_only=True, forbid_unknown_fields=True):
     session: Annotated[str | None, Meta(description="from binnacle-set_agent; the last one when left out")] = None
 
 
+class Ran(Struct, kw_only=True, omit_defaults=True):
+    """What a command said, and how it ended: 124 when it took too long, 127 when bn was not found."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    timed_out: bool = False
+    truncated: bool = False
+
+
 class Orient(Struct, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str | None, Meta(description="how the agent is called")] = None
     type: Annotated[str | None, Meta(description="worker, planner, reviewer or buddy")] = None
@@ -109,6 +119,7 @@ class Shell:
                 category=CATEGORY,
                 hints=Hints(read_only=False, destructive=True),
                 parameters=BnRun,
+                output=Ran,
                 run=self._bn_run,
                 timeout=margin,
                 prefix=True,
@@ -173,9 +184,13 @@ class Shell:
         if word := blocked_word(given.args):
             raise _blocked(word)
         done = await self._execute(caller, session, given.args)
-        data = {"stdout": done.stdout, "stderr": done.stderr, "exit_code": done.exit_code}
-        data |= {"timed_out": True} if done.timed_out else {}
-        data |= {"truncated": True} if done.cut else {}
+        data = Ran(
+            stdout=done.stdout,
+            stderr=done.stderr,
+            exit_code=done.exit_code,
+            timed_out=done.timed_out,
+            truncated=done.cut,
+        )
         return Reply(data, as_json(data), is_error=done.exit_code in (EXIT_TIMED_OUT, EXIT_NOT_FOUND))
 
     async def _orient(self, caller: Caller, given: Orient) -> Reply:
