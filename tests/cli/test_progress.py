@@ -1,0 +1,44 @@
+"""The progress bar: on a terminal only, and gone when the work is."""
+
+import io
+
+import pytest
+
+from binnacle.cli import progress
+from binnacle.cli.progress import Bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def stderr(monkeypatch):
+    def replaced(stream):
+        monkeypatch.setattr(progress.sys, "stderr", stream)
+        return stream
+
+    return replaced
+
+
+def test_a_terminal_sees_how_far_the_work_is_and_then_nothing(stderr):
+    stream = stderr(Terminal())
+    with Bar("exporting", 10) as bar:
+        bar.advance(5)
+        assert stream.getvalue() == f"\rexporting {'█' * 15}{'░' * 15} 5/10\x1b[K"
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_work_of_unknown_length_is_counted(stderr):
+    stream = stderr(Terminal())
+    with Bar("reading", 0) as bar:
+        bar.advance(7)
+    assert "reading 7" in stream.getvalue()
+
+
+def test_elsewhere_nothing_is_printed(stderr):
+    stream = stderr(io.StringIO())
+    with Bar("exporting", 10) as bar:
+        bar.advance(5)
+    assert stream.getvalue() == ""
