@@ -4,8 +4,11 @@ Theirs have one tool that says its argument again; ours has all of its own, and 
 """
 
 import json
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count
 
 from bench.clients import Client, ask, call, use_tool
 from bench.commands import turn
@@ -31,6 +34,9 @@ LIST_BUDGET = 20_000
 CALLS = 200
 """In one turn."""
 
+SETTLED = 2.0
+"""Seconds after which a server has done what it puts off until nobody waits."""
+
 MODES = {"one at a time": 1, "16 at once": 16}
 
 BN = "bn mcp serve"
@@ -43,71 +49,80 @@ def measure(plan: Plan) -> Iterator[Result]:
     """Start, calls on both transports, commands through `bn_run`, memory and the list of tools."""
     bn = project(plan, plan.sizes[0], suffix="-served")
     serve = _extended(bn, "mcp", "serve")
-    echo = {name: peer(plan, name) for name in (SDK, FASTMCP)}
-    plan.say("server: start")
-    yield from _start(plan, {SDK: echo[SDK], FASTMCP: echo[FASTMCP], BN: serve})
+    peers = {name: peer(plan, name) for name in (SDK, FASTMCP)}
     ids = [task["id"] for task in json.loads(bn("task", "list", "--all", "-n", str(plan.sizes[0])))["tasks"]]
-    with on_stdio(serve) as ours, on_stdio(echo[FASTMCP]) as theirs:
+    yield from _start(plan, serve, peers, ids[0])
+    echo = peers[FASTMCP]
+    with on_stdio(serve) as ours, on_stdio(echo) as theirs:
         yield from _calls(plan, "stdio", ours.client, theirs.client, ids)
     on_port = _extended(serve, "--http", "127.0.0.1:0", "--no-auth")
-    with on_http(on_port) as ours, on_http(_extended(echo[FASTMCP], "--http")) as theirs:
+    with on_http(on_port) as ours, on_http(_extended(echo, "--http")) as theirs:
         yield from _calls(plan, "HTTP", ours.client, theirs.client, ids)
     yield from _run(plan)
-    yield from _at_rest(bn, {SDK: echo[SDK], FASTMCP: echo[FASTMCP], BN: serve})
+    yield from _at_rest(plan, bn, {**peers, BN: serve})
 
 
-def _start(plan: Plan, servers: Mapping[str, Command]) -> Iterator[Result]:
-    """From starting the process to holding the list of tools."""
+def _start(plan: Plan, serve: Command, peers: Mapping[str, Command], task_id: str) -> Iterator[Result]:
+    """From starting the process to holding the list of tools, and to the answer of a tool called at once."""
 
-    def begin(command: Command) -> tuple[float]:
+    def begin(command: Command, tool: str, **arguments: object) -> tuple[float, float]:
         started = time.perf_counter()
         with on_stdio(command) as served:
             ask(served.client, "tools/list")
-            return ((time.perf_counter() - started) * 1000,)
+            listed = time.perf_counter()
+            use_tool(served.client, tool, **arguments)
+            return (listed - started) * 1000, (time.perf_counter() - started) * 1000
 
-    contestants = {name: lambda _, command=command: begin(command) for name, command in servers.items()}
-    readings = take_readings(contestants, rounds=plan.rounds, yardstick=turn(nothing(plan)))
-    taken = {name: values for name, (values,) in readings.items()}
-    for name, values in taken.items():
-        reference, limit = (None, None) if name == SDK else (taken[SDK], START_BUDGET if name == BN else None)
-        yield timed("start to first tools/list", name, values, reference, of=SDK, limit=limit)
+    def begin_anew(turn: int) -> tuple[float, float]:
+        """Without anything that an earlier start has kept."""
+        empty = os.path.join(plan.folder, f"cache-{turn}")
+        return begin(serve._replace(env={**serve.env, "XDG_CACHE_HOME": empty}), "task_get", id=task_id)
 
-
-def _calls(plan: Plan, transport: str, ours: Client, theirs: Client, ids: list[str]) -> Iterator[Result]:
-    """Reading and adding tasks, against an echo of about as many bytes."""
-    tools: dict[str, tuple[Client, str, Arguments]] = {
-        "echo": (theirs, "echo", lambda number: {"text": f"mend the login form of part {number}"}),
-        "task_get": (ours, "task_get", lambda number: {"id": ids[number % len(ids)]}),
-        "task_add": (ours, "task_add", lambda number: {"tasks": [{"title": f"{number} more, on {transport}"}]}),
+    plan.say("server: start")
+    contestants: dict[str, Callable[[int], Sequence[float]]] = {
+        SDK: lambda _: begin(peers[SDK], "echo", text="…"),
+        FASTMCP: lambda _: begin(peers[FASTMCP], "echo", text="…"),
+        BN: lambda _: begin(serve, "task_get", id=task_id),
+        f"{BN}, the first since installed": begin_anew,
     }
-    for mode, at_once in MODES.items():
-        plan.say(f"server: calls on {transport}, {mode}")
-        contestants = {
-            name: _Caller(client, tool, arguments, at_once) for name, (client, tool, arguments) in tools.items()
-        }
-        taken = take_readings(contestants, rounds=plan.rounds)
-        group = f"calls on {transport}, {mode}"
-        for name, (each, middle) in taken.items():
-            is_theirs = name == "echo"
-            title, of = (f"{FASTMCP}, echo", "") if is_theirs else (f"bn, {name}", FASTMCP)
-            yield timed(group, f"{title}, p50", middle, None if is_theirs else taken["echo"][1], of=of)
-            reference, least = (None, None) if is_theirs else (taken["echo"][0], CALLS_BUDGET[transport])
-            yield throughput(group, f"{title}, throughput", each, reference, of=of, least=least)
+    taken = take_readings(contestants, rounds=plan.rounds, yardstick=turn(nothing(plan)))
+    for index, group in enumerate(("start to first tools/list", "start to first answer of a tool")):
+        for name, values in taken.items():
+            reference = None if name == SDK else taken[SDK][index]
+            limit = START_BUDGET if name == BN and index == 0 else None
+            yield timed(group, name, values[index], reference, of=SDK, limit=limit)
 
 
-class _Caller:
-    """A contestant: each turn is a number of calls of one tool."""
+def _calls(plan: Plan, transport: str, ours: Client, theirs: Client, ids: Sequence[str]) -> Iterator[Result]:
+    """Reading and adding tasks, against an echo, which has no more to do than to answer."""
+    numbers = count()
+    tools: dict[str, tuple[Client, Arguments]] = {
+        "echo": (theirs, lambda number: {"text": f"mend the login form of part {number}"}),
+        "task_get": (ours, lambda number: {"id": ids[number % len(ids)]}),
+        "task_add": (ours, lambda number: {"tasks": [{"title": f"{number} more, on {transport}"}]}),
+    }
 
-    def __init__(self, client: Client, tool: str, arguments: Arguments, at_once: int) -> None:
-        self._client, self._tool, self._arguments, self._at_once = client, tool, arguments, at_once
-
-    def __call__(self, turn: int) -> tuple[float, float]:
+    def burst(client: Client, tool: str, arguments: Arguments, at_once: int, _: int) -> tuple[float, float]:
         """Milliseconds a call takes on average, and those of the median call."""
-        numbers = range((turn * len(MODES) + (self._at_once > 1)) * CALLS, (turn * len(MODES) + 3) * CALLS)[:CALLS]
-        calls = [call("tools/call", name=self._tool, arguments=self._arguments(number)) for number in numbers]
-        exchange = self._client.exchange(calls, at_once=self._at_once)
+        calls = [call("tools/call", name=tool, arguments=arguments(next(numbers))) for _ in range(CALLS)]
+        exchange = client.exchange(calls, at_once=at_once)
         exchange.results()
         return exchange.milliseconds()
+
+    for mode, at_once in MODES.items():
+        group = f"calls on {transport}, {mode}"
+        plan.say(f"server: {group}")
+        contestants = {
+            tool: partial(burst, client, tool, arguments, at_once) for tool, (client, arguments) in tools.items()
+        }
+        taken = take_readings(contestants, rounds=plan.rounds)
+        each, middle = taken.pop("echo")
+        yield timed(group, f"{FASTMCP}, echo, p50", middle)
+        yield throughput(group, f"{FASTMCP}, echo, throughput", each)
+        for tool, (our_each, our_middle) in taken.items():
+            yield timed(group, f"bn, {tool}, p50", our_middle, middle, of=FASTMCP)
+            name, least = f"bn, {tool}, throughput", CALLS_BUDGET[transport]
+            yield throughput(group, name, our_each, each, of=FASTMCP, least=least)
 
 
 def _run(plan: Plan) -> Iterator[Result]:
@@ -138,26 +153,27 @@ def _run(plan: Plan) -> Iterator[Result]:
         yield timed("bn_run", "bn_run ready, p50", through, process, of="a cold process", limit=RUN_BUDGET)
 
 
-def _at_rest(bn: Command, servers: Mapping[str, Command]) -> Iterator[Result]:
+def _at_rest(plan: Plan, bn: Command, servers: Mapping[str, Command]) -> Iterator[Result]:
     """Memory and the size of the list, after the list was asked for and nothing else."""
-    floor = 0.0
+    plan.say("server: memory at rest")
+    memory: dict[str, float] = {}
     for name, command in servers.items():
         with on_stdio(command) as served:
-            tools = _all_tools(served.client)
-            memory = resident(served.pid)
-            floor = floor or memory
-            factor, of = (None, "") if name == SDK else (memory / floor, SDK)
-            yield Result(group="memory at rest", name=name, value=memory, unit="MB", ratio=factor, of=of)
-            if name != BN:
-                continue
-            size = sum(len(page) for page in tools) / 1000
-            kept = f"≤ {LIST_BUDGET // 1000} KB"
-            met = size * 1000 <= LIST_BUDGET
-            yield Result(group="tools/list", name="default", value=size, unit="KB", budget=kept, met=met)
-            use_tool(served.client, "binnacle-set_agent", path=bn.argv[-1])
-            use_tool(served.client, "bn_run", args=["ready"])
-            total = sum(resident(pid) for pid in (served.pid, *descendants(served.pid)))
-            yield Result(group="memory at rest", name=f"{BN} and its fork server", value=total, unit="MB")
+            pages = _all_tools(served.client)
+            time.sleep(SETTLED)
+            memory[name] = resident(served.pid)
+            if name == BN:
+                use_tool(served.client, "binnacle-set_agent", path=bn.argv[-1])
+                use_tool(served.client, "bn_run", args=["ready"])
+                time.sleep(SETTLED)
+                family = (served.pid, *descendants(served.pid))
+                memory[f"{BN} and its fork server"] = sum(resident(pid) for pid in family)
+                size = sum(map(len, pages))
+    for name, value in memory.items():
+        factor, of = (None, "") if name == SDK else (value / memory[SDK], SDK)
+        yield Result(group="memory at rest", name=name, value=value, unit="MB", ratio=factor, of=of)
+    budget, met = f"≤ {LIST_BUDGET / 1000:g} KB", size <= LIST_BUDGET
+    yield Result(group="bytes of tools/list", name="default", value=size / 1000, unit="KB", budget=budget, met=met)
 
 
 def _all_tools(client: Client) -> list[bytes]:

@@ -97,10 +97,11 @@ def _pipe(end: IO[bytes] | None) -> IO[bytes]:
 
 
 def resident(pid: int) -> float:
-    """Megabytes that a process has in memory now."""
+    """Megabytes that a process has in memory now; none if it has ended."""
     if sys.platform == "linux":
-        with open(f"/proc/{pid}/status", encoding="ascii") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
+        with suppress(FileNotFoundError), open(f"/proc/{pid}/status", encoding="ascii") as file:
+            return sum(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
+        return 0.0
     return int(run(["ps", "-o", "rss=", "-p", str(pid)])) / 1024
 
 
