@@ -109,6 +109,20 @@ async def chatter(call: Call, arguments: Arguments) -> Result:
     return said("ok")
 
 
+@TOOLS.tool()
+async def mingle(call: Call, arguments: Arguments) -> Result:
+    """Returns how many calls of it are under way at once."""
+    mingling.add(call)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    at_once = len(mingling)
+    mingling.remove(call)
+    return said(str(at_once))
+
+
+mingling: set[Call] = set()
+
+
 @TOOLS.tool(size=1)
 async def big(call: Call, arguments: Arguments) -> Result:
     """Returns a text of a certain size."""

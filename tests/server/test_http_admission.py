@@ -117,8 +117,8 @@ class TestSize:
 
     def test_over_the_limit_in_pieces_of_unknown_number_is_refused(self, guarded: Http):
         def pieces() -> Iterator[bytes]:
-            for _ in range(30):
-                yield b"x" * 100
+            for _ in range(100):
+                yield b"x" * 100_000
 
         refused = guarded.client.post(guarded.url, content=pieces(), headers=authorized(None))
         assert refused.status_code == 413
@@ -132,7 +132,6 @@ class TestSize:
                 b"content-length: 10000000000\r\nexpect: 100-continue\r\n\r\n"
             )
             assert client.recv(1000).startswith(b"HTTP/1.1 413 ")
-            assert wait_until_closed(client)
 
 
 def wait_until_closed(client: socket.socket) -> bool:

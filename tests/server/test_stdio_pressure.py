@@ -69,6 +69,13 @@ def test_a_flood_of_requests_is_answered_whole(server: Stdio):
     writer.join(timeout=WAIT)
 
 
+def test_only_so_many_requests_are_handled_at_once(server: Stdio):
+    requests = b"".join(json.dumps(call(number, "mingle")).encode() + b"\n" for number in range(600))
+    server.write(requests)
+    at_once = [int(text_of(server.read())) for _ in range(600)]
+    assert 1 < max(at_once) <= 256
+
+
 def test_more_requests_than_are_handled_at_once_can_still_be_cancelled(server: Stdio):
     server.send(*(call(number, "hold", name=str(number)) for number in range(400)))
     server.send(*(cancelled(number) for number in range(400)))

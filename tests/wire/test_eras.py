@@ -108,6 +108,7 @@ def test_headers_that_say_what_the_body_says_pass():
         {"mcp_name": "=?base64?!!!!?="},
         {"mcp_name": "=?base64?/w==?="},
         {"mcp_name": "=?base64?ZWNobw?="},
+        {"mcp_name": "=?base64?ZWNobx==?="},
     ],
     ids=str,
 )

@@ -200,8 +200,9 @@ def test_batches_within_batches_are_each_one_invalid_message():
         b"[]",
         b"[" + b",".join([b"1"] * (BATCH_LIMIT + 1)) + b"]",
         b"[" + b"1," * (BATCH_BYTES // 2) + b"1]",
+        b"[" + request(params=b'{"text":"%b"}' % (b"x" * BATCH_BYTES)) + b"]",
     ],
-    ids=["empty", "too many", "too long"],
+    ids=["empty", "too many", "far too many", "too long"],
 )
 def test_a_batch_of_none_or_of_too_many_is_one_invalid_request(data: bytes):
     found = parse(data)

@@ -293,7 +293,8 @@ def _host_of(name: str) -> str:
 
 
 async def _body(headers: dict[str, str], receive: Receive, limit: int) -> bytes:
-    too_long = Reply(413, _error(INVALID_REQUEST, f"the message is longer than {limit} bytes"), connection="close")
+    # The connection stays open: closed with data on its way, it would be reset and the answer lost.
+    too_long = Reply(413, _error(INVALID_REQUEST, f"the message is longer than {limit} bytes"))
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > limit:
         raise too_long
