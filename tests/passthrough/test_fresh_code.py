@@ -34,10 +34,10 @@ def change(stage, act):
     async def both():
         async with stage.runner() as runner:
             before = await stage.call(runner)
-            servers = stage.processes()
+            server = runner._upkeep._server
             act()
             after = await stage.call(runner)
-            return before.stdout + after.stdout, stage.processes() == servers
+            return before.stdout + after.stdout, runner._upkeep._server is server
 
     return bounded(both())
 

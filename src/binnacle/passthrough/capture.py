@@ -1,20 +1,30 @@
-"""Keeps what a process writes, up to a limit, and always reads on: a full pipe would stop the process."""
+"""Keeps what a process writes, up to a limit, and always reads on: a full pipe would stop the process.
+
+Descriptors are watched by the event loop but never given to it. When a transport's making is cancelled, uvloop closes
+the descriptor behind the back of its owner, who would later close whatever has its number by then.
+"""
 
 import asyncio
 import codecs
+import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Literal
 
 Stream = Literal["stdout", "stderr"]
 OnOutput = Callable[[Stream, str], None]
 """Told of output as it comes, up to the limit. What it raises goes to the loop's exception handler."""
 
+AT_ONCE = 256 * 1024
+"""Bytes read before others get their turn."""
 
-class Capture(asyncio.Protocol):
+
+class Capture:
     """One stream of a process."""
 
     def __init__(self, *, limit: int, tell: Callable[[str], None] | None = None) -> None:
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = self._loop.create_future()
         """Done when nobody holds the other end any more."""
 
         self._limit = limit
@@ -22,7 +32,7 @@ class Capture(asyncio.Protocol):
         self._kept = bytearray()
         self._total = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._transport: asyncio.BaseTransport | None = None
+        self._descriptor: int | None = None
 
     @property
     def is_cut(self) -> bool:
@@ -36,24 +46,36 @@ class Capture(asyncio.Protocol):
             text += f"\n[output cut: the first {self._limit} of {self._total} bytes are shown]\n"
         return text
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+    def open(self, theirs: ExitStack) -> int:
+        """Makes a pipe and reads from it; returns the end to write to, which closes with `theirs`."""
+        self._descriptor, write = os.pipe()
+        theirs.callback(os.close, write)
+        os.set_blocking(self._descriptor, False)
+        self._loop.add_reader(self._descriptor, self._read, self._descriptor)
+        return write
 
-    def data_received(self, data: bytes) -> None:
+    def _read(self, descriptor: int) -> None:
+        try:
+            data = os.read(descriptor, AT_ONCE)
+        except BlockingIOError:
+            return
+        if not data:
+            self.close()
+            return
         fitting = data[: max(0, self._limit - self._total)]
         self._total += len(data)
         self._kept += fitting
         if self._tell is not None and (text := self._decoder.decode(fitting)):
-            asyncio.get_running_loop().call_soon(self._tell, text)
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - what broke the pipe also ended it
-        if not self.ended.done():
-            self.ended.set_result(None)
+            self._loop.call_soon(self._tell, text)
 
     def close(self) -> None:
-        """Stops listening. The process may still write; it then gets a broken pipe."""
-        if self._transport is not None:
-            self._transport.close()
+        """Stops listening. A process that still writes gets a broken pipe."""
+        if self._descriptor is not None:
+            self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = None
+        if not self.ended.done():
+            self.ended.set_result(None)
 
 
 class Output:

@@ -1,15 +1,15 @@
 """The fork server, from the side of the `Runner`: starts it, asks it for guards, notices when it is out of date."""
 
 import asyncio
-import contextlib
 import os
-import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Sequence
 
 from binnacle.passthrough.command import Command
 from binnacle.passthrough.installed import Fingerprint, fingerprint, is_current, snapshot
+from binnacle.passthrough.process import wait_exit
 from binnacle.passthrough.request import LENGTH, Request, from_frame
 from binnacle.passthrough.warm import WarmProcess
 
@@ -37,7 +37,7 @@ class ForkServerLost(Exception):
 class ForkServer:
     """A process that has the command loaded. Closing it ends the process; calls under way go on without it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, connection: socket.socket) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], connection: socket.socket) -> None:
         self.pid = process.pid
         self._process = process
         self._connection = connection
@@ -56,7 +56,7 @@ class ForkServer:
         """
         before = snapshot(command.package)
         try:
-            server = cls(*await _spawn(command, grace=grace))
+            server = cls(*_spawn(command, grace=grace))
         except OSError as error:
             raise ForkServerLost(f"cannot start the fork server: {error}") from error
         try:
@@ -70,7 +70,7 @@ class ForkServer:
 
     def is_fresh(self) -> bool:
         """Whether it is there and has loaded what is installed now."""
-        return not self._is_lost and self._process.returncode is None and is_current(self._known)
+        return not self._is_lost and self._process.poll() is None and is_current(self._known)
 
     async def launch(self, process: WarmProcess, request: Request) -> None:
         """Begins a call.
@@ -79,8 +79,9 @@ class ForkServer:
             ForkServerLost: there was no guard to be had.
         """
         try:
-            await process.connect(self._hand_over)
+            process.connect(self._hand_over)
             await process.wait_ready(patience=GUARD_PATIENCE)
+            await process.begin(request)
         except OSError as error:
             self._is_lost = True
             await process.aclose()
@@ -88,7 +89,6 @@ class ForkServer:
         except BaseException:
             await process.aclose()
             raise
-        process.begin(request)
 
     def _hand_over(self, descriptors: Sequence[int]) -> None:
         # Never waits: there is room for hundreds of these, and no more are under way than calls at once.
@@ -98,36 +98,28 @@ class ForkServer:
         """Ends the process: by closing its socket, or by force when that does not do or it was lost."""
         self._connection.close()
         try:
-            async with asyncio.timeout(0 if self._is_lost else STOP_PATIENCE):
-                await self._process.wait()
-        except TimeoutError:
-            self._kill()
-            await self._process.wait()
-        except BaseException:
-            self._kill()
-            raise
-
-    def _kill(self) -> None:
-        # Its own kill() would collect the process first, which asyncio then misses and warns about.
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+            await wait_exit(self._process, patience=0 if self._is_lost else STOP_PATIENCE)
+        finally:
+            self._process.kill()
+        await wait_exit(self._process)
 
 
-async def _spawn(command: Command, *, grace: float) -> tuple[asyncio.subprocess.Process, socket.socket]:
+def _spawn(command: Command, *, grace: float) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """A new process and the socket to speak with it."""
     # Relative entries would lead into whatever repository a call works in.
     path = "\n".join(entry for entry in sys.path if os.path.isabs(entry))
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-X", "utf8", "-c", BOOT, path),
-            *(str(theirs.fileno()), str(grace), command.name, command.function, *command.preload),
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-X", "utf8", "-c", BOOT, path),
+                *(str(theirs.fileno()), str(grace), command.name, command.function, *command.preload),
+            ],
             pass_fds=[theirs.fileno()],
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             cwd="/",
             start_new_session=True,
         )

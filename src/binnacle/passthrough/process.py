@@ -1,11 +1,21 @@
-"""What a `Runner` needs of a process, however it was started."""
+"""What a `Runner` needs of a process, however it was started.
 
+Processes are started by `subprocess` and not by the event loop: uvloop's would inherit descriptors of ours, the
+server's stdout among them.
+"""
+
+import asyncio
+import subprocess
+import time
 from typing import Protocol
 
 from binnacle.passthrough.capture import Output
 
 DRAIN_PATIENCE = 2.0
 """Seconds to wait for the end of the streams when every process that held them is gone."""
+
+POLL = 0.005
+"""Seconds between two looks at a process, where a look is a system call and nobody waits for a millisecond."""
 
 
 class Process(Protocol):
@@ -35,3 +45,13 @@ class CannotRun(Exception):
         super().__init__(message)
         self.message = message
         self.exit_code = exit_code
+
+
+async def wait_exit(process: subprocess.Popen[bytes], *, patience: float | None = None) -> bool:
+    """Waits for a process that ends soon, or is not waited for often; whether it has ended."""
+    deadline = None if patience is None else time.monotonic() + patience
+    while process.poll() is None:
+        if deadline is not None and time.monotonic() >= deadline:
+            return False
+        await asyncio.sleep(POLL)
+    return True

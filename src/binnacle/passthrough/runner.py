@@ -167,7 +167,7 @@ class Runner:
                 return await self._upkeep.launch(call.request, self._output(call))
         self._check_open()
         process = ColdProcess(call.request, self._output(call), grace=self._grace)
-        await process.start(self._command)
+        process.start(self._command)
         return process
 
     def _output(self, call: Call) -> Output:

@@ -1,0 +1,88 @@
+"""The socket between a `Runner` and one guard; `forked.guard` is the other side and has the words they exchange."""
+
+import asyncio
+import contextlib
+import socket
+from contextlib import ExitStack
+from typing import Any
+
+
+class Control:
+    """What a guard has said so far."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[bool] = self._loop.create_future()
+        """Whether there is a guard to give a request to."""
+
+        self.ended: asyncio.Future[int | None] = self._loop.create_future()
+        """The return code of the call; nothing when the guard is gone without a word."""
+
+        self.gone: asyncio.Future[None] = self._loop.create_future()
+        """Done when the guard is no more, or will never be."""
+
+        self.guard: int | None = None
+        self.root: int | None = None
+        self._connection: socket.socket | None = None
+        self._rest = b""
+
+    def open(self, theirs: ExitStack) -> int:
+        """Makes the socket; returns the guard's end, which closes with `theirs`."""
+        self._connection, other = socket.socketpair()
+        theirs.enter_context(other)
+        self._connection.setblocking(False)
+        self._loop.add_reader(self._connection.fileno(), self._read, self._connection)
+        return other.fileno()
+
+    async def send(self, data: bytes) -> None:
+        """Gives the guard its request. If it is gone, that shows in `ended`."""
+        if self._connection is not None:
+            with contextlib.suppress(OSError):
+                await self._loop.sock_sendall(self._connection, data)
+
+    def end(self) -> None:
+        """Tells the guard to end its call and itself. It hangs up when it has."""
+        if self._connection is None:
+            self.close()
+        else:
+            with contextlib.suppress(OSError):
+                self._connection.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Hangs up. A guard that is still there ends its call and itself."""
+        if self._connection is not None:
+            self._loop.remove_reader(self._connection.fileno())
+            self._connection.close()
+            self._connection = None
+        _settle(self.ready, False)
+        _settle(self.ended, None)
+        _settle(self.gone, None)
+
+    def _read(self, connection: socket.socket) -> None:
+        try:
+            data = connection.recv(4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._hear(line)
+
+    def _hear(self, line: bytes) -> None:
+        match line.split():
+            case [b"ready", guard]:
+                self.guard = int(guard)
+                _settle(self.ready, True)
+            case [b"started", root]:
+                self.root = int(root)
+            case [b"ended", code]:
+                _settle(self.ended, int(code))
+
+
+def _settle(future: asyncio.Future[Any], value: object) -> None:
+    if not future.done():
+        future.set_result(value)
