@@ -52,6 +52,7 @@ class StdioServer:
         self._buffer = bytearray()
         self._skipping = False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._is_reading = True
         self._listening: dict[bytes, Listener] = {}
         self._missed: dict[bytes, None] = {}
         """Changes that a client which does not read has yet to hear of, each once."""
@@ -228,10 +229,11 @@ class StdioServer:
         """Reads on, unless there is enough to do or the client does not take what is done."""
         if self._reader is None or self._done.is_set():
             return
-        if self._writable.is_set() and len(self._tasks) < WAITING:
-            self._reader.resume_reading()
-        else:
-            self._reader.pause_reading()
+        wanted = self._writable.is_set() and len(self._tasks) < WAITING
+        if wanted != self._is_reading:
+            # Only when it changes: asking the transport costs more than answering a request.
+            self._is_reading = wanted
+            (self._reader.resume_reading if wanted else self._reader.pause_reading)()
 
     def _write(self, message: bytes) -> None:
         if self._writer is None:

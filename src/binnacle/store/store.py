@@ -15,7 +15,8 @@ DEFAULT_LEASE = timedelta(minutes=30)
 
 def stamp(moment: datetime) -> str:
     """A time as it is kept: text of fixed width, so that it sorts and compares as text."""
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return f"{utc.isoformat(timespec='milliseconds')[:23]}Z"
 
 
 class Reader:

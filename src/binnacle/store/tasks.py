@@ -89,7 +89,8 @@ def resolve(tx: Reader, text: str) -> TaskId:
 
 def get(tx: Reader, text: str) -> Task:
     """The task meant by `text`."""
-    task = TASKS.first(tx, "where id = ?", resolve(tx, text))
+    # A whole id, as programs give it, is found at once.
+    task = TASKS.first(tx, "where id = ?", text) or TASKS.first(tx, "where id = ?", resolve(tx, text))
     assert task is not None
     return task
 

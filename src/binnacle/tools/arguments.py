@@ -18,8 +18,9 @@ def parse(spec: ToolSpec, alias: Alias | None, raw: bytes) -> Struct:
     Raises:
         InvalidInput: naming the parameter, what was expected, and the nearest valid word.
     """
-    if alias is None and not spec.synonyms:
-        # The way of nearly every call: straight from bytes to a checked value.
+    if alias is None:
+        # The way of nearly every call: straight from bytes to a checked value. Where another word was
+        # used for a parameter it fails, because nothing unknown is let through.
         try:
             return msgspec.json.decode(raw, type=spec.parameters, strict=False)
         except (msgspec.DecodeError, UnicodeDecodeError):
