@@ -17,7 +17,7 @@ from bench.mcp_peers import FASTMCP, SDK, peer
 from bench.measure import Command, Failed, take_readings
 from bench.plan import Plan
 from bench.report import Result, throughput, timed
-from bench.servers import descendants, on_http, on_stdio, resident
+from bench.servers import Served, cpu_time, descendants, on_http, on_stdio, resident
 
 START_BUDGET = 1 / 8
 """Of what the official SDK's server takes to its first list of tools."""
@@ -54,10 +54,10 @@ def measure(plan: Plan) -> Iterator[Result]:
     yield from _start(plan, serve, peers, ids[0])
     echo = peers[FASTMCP]
     with on_stdio(serve) as ours, on_stdio(echo) as theirs:
-        yield from _calls(plan, "stdio", ours.client, theirs.client, ids)
+        yield from _calls(plan, "stdio", ours, theirs, ids)
     on_port = _extended(serve, "--http", "127.0.0.1:0", "--no-auth")
     with on_http(on_port) as ours, on_http(_extended(echo, "--http")) as theirs:
-        yield from _calls(plan, "HTTP", ours.client, theirs.client, ids)
+        yield from _calls(plan, "HTTP", ours, theirs, ids)
     yield from _run(plan)
     yield from _at_rest(plan, bn, {**peers, BN: serve})
 
@@ -93,34 +93,39 @@ def _start(plan: Plan, serve: Command, peers: Mapping[str, Command], task_id: st
             yield timed(group, name, values[index], reference, of=SDK, limit=limit)
 
 
-def _calls(plan: Plan, transport: str, ours: Client, theirs: Client, ids: Sequence[str]) -> Iterator[Result]:
+def _calls(plan: Plan, transport: str, ours: Served, theirs: Served, ids: Sequence[str]) -> Iterator[Result]:
     """Reading and adding tasks, against an echo, which has no more to do than to answer."""
     numbers = count()
-    tools: dict[str, tuple[Client, Arguments]] = {
+    tools: dict[str, tuple[Served, Arguments]] = {
         "echo": (theirs, lambda number: {"text": f"mend the login form of part {number}"}),
         "task_get": (ours, lambda number: {"id": ids[number % len(ids)]}),
         "task_add": (ours, lambda number: {"tasks": [{"title": f"{number} more, on {transport}"}]}),
     }
 
-    def burst(client: Client, tool: str, arguments: Arguments, at_once: int, _: int) -> tuple[float, float]:
-        """Milliseconds a call takes on average, and those of the median call."""
+    def burst(served: Served, tool: str, arguments: Arguments, at_once: int, _: int) -> tuple[float, ...]:
+        """Milliseconds a call takes on average, those of the median call, and what each takes of the processor."""
         calls = [call("tools/call", name=tool, arguments=arguments(next(numbers))) for _ in range(CALLS)]
-        exchange = client.exchange(calls, at_once=at_once)
+        before = cpu_time(served.pid)
+        exchange = served.client.exchange(calls, at_once=at_once)
+        used = cpu_time(served.pid) - before
         exchange.results()
-        return exchange.milliseconds()
+        return (*exchange.milliseconds(), *([used / CALLS] if used else []))
 
     for mode, at_once in MODES.items():
         group = f"calls on {transport}, {mode}"
         plan.say(f"server: {group}")
         contestants = {
-            tool: partial(burst, client, tool, arguments, at_once) for tool, (client, arguments) in tools.items()
+            tool: partial(burst, served, tool, arguments, at_once) for tool, (served, arguments) in tools.items()
         }
         taken = take_readings(contestants, rounds=plan.rounds)
-        each, middle = taken.pop("echo")
+        each, middle, *cpu = taken.pop("echo")
         yield timed(group, f"{FASTMCP}, echo, p50", middle)
+        yield from (timed(group, f"{FASTMCP}, echo, CPU", one) for one in cpu)
         yield throughput(group, f"{FASTMCP}, echo, throughput", each)
-        for tool, (our_each, our_middle) in taken.items():
+        for tool, (our_each, our_middle, *our_cpu) in taken.items():
             yield timed(group, f"bn, {tool}, p50", our_middle, middle, of=FASTMCP)
+            for one, other in zip(our_cpu, cpu, strict=True):
+                yield timed(group, f"bn, {tool}, CPU", one, other, of=FASTMCP)
             name, least = f"bn, {tool}, throughput", CALLS_BUDGET[transport]
             yield throughput(group, name, our_each, each, of=FASTMCP, least=least)
 
