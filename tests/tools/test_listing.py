@@ -44,7 +44,7 @@ def test_an_alias_shows_its_own_words():
 
 def test_the_default_list_fits_its_budget():
     entries = [tool_entry(CATALOG.find(name).spec) for name in DEFAULT_TOOLS]
-    assert len(msgspec.json.encode({"tools": entries})) <= 20 * 1024
+    assert len(msgspec.json.encode({"tools": entries})) <= 20_000
 
 
 def test_names_are_things_and_what_is_done_to_them():

@@ -61,9 +61,10 @@ class Upkeep:
         return result
 
     async def _replace(self) -> ForkServer | ForkServerLost:
-        old, self._server = self._server, None
-        if old is not None:
-            await old.aclose()
+        if self._server is not None:
+            # Kept until it is gone: closing may be interrupted, and is then done again.
+            await self._server.aclose()
+            self._server = None
         try:
             self._server = await ForkServer.start(self._command, grace=self._grace)
         except ForkServerLost as lost:

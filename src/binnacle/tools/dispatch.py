@@ -63,6 +63,8 @@ class Dispatcher:
 
 async def _within(spec: ToolSpec, caller: Caller, values: Any) -> Any:
     """Runs the tool under its deadline. Leaving it, however, leaves nothing running."""
+    if spec.timeout is None:
+        return await spec.run(caller, values)
     try:
         async with asyncio.timeout(spec.timeout):
             return await spec.run(caller, values)

@@ -58,8 +58,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     output: type[Struct] | None = None
     """What its data looks like, where an agent gains by knowing beforehand."""
 
-    timeout: float = 30.0
-    """Seconds until a call is given up."""
+    timeout: float | None = 30.0
+    """Seconds until a call is given up; None for what bounds every wait of its own, as the store's tools do."""
 
     prerequisites: tuple[str, ...] = ()
     """Tools to be called before this one."""

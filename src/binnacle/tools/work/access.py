@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar
 
-from binnacle.errors import StoreBusy
+from binnacle.errors import StoreBusy, TimedOut
 from binnacle.store import tasks
 from binnacle.store.store import Store
 from binnacle.tools.caller import Caller
@@ -18,6 +18,9 @@ Result = TypeVar("Result")
 
 Open = Callable[[float], Store]
 """Opens the store with a certain patience, in seconds."""
+
+GRACE = 20.0
+"""Seconds on top of the patience with a locked store, for calls that wait in line before this one."""
 
 AT_ONCE = 0.005
 """Seconds that a locked file may hold up the event loop."""
@@ -49,7 +52,14 @@ class Access:
             except StoreBusy:
                 pass
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: self._wait(caller, work, writes=writes, claims=claims))
+        waiting = loop.run_in_executor(self._thread, lambda: self._wait(caller, work, writes=writes, claims=claims))
+        try:
+            async with asyncio.timeout(self._patience + GRACE):
+                return await waiting
+        except TimeoutError as error:
+            raise TimedOut(
+                f"the store did not answer within {self._patience + GRACE:g} s", hint="check it with: bn doctor"
+            ) from error
 
     def _wait(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
         if self._patient is None:

@@ -80,7 +80,13 @@ def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSp
 
     description = " ".join((function.__doc__ or "").split())
     return ToolSpec(
-        name=function.__name__, description=description, parameters=parameters, hints=behaviour, run=run, **options
+        name=function.__name__,
+        description=description,
+        parameters=parameters,
+        hints=behaviour,
+        run=run,
+        timeout=None,
+        **options,
     )
 
 
