@@ -1,10 +1,10 @@
 """Turns a typed function of a transaction into a tool: schema, validation and description come from it."""
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, get_type_hints
+from inspect import CO_VARKEYWORDS
+from typing import Any, get_args, get_type_hints
 
 import msgspec
-from msgspec import Meta
 
 from binnacle.store.store import Writer
 from binnacle.tools.caller import Caller
@@ -31,7 +31,8 @@ def tool(
 ) -> Callable[[Function], Function]:
     """Declares a function as a tool. Its first parameter says whether it reads (`Reader`) or writes (`Writer`).
 
-    The tool is called like the function, described by its docstring, and takes its other parameters.
+    The tool is called like the function, described by its docstring, and takes its other parameters; those of
+    `**fields: Unpack[…]` may be left out, and then the function does not get them.
     """
 
     def declare(function: Function) -> Function:
@@ -57,7 +58,9 @@ def specs(access: Access) -> list[ToolSpec]:
 
 def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSpec:
     hints = get_type_hints(function, include_extras=True)
-    names = function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    optional = _optional_fields(function, hints)
     writes = issubclass(hints[names[0]], Writer)
     claims = options.pop("claims")
     behaviour = Hints(
@@ -66,16 +69,18 @@ def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSp
         idempotent=options.pop("idempotent") or not writes,
     )
     defaults = {
-        **dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False)),
+        **dict(zip(reversed(names[: code.co_argcount]), reversed(function.__defaults__ or ()), strict=False)),
         **(function.__kwdefaults__ or {}),
     }
     fields: list[Any] = [
         (name, hints[name], defaults[name]) if name in defaults else (name, hints[name]) for name in names[1:]
     ]
+    fields += [(name, kind | None, None) for name, kind in optional.items()]
     parameters = msgspec.defstruct(function.__name__, fields, kw_only=True, forbid_unknown_fields=True)
 
     async def run(caller: Caller, values: Any) -> Reply:
         given = {name: getattr(values, name) for name in names[1:]}
+        given |= {name: value for name in optional if (value := getattr(values, name)) is not None}
         return await access.run(caller, lambda tx: function(tx, **given), writes=writes, claims=claims)
 
     description = " ".join((function.__doc__ or "").split())
@@ -90,6 +95,10 @@ def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSp
     )
 
 
-def text(description: str, *examples: str) -> Any:
-    """A text parameter."""
-    return Annotated[str, Meta(description=description, examples=list(examples) or None)]
+def _optional_fields(function: Function, hints: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that may be left out, where a function takes them as `**fields: Unpack[…]`."""
+    code = function.__code__
+    if not code.co_flags & CO_VARKEYWORDS:
+        return {}
+    (fields,) = get_args(hints[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]])
+    return get_type_hints(fields, include_extras=True)

@@ -1,6 +1,6 @@
 """Tools for features and disciplines."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 from msgspec import Meta
 
@@ -9,7 +9,7 @@ from binnacle.store.merging import merge
 from binnacle.store.store import Reader, Writer
 from binnacle.tools.outcome import Reply
 from binnacle.tools.work.define import tool
-from binnacle.tools.work.words import Lines, changes_of
+from binnacle.tools.work.words import Lines
 from binnacle.work.feature import Discipline, Feature
 
 FEATURES, DISCIPLINES = "features", "disciplines"
@@ -17,9 +17,37 @@ NEAR = ("E_DUPLICATE", "it exists, or nearly; the existing one is named")
 MISSING = ("E_NOT_FOUND", "the nearest one is named")
 USED = ("E_REFERENCED", "something still refers to it")
 Name = Annotated[str, Meta(description="its name: letters, digits, '-' and '_'", examples=["auth"])]
-Acronym = Annotated[str | None, Meta(description="four letters or digits; made from the name when left out")]
+Acronym = Annotated[str, Meta(description="four letters or digits; made from the name when left out")]
+Force = Annotated[bool, Meta(description="although one is called nearly the same")]
 WORDS = {"display_name": "title", "feature_name": "name"}
 DISCIPLINE_WORDS = {"display_name": "title", "color": "colour", "mcp_servers": "upstreams"}
+
+
+class FeatureFields(TypedDict, total=False):
+    """What can be said about a feature."""
+
+    title: str
+    acronym: Acronym
+    description: str
+    architecture: str
+    boundaries: Annotated[str, Meta(description="what does not belong to it")]
+    knowledge_paths: Lines
+    context_files: Lines
+    dependencies: Annotated[Lines, Meta(description="features it builds on")]
+
+
+class DisciplineFields(TypedDict, total=False):
+    """What can be said about a discipline."""
+
+    title: str
+    acronym: Acronym
+    icon: str
+    colour: str
+    system_prompt: Annotated[str, Meta(description="how it thinks")]
+    skills: Lines
+    conventions: str
+    upstreams: Annotated[dict[str, Any], Meta(description="MCP servers of its own, as in mcp.json")]
+    denied_tools: Annotated[Lines, Meta(description="tools or patterns it does not get")]
 
 
 def _feature(one: Feature) -> str:
@@ -39,31 +67,8 @@ def _discipline(one: Discipline) -> str:
 
 
 @tool(title="Add a feature", category=FEATURES, aliases=["create_feature"], synonyms=WORDS, errors=[NEAR])
-def feature_add(
-    tx: Writer,
-    name: Name,
-    *,
-    title: str | None = None,
-    acronym: Acronym = None,
-    description: str | None = None,
-    architecture: str | None = None,
-    boundaries: Annotated[str | None, Meta(description="what does not belong to it")] = None,
-    knowledge_paths: Lines | None = None,
-    context_files: Lines | None = None,
-    dependencies: Annotated[Lines | None, Meta(description="features it builds on")] = None,
-    force: Annotated[bool, Meta(description="although one is called nearly the same")] = False,
-) -> Reply:
+def feature_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[FeatureFields]) -> Reply:
     """Adds a feature: a part of the product that tasks belong to. Look at feature_list first."""
-    fields = changes_of(
-        title=title,
-        acronym=acronym,
-        description=description,
-        architecture=architecture,
-        boundaries=boundaries,
-        knowledge_paths=knowledge_paths,
-        context_files=context_files,
-        dependencies=dependencies,
-    )
     made = features.add(tx, name, fields, force=force)
     return Reply({"feature": made}, f"Added feature {_feature(made)}")
 
@@ -76,30 +81,8 @@ def feature_add(
     synonyms=WORDS,
     errors=[MISSING],
 )
-def feature_update(
-    tx: Writer,
-    name: Name,
-    *,
-    title: str | None = None,
-    acronym: Acronym = None,
-    description: str | None = None,
-    architecture: str | None = None,
-    boundaries: str | None = None,
-    knowledge_paths: Lines | None = None,
-    context_files: Lines | None = None,
-    dependencies: Lines | None = None,
-) -> Reply:
+def feature_update(tx: Writer, name: Name, **changes: Unpack[FeatureFields]) -> Reply:
     """Changes a feature. What is not given stays; a list given replaces the old one."""
-    changes = changes_of(
-        title=title,
-        acronym=acronym,
-        description=description,
-        architecture=architecture,
-        boundaries=boundaries,
-        knowledge_paths=knowledge_paths,
-        context_files=context_files,
-        dependencies=dependencies,
-    )
     made = features.update(tx, name, changes)
     return Reply({"feature": made}, f"Changed feature {_feature(made)}")
 
@@ -176,33 +159,8 @@ def feature_context(
     synonyms=DISCIPLINE_WORDS,
     errors=[NEAR],
 )
-def discipline_add(
-    tx: Writer,
-    name: Name,
-    *,
-    title: str | None = None,
-    acronym: Acronym = None,
-    icon: str | None = None,
-    colour: str | None = None,
-    system_prompt: Annotated[str | None, Meta(description="how it thinks")] = None,
-    skills: Lines | None = None,
-    conventions: str | None = None,
-    upstreams: Annotated[dict[str, Any] | None, Meta(description="MCP servers of its own, as in mcp.json")] = None,
-    denied_tools: Annotated[Lines | None, Meta(description="tools or patterns it does not get")] = None,
-    force: bool = False,
-) -> Reply:
+def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[DisciplineFields]) -> Reply:
     """Adds a discipline: a persona that works on tasks."""
-    fields = changes_of(
-        title=title,
-        acronym=acronym,
-        icon=icon,
-        colour=colour,
-        system_prompt=system_prompt,
-        skills=skills,
-        conventions=conventions,
-        upstreams=upstreams,
-        denied_tools=denied_tools,
-    )
     made = features.add_discipline(tx, name, fields, force=force)
     return Reply({"discipline": made}, f"Added discipline {_discipline(made)}")
 
@@ -215,32 +173,8 @@ def discipline_add(
     synonyms=DISCIPLINE_WORDS,
     errors=[MISSING],
 )
-def discipline_update(
-    tx: Writer,
-    name: Name,
-    *,
-    title: str | None = None,
-    acronym: Acronym = None,
-    icon: str | None = None,
-    colour: str | None = None,
-    system_prompt: str | None = None,
-    skills: Lines | None = None,
-    conventions: str | None = None,
-    upstreams: dict[str, Any] | None = None,
-    denied_tools: Lines | None = None,
-) -> Reply:
+def discipline_update(tx: Writer, name: Name, **changes: Unpack[DisciplineFields]) -> Reply:
     """Changes a discipline. What is not given stays; a list given replaces the old one."""
-    changes = changes_of(
-        title=title,
-        acronym=acronym,
-        icon=icon,
-        colour=colour,
-        system_prompt=system_prompt,
-        skills=skills,
-        conventions=conventions,
-        upstreams=upstreams,
-        denied_tools=denied_tools,
-    )
     made = features.update_discipline(tx, name, changes)
     return Reply({"discipline": made}, f"Changed discipline {_discipline(made)}")
 

@@ -1,7 +1,7 @@
 """Tools that read and change tasks."""
 
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from msgspec import Meta
 
@@ -15,6 +15,7 @@ from binnacle.tools.outcome import Reply, as_json
 from binnacle.tools.spec import Alias
 from binnacle.tools.work.define import tool
 from binnacle.tools.work.words import (
+    Enrichment,
     Fence,
     Kind,
     Limit,
@@ -22,14 +23,15 @@ from binnacle.tools.work.words import (
     PartInput,
     Priority,
     Status,
+    TaskChanges,
     TaskInput,
     TaskRef,
-    changes_of,
     line,
     lines,
     listed,
     moved,
     new_task,
+    parsed,
 )
 from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
 from binnacle.work.task import brief
@@ -88,41 +90,13 @@ def task_update(
     tx: Writer,
     id: TaskRef,  # noqa: A002
     *,
-    title: str | None = None,
-    description: str | None = None,
     status: Annotated[str | None, Meta(description="a new status, by the rules of task_status")] = None,
-    priority: Priority | None = None,
-    kind: Kind | None = None,
-    feature: str | None = None,
-    discipline: str | None = None,
-    parent: str | None = None,
     depends_on: Annotated[Lines | str | None, Meta(description="ids it waits for; replaces the old ones")] = None,
-    acceptance_criteria: Lines | None = None,
-    context_files: Lines | None = None,
-    output_artifacts: Lines | None = None,
-    hints: str | None = None,
-    pseudocode: str | None = None,
-    estimated_turns: int | None = None,
-    tags: Lines | None = None,
     fence: Fence = None,
+    **fields: Unpack[TaskChanges],
 ) -> Reply:
     """Changes what is said about a task. What is not given stays; a list given replaces the old one."""
-    changes = changes_of(
-        title=title,
-        description=description,
-        priority=priority,
-        kind=kind,
-        feature=feature,
-        discipline=discipline,
-        parent=parent,
-        acceptance_criteria=acceptance_criteria,
-        context_files=context_files,
-        output_artifacts=output_artifacts,
-        hints=hints,
-        pseudocode=pseudocode,
-        estimated_turns=estimated_turns,
-        tags=tags,
-    )
+    changes = parsed(fields)
     task = store_tasks.update(tx, id, changes, fence=fence)
     if depends_on is not None:
         wanted = depends_on.replace(",", " ").split() if isinstance(depends_on, str) else depends_on
@@ -341,7 +315,8 @@ def task_context(
     """Adds files to what is worth reading for a task, or replaces its hints."""
     task = store_tasks.get(tx, id)
     new = (files,) if isinstance(files, str) else files
-    changes = changes_of(context_files=tuple(dict.fromkeys((*task.context_files, *new))), hints=hints)
+    changes: dict[str, Any] = {"context_files": tuple(dict.fromkeys((*task.context_files, *new)))}
+    changes |= {} if hints is None else {"hints": hints}
     changed = store_tasks.update(tx, task.id, changes, fence=fence)
     return Reply(
         {"task": brief(changed), "context_files": changed.context_files}, f"Context of {line(changed)} updated"
@@ -359,20 +334,10 @@ def task_enrich(
     tx: Writer,
     id: TaskRef,  # noqa: A002
     pseudocode: Annotated[str, Meta(description="how it is to be done, in steps")],
-    *,
-    acceptance_criteria: Lines | None = None,
-    context_files: Lines | None = None,
-    hints: str | None = None,
-    estimated_turns: int | None = None,
+    **more: Unpack[Enrichment],
 ) -> Reply:
     """Works a draft out into a task that can be taken."""
-    changes = changes_of(
-        pseudocode=pseudocode,
-        acceptance_criteria=acceptance_criteria,
-        context_files=context_files,
-        hints=hints,
-        estimated_turns=estimated_turns,
-    )
+    changes = {"pseudocode": pseudocode, **more}
     return moved(flow.Move(flow.enrich(tx, id, changes)), "Enriched:")
 
 

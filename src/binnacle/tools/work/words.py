@@ -1,7 +1,7 @@
 """The parameters that several tools share, and how tasks read in their answers."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta, Struct
 
@@ -61,13 +61,37 @@ def new_task(given: TaskInput | PartInput) -> NewTask:
     return NewTask(provenance="agent", **fields)
 
 
-def changes_of(**given: Any) -> dict[str, Any]:
-    """The fields that were given: what is None was not."""
-    found = {name: value for name, value in given.items() if value is not None}
-    if "priority" in found:
-        found["priority"] = parse_priority(found["priority"])
-    if "kind" in found:
-        found["kind"] = parse_kind(found["kind"])
+class Enrichment(TypedDict, total=False):
+    """What works a draft out, besides its pseudocode."""
+
+    acceptance_criteria: Lines
+    context_files: Lines
+    hints: str
+    estimated_turns: int
+
+
+class TaskChanges(Enrichment, total=False):
+    """What can be changed about a task."""
+
+    title: str
+    description: str
+    priority: Priority
+    kind: Kind
+    feature: str
+    discipline: str
+    parent: str
+    output_artifacts: Lines
+    pseudocode: str
+    tags: Lines
+
+
+def parsed(fields: TaskChanges) -> dict[str, Any]:
+    """The changes, as the store takes them."""
+    found: dict[str, Any] = dict(fields)
+    if "priority" in fields:
+        found["priority"] = parse_priority(fields["priority"])
+    if "kind" in fields:
+        found["kind"] = parse_kind(fields["kind"])
     return found
 
 
