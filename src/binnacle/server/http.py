@@ -234,6 +234,11 @@ class HttpServer:
         self._works.add(work)
         work.add_done_callback(self._works.discard)
         work.add_done_callback(lambda _: queue.put_nowait(None))
+        await asyncio.sleep(0)
+        if work.done() and queue.empty():
+            # What needed no waiting is answered without the means to wait.
+            await _respond(send, _reply_of(work, era))
+            return
         gone = asyncio.ensure_future(disconnected(receive))
         first = asyncio.ensure_future(queue.get())
         try:
