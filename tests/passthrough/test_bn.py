@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import subprocess
+import sys
 from importlib import import_module
 
 import pytest
@@ -75,6 +76,19 @@ def test_calls_at_once_do_not_mix(repo):
 
 def test_every_module_that_is_preloaded_exists():
     assert [name for name in DAILY if import_module(name) is None] == []
+
+
+def test_nothing_heavy_and_no_thread_is_in_the_fork_server():
+    code = (
+        "import sys, threading; from binnacle.passthrough.command import BN; "
+        "from binnacle.passthrough.forked.server import load; load(BN.function, list(BN.preload)); "
+        "print(threading.active_count(), *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    threads, *modules = done.stdout.split()
+    assert threads == "1"
+    # Every one would be copied by every fork.
+    assert {"asyncio", "http", "psycopg", "ssl", "subprocess", "tomlkit"} & set(modules) == set()
 
 
 def test_a_missing_binary_is_told_as_one(stage, monkeypatch, tmp_path):

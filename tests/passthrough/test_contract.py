@@ -169,6 +169,15 @@ def test_a_long_text_still_fits(either):
     assert either.play("say", text).stdout == text
 
 
+def test_a_text_too_long_for_a_cold_process_is_an_answer_there_and_no_trouble_for_a_fork(either):
+    text = "x" * 900_000
+    done = either.play("say", text)
+    if either.options.get("fork") is False:
+        assert (done.exit_code, done.stderr) == (126, "error: cannot run toy: Argument list too long\n")
+    else:
+        assert done.stdout == text
+
+
 def test_output_is_told_as_it_comes_and_the_listener_may_fail(either):
     heard = []
     failures = []

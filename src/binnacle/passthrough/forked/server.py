@@ -76,8 +76,10 @@ def _guard(connection: socket.socket, descriptors: list[int], begin: Begin, *, g
     """The life of a guard, in its own process."""
     try:
         connection.close()
-        stdout, stderr, control = descriptors
-        watch_over(socket.socket(fileno=control), stdout, stderr, begin=begin, grace=grace)
+        stdout, stderr, descriptor = descriptors
+        # Named here, it stays open to the very end: the Runner takes its closing for the end of this process.
+        control = socket.socket(fileno=descriptor)
+        watch_over(control, stdout, stderr, begin=begin, grace=grace)
     finally:
         os._exit(0)
 
