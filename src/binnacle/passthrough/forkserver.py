@@ -20,6 +20,7 @@ GUARD_PATIENCE = 5.0
 """Seconds until a guard is there. A fork takes a millisecond; a server that takes this long is stuck."""
 
 STOP_PATIENCE = 2.0
+"""Seconds to end by itself, and again to be gone once killed."""
 
 BOOT = (
     "import sys; path, *argv = sys.argv[1:]; sys.path[:] = path.split('\\n'); "
@@ -101,7 +102,7 @@ class ForkServer:
             await wait_exit(self._process, patience=0 if self._is_lost else STOP_PATIENCE)
         finally:
             self._process.kill()
-        await wait_exit(self._process)
+        await wait_exit(self._process, patience=STOP_PATIENCE)
 
 
 def _spawn(command: Command, *, grace: float) -> tuple[subprocess.Popen[bytes], socket.socket]:

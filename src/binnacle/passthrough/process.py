@@ -48,7 +48,7 @@ class CannotRun(Exception):
 
 
 async def wait_exit(process: subprocess.Popen[bytes], *, patience: float | None = None) -> bool:
-    """Waits for a process that ends soon, or is not waited for often; whether it has ended."""
+    """Waits for a process to end, without end if no patience is given; whether it has ended."""
     deadline = None if patience is None else time.monotonic() + patience
     while process.poll() is None:
         if deadline is not None and time.monotonic() >= deadline:
