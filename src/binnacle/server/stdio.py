@@ -5,6 +5,7 @@ of everything else in the process, whose prints go to standard error from then o
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import stat
@@ -33,8 +34,8 @@ BACKLOG = 4 << 20
 GRACE = 5.0
 """Seconds that requests under way get to finish when the client has closed its side."""
 
-FLUSH = 1.0
-"""Seconds that a client gets to read the last answers."""
+FLUSH = 2.0
+"""Seconds that a client gets to read on when the last answers wait for it."""
 
 
 class StdioServer:
@@ -103,10 +104,13 @@ class StdioServer:
             os.close(self._sink)
             return
         self._writer.close()  # which writes what is left, while the loop runs
-        try:
-            async with asyncio.timeout(FLUSH):
-                await self._closed.wait()
-        except TimeoutError:
+        left, before = self._writer.get_write_buffer_size(), None
+        while not self._closed.is_set() and left != before:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH):
+                    await self._closed.wait()
+            left, before = self._writer.get_write_buffer_size(), left
+        if not self._closed.is_set():
             self._writer.abort()
 
     def feed(self, data: bytes) -> None:

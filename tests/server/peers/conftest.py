@@ -16,10 +16,11 @@ from server.peers import installed
 BN = str(Path(sys.executable).with_name("bn"))
 
 
-@pytest.fixture(autouse=True)
-def _patient(request) -> None:
-    """The first test to ask for a peer waits for its installation."""
-    request.node.add_marker(pytest.mark.timeout(1200))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Any test here may be the first to ask for a peer, and then waits for its installation."""
+    for item in items:
+        if item.get_closest_marker("peers"):
+            item.add_marker(pytest.mark.timeout(1200))
 
 
 class Target(NamedTuple):
