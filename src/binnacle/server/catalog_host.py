@@ -85,7 +85,7 @@ class CatalogHost:
         """The client behind a request, as the catalog knows it."""
         state = call.peer.state
         if "actor" not in state:
-            state["actor"] = self._actor(call.peer.client)
+            state["actor"] = self._actor(call.client)
         return Caller(actor=state["actor"], session=state.get("session"), state=state, progress=call.progress)
 
     async def list_tools(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
