@@ -5,6 +5,7 @@ import os
 import random
 import socket
 import sqlite3
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
@@ -20,9 +21,12 @@ from binnacle.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from binnacle.store import search, tasks
+from binnacle.store import flow, search, tasks
 from binnacle.store.opening import open_postgres, open_sqlite
 from binnacle.store.schema import LATEST
+from binnacle.store.tasks import TaskFilter
+from binnacle.work.actor import Actor
+from binnacle.work.task import NewTask
 from store.verbs import ANN, contents, do, put, ready, rows, see
 
 
@@ -229,3 +233,16 @@ def test_the_place_of_a_store_is_told_without_passwords(postgres_place, sqlite_p
     assert sqlite_place.open().location == sqlite_place.where
     assert postgres_place.open().location.endswith(f"(schema {postgres_place.schema})")
     assert open_sqlite(":memory:").location == ":memory:"
+
+
+def test_reading_goes_on_past_a_lapsed_claim_that_cannot_be_given_back_now(place):
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    store = place.open(timeout=0.1)
+    with store.write(by=Actor("ann")) as tx:
+        tasks.add(tx, [NewTask(title="one")])
+    with store.claim(by=Actor("bna-1", "agent"), now=long_ago) as tx:
+        flow.claim_next(tx)
+    with place.open().write(by=Actor("bob")), tasks.reading(store) as tx:
+        assert [task.status for task in tasks.listed(tx, TaskFilter(), limit=5)[0]] == ["in_progress"]
+    with tasks.reading(store) as tx:
+        assert [task.status for task in tasks.listed(tx, TaskFilter(), limit=5)[0]] == ["pending"]

@@ -2,13 +2,23 @@
 
 from collections import Counter
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from binnacle.errors import Ambiguous, Cycle, Duplicate, InvalidInput, NotFound, Referenced, Refused
+from binnacle.errors import (
+    Ambiguous,
+    Cycle,
+    Duplicate,
+    InvalidInput,
+    NotFound,
+    Referenced,
+    Refused,
+    StoreBusy,
+    StoreReadOnly,
+)
 from binnacle.store import features, ranks
 from binnacle.store.ids import fresh_ids
 from binnacle.store.rows import Table, marks
@@ -150,7 +160,7 @@ def has_lapsed(tx: Reader) -> bool:
 
 @contextmanager
 def reading(store: Store) -> Generator[Reader]:
-    """A consistent view of the store, in which no lapsed claim is left standing."""
+    """A consistent view of the store, in which no lapsed claim is left standing if the store can be written."""
     with store.read() as tx:
         lapsed = has_lapsed(tx)
         if not lapsed:
@@ -159,7 +169,8 @@ def reading(store: Store) -> Generator[Reader]:
         from binnacle.store.flow import expire
         from binnacle.work.actor import SYSTEM
 
-        with store.write(by=SYSTEM) as writer:
+        # Where nobody can write now, the lapsed claim stands a while longer; reading goes on.
+        with suppress(StoreBusy, StoreReadOnly), store.write(by=SYSTEM) as writer:
             expire(writer)
         with store.read() as tx:
             yield tx
