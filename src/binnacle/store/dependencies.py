@@ -14,6 +14,8 @@ from binnacle.work.text import clean_optional_line
 
 DEPENDENCIES = Table("dependency", Dependency, times=("created_at",))
 
+ORDER = "order by created_at, task_id, depends_on"
+
 
 def of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
     """What each of some tasks waits for, by its id. Tasks that wait for nothing are left out."""
@@ -23,6 +25,11 @@ def of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
 def on(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
     """What waits for each of some tasks, by its id."""
     return _grouped(tx, "depends_on", ids)
+
+
+def around(tx: Reader, task_id: str) -> list[Dependency]:
+    """What a task waits for and what waits for it."""
+    return DEPENDENCIES.select(tx, f"where task_id = ? or depends_on = ? {ORDER}", task_id, task_id)
 
 
 def add(tx: Writer, text: str, on_text: str, *, reason: str = "") -> Task:
@@ -116,7 +123,6 @@ def _grouped(tx: Reader, key: str, ids: Collection[str]) -> dict[str, list[Depen
     found: dict[str, list[Dependency]] = {}
     for start in range(0, len(wanted), tasks.CHUNK):
         part = wanted[start : start + tasks.CHUNK]
-        order = "order by created_at, task_id, depends_on"
-        for known in DEPENDENCIES.select(tx, f"where {key} in {marks(part)} {order}", *part):
+        for known in DEPENDENCIES.select(tx, f"where {key} in {marks(part)} {ORDER}", *part):
             found.setdefault(getattr(known, key), []).append(known)
     return found

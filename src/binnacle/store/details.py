@@ -32,8 +32,9 @@ class Details(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def details(tx: Reader, text: str) -> Details:
     """Everything about the task meant by `text`."""
     task = tasks.get(tx, text)
-    waits = {known.depends_on: known.reason for known in dependencies.of(tx, [task.id]).get(task.id, ())}
-    waiting = {known.task_id: known.reason for known in dependencies.on(tx, [task.id]).get(task.id, ())}
+    around = dependencies.around(tx, task.id)
+    waits = {known.depends_on: known.reason for known in around if known.task_id == task.id}
+    waiting = {known.task_id: known.reason for known in around if known.depends_on == task.id}
     return Details(
         task=task,
         depends_on=_related(tx, waits),
@@ -44,6 +45,8 @@ def details(tx: Reader, text: str) -> Details:
 
 
 def _related(tx: Reader, reasons: dict[TaskId, str]) -> tuple[Related, ...]:
+    if not reasons:
+        return ()
     found = tasks.get_many(tx, reasons)
     return tuple(
         Related(id=task_id, title=found[task_id].title, status=found[task_id].status, reason=reason)

@@ -96,6 +96,7 @@ class SqliteConnection:
         # In WAL mode this survives the death of the process at any moment; only a power
         # cut may take the last commits with it, and never the file's consistency.
         db.execute("pragma synchronous = normal")
+        db.execute("pragma temp_store = memory")  # where savepoints of a group keep what they may have to undo
 
     def _wait_for(self, db: sqlite3.Connection, pragma: str) -> None:
         """Runs a pragma that reports a lock at once instead of waiting: bounded like every other wait."""

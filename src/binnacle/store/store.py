@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import msgspec
 
+from binnacle.errors import StoreError
 from binnacle.store.connection import Connection, Mode, Row
 from binnacle.work.actor import Actor
 
@@ -88,12 +89,57 @@ class Writer(Reader):
         return True
 
 
+class Group:
+    """Changes in one transaction, each of which can still be undone alone."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._is_first = True
+        self._announce = False
+        self._failure: StoreError | None = None
+        connection.begin("write")
+
+    def begin(self) -> None:
+        self._check()
+        if not self._is_first:  # a savepoint is a tenth of a change; the first one gets along without
+            self._connection.execute("savepoint change")
+
+    def end(self, *, announce: bool) -> None:
+        if not self._is_first:
+            self._connection.execute("release savepoint change")
+        self._is_first = False
+        self._announce |= announce
+
+    def undo(self) -> None:
+        try:
+            if self._is_first:
+                self._connection.rollback()
+                self._connection.begin("write")
+            else:
+                self._connection.execute("rollback to savepoint change")
+                self._connection.execute("release savepoint change")
+        except StoreError as error:
+            # A full disk, say: the engine has undone the whole transaction by itself.
+            self._failure = error
+
+    def commit(self) -> None:
+        self._check()
+        self._connection.commit(announce=self._announce)
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise StoreError(
+                "nothing was changed: another change, made together with this one, failed", hint="try again"
+            ) from self._failure
+
+
 class Store:
     """An open store. Closing it ends the connection; a transaction under way is undone."""
 
     def __init__(self, connection: Connection, *, lease: timedelta = DEFAULT_LEASE) -> None:
         self._connection = connection
         self._lease = lease
+        self._group: Group | None = None
         self.location = connection.location
         self.dialect = connection.dialect
 
@@ -117,12 +163,38 @@ class Store:
         self, *, by: Actor, session: str | None = None, now: datetime | None = None, mode: Mode = "write"
     ) -> Generator[Writer]:
         """One change by one actor. Leaving it commits; leaving it by an error undoes everything."""
-        self._connection.begin(mode, holder=by.name)
+        if self._group is None:
+            self._connection.begin(mode, holder=by.name)
+        else:
+            self._group.begin()
         try:
             tx = Writer(self._connection, now=now or datetime.now(UTC), by=by, session=session, lease=self._lease)
             yield tx
             announce = tx.flush()
-            self._connection.commit(announce=announce)
+            if self._group is None:
+                self._connection.commit(announce=announce)
+            else:
+                self._group.end(announce=announce)
+        except BaseException:
+            if self._group is None:
+                self._connection.rollback()
+            else:
+                self._group.undo()
+            raise
+
+    def begin_group(self) -> None:
+        """Lets the changes that follow become lasting together, by `commit_group`; one that fails undoes only itself.
+
+        A commit costs as much as several changes. Nothing may be read before the group is committed.
+        """
+        self._group = Group(self._connection)
+
+    def commit_group(self) -> None:
+        """Makes the changes since `begin_group` last. None of them is lost unless all are, and then this raises."""
+        group, self._group = self._group, None
+        assert group is not None
+        try:
+            group.commit()
         except BaseException:
             self._connection.rollback()
             raise

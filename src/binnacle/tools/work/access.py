@@ -5,13 +5,16 @@ process, and for PostgreSQL always, the work is done in a thread, which may wait
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, Self, TypeVar
 
-from binnacle.errors import StoreBusy, TimedOut
+from binnacle.errors import BinnacleError, StoreBusy, TimedOut
 from binnacle.store import tasks
-from binnacle.store.store import Store
+from binnacle.store.store import Reader, Store
 from binnacle.tools.caller import Caller
 
 Result = TypeVar("Result")
@@ -25,6 +28,9 @@ GRACE = 20.0
 AT_ONCE = 0.005
 """Seconds that a locked file may hold up the event loop."""
 
+LOOK = 1.0
+"""Seconds between looks for claims that have lapsed."""
+
 
 class Access:
     """The way of the tools to one store. Closing it closes every connection."""
@@ -35,6 +41,10 @@ class Access:
         self._quick: Store | None = None
         self._patient: Store | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._look_at = 0.0
+        self._commit_at: asyncio.Handle | None = None
+        self._waiting: list[asyncio.Future[None]] = []
+        """For the commit of the changes made in this turn of the event loop."""
 
     def __enter__(self) -> Self:
         return self
@@ -48,7 +58,9 @@ class Access:
             self._quick = self._open(AT_ONCE)
         if self._quick.dialect.name == "sqlite":
             try:
-                return _transact(self._quick, caller, work, writes=writes, claims=claims)
+                if writes:
+                    return await self._join(self._quick, caller, work)
+                return self._read(self._quick, work)
             except StoreBusy:
                 pass
         loop = asyncio.get_running_loop()
@@ -61,12 +73,54 @@ class Access:
                 f"the store did not answer within {self._patience + GRACE:g} s", hint="check it with: bn doctor"
             ) from error
 
+    def _read(self, store: Store, work: Callable[[Any], Result]) -> Result:
+        self._commit()
+        begin: Callable[[], AbstractContextManager[Reader]] = store.read
+        if (now := time.monotonic()) >= self._look_at:
+            self._look_at = now + LOOK
+            begin = partial(tasks.reading, store)
+        with begin() as reader:
+            return work(reader)
+
+    async def _join(self, store: Store, caller: Caller, work: Callable[[Any], Result]) -> Result:
+        """Makes a change, and waits for the commit that it shares with others of this turn of the event loop."""
+        loop = asyncio.get_running_loop()
+        if self._commit_at is None:
+            store.begin_group()
+            self._commit_at = loop.call_soon(self._commit)
+        with store.write(by=caller.actor, session=caller.session) as writer:
+            result = work(writer)
+        committed = loop.create_future()
+        self._waiting.append(committed)
+        await committed
+        return result
+
+    def _commit(self) -> None:
+        if self._quick is None or self._commit_at is None:
+            return
+        self._commit_at.cancel()
+        self._commit_at = None
+        failure: BinnacleError | None = None
+        try:
+            self._quick.commit_group()
+        except BinnacleError as error:
+            failure = error
+        waiting, self._waiting = self._waiting, []
+        for committed in waiting:
+            if committed.cancelled():
+                continue
+            if failure is None:
+                committed.set_result(None)
+            else:
+                committed.set_exception(failure)
+
     def _wait(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
         if self._patient is None:
             self._patient = self._open(self._patience)
         return _transact(self._patient, caller, work, writes=writes, claims=claims)
 
     def close(self) -> None:
+        self._commit()
         self._thread.shutdown(wait=True, cancel_futures=True)
         for store in (self._quick, self._patient):
             if store is not None:
