@@ -31,6 +31,9 @@ WAITING = 1024
 BACKLOG = 4 << 20
 """Bytes kept for a client that does not read, beyond which it misses progress and logs."""
 
+TOGETHER = 32 << 10
+"""Bytes of answers, made at the same time, that are written as one."""
+
 GRACE = 5.0
 """Seconds that requests under way get to finish when the client has closed its side."""
 
@@ -58,6 +61,10 @@ class StdioServer:
         self._missed: dict[bytes, None] = {}
         """Changes that a client which does not read has yet to hear of, each once."""
 
+        self._outgoing = bytearray()
+        """What was answered in this turn of the event loop."""
+
+        self._flush_at: asyncio.Handle | None = None
         self._done = asyncio.Event()
         self._closed = asyncio.Event()
         self._slots = asyncio.Semaphore(IN_FLIGHT)
@@ -103,6 +110,7 @@ class StdioServer:
         if self._writer is None:
             os.close(self._sink)
             return
+        self._flush()
         self._writer.close()  # which writes what is left, while the loop runs
         left, before = self._writer.get_write_buffer_size(), None
         while not self._closed.is_set() and left != before:
@@ -243,7 +251,21 @@ class StdioServer:
         if self._writer is None:
             _write_all(self._sink, message + b"\n")
         elif not self._writer.is_closing():
-            self._writer.write(message + b"\n")
+            self._outgoing += message
+            self._outgoing += b"\n"
+            if len(self._tasks) <= 1 or len(self._outgoing) > TOGETHER:
+                self._flush()
+            elif self._flush_at is None:
+                self._flush_at = asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """Writes what has come together: several answers cost little more than one."""
+        if self._flush_at is not None:
+            self._flush_at.cancel()
+            self._flush_at = None
+        if self._outgoing and self._writer is not None:
+            outgoing, self._outgoing = self._outgoing, bytearray()
+            self._writer.write(outgoing)
 
     def _mention(self, message: bytes) -> None:
         """Writes what a client that does not read may miss."""
