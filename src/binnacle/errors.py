@@ -30,7 +30,7 @@ The code is stable and for programs; the message says what was wrong and where;
 the hint is the next step. Messages are lower case with the offending value last.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
 class BinnacleError(Exception):
@@ -157,3 +157,18 @@ class StoreNewer(StoreError):
 class StoreUnreachable(StoreError):
     code = "E_STORE_UNREACHABLE"
     retryable = True
+
+
+def nearest(word: str, choices: Sequence[str]) -> str | None:
+    """The choice most like `word`, if any is like it at all."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(word.casefold(), [choice.casefold() for choice in choices], n=1, cutoff=0.5)
+    return next((choice for choice in choices if matches and choice.casefold() == matches[0]), None)
+
+
+def did_you_mean(word: str, choices: Sequence[str]) -> str:
+    """A hint for an unknown word: the nearest choice, or all of them when they are few."""
+    if near := nearest(word, choices):
+        return f"did you mean {near!r}?"
+    return f"one of: {', '.join(choices)}" if 0 < len(choices) <= 20 else ""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from binnacle.errors import InvalidInput
-from binnacle.work.text import clean_line, clean_lines, clean_name, clean_paths, clean_text, did_you_mean, fold, nearest
+from binnacle.errors import InvalidInput, did_you_mean, nearest
+from binnacle.work.text import clean_line, clean_lines, clean_name, clean_paths, clean_text, fold
 
 
 @pytest.mark.parametrize(

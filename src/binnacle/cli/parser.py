@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from binnacle.cli.command import Command, Group
 from binnacle.cli.commands import GROUPS
-from binnacle.errors import UsageError
+from binnacle.errors import UsageError, did_you_mean
 
 Parsed = tuple[Command | None, argparse.Namespace]
 
@@ -26,8 +26,6 @@ class Parser(argparse.ArgumentParser):
 def load_group(name: str) -> Group:
     """The group a first word belongs to."""
     if name not in GROUPS:
-        from binnacle.work.text import did_you_mean
-
         raise UsageError(f"unknown command {name!r}", hint=did_you_mean(name, list(GROUPS)) or "see: bn --help")
     modules = [import_module(f"binnacle.cli.{module}") for module in GROUPS[name][0].split()]
     group: Group = getattr(modules[0], name.upper())
@@ -87,6 +85,5 @@ def _unknown(group: Group, words: list[str]) -> UsageError:
     names = list(group.commands)
     if not words or words[0].startswith("-"):
         return UsageError(f"bn {group.name} needs a command", hint=f"one of: {', '.join(names)}")
-    from binnacle.work.text import did_you_mean
 
     return UsageError(f"unknown command 'bn {group.name} {words[0]}'", hint=did_you_mean(words[0], names))

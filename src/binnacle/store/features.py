@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
-from binnacle.errors import Cycle, Duplicate, NotFound, Referenced
+from binnacle.errors import Cycle, Duplicate, NotFound, Referenced, did_you_mean
 from binnacle.store.rows import Table, marks
 from binnacle.store.store import Reader, Writer
 from binnacle.work.feature import (
@@ -17,7 +17,7 @@ from binnacle.work.feature import (
     derive_acronym,
 )
 from binnacle.work.graph import find_cycle
-from binnacle.work.text import clean_name, did_you_mean
+from binnacle.work.text import clean_name
 
 Sort = Literal["feature", "discipline"]
 

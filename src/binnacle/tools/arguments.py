@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from binnacle.errors import InvalidInput
+from binnacle.errors import InvalidInput, did_you_mean
 from binnacle.tools.schema import Schema, input_schema
 from binnacle.tools.spec import Alias, ToolSpec
-from binnacle.work.text import did_you_mean
 
 
 def parse(spec: ToolSpec, alias: Alias | None, raw: bytes) -> Struct:

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from binnacle.errors import NotFound
+from binnacle.errors import NotFound, did_you_mean
 from binnacle.tools.spec import Alias, ToolSpec
-from binnacle.work.text import did_you_mean
 
 
 class Found(NamedTuple):

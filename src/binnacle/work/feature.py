@@ -8,16 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from binnacle.errors import Duplicate, InvalidInput
-from binnacle.work.text import (
-    clean_line,
-    clean_lines,
-    clean_name,
-    clean_optional_line,
-    clean_paths,
-    clean_text,
-    did_you_mean,
-)
+from binnacle.errors import Duplicate, InvalidInput, did_you_mean
+from binnacle.work.text import clean_line, clean_lines, clean_name, clean_optional_line, clean_paths, clean_text
 
 PROSE_LIMIT = 3000
 """These texts are put into prompts whole; longer ones crowd out the task."""

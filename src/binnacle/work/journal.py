@@ -5,8 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from binnacle.errors import InvalidInput
-from binnacle.work.text import did_you_mean
+from binnacle.errors import InvalidInput, did_you_mean
 
 NoteType = Literal["learning", "stuck", "tip", "decision"]
 NOTE_TYPES: tuple[NoteType, ...] = ("learning", "stuck", "tip", "decision")

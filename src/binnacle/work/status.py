@@ -2,8 +2,7 @@
 
 from typing import Literal, get_args
 
-from binnacle.errors import InvalidInput
-from binnacle.work.text import did_you_mean
+from binnacle.errors import InvalidInput, did_you_mean
 
 Status = Literal["draft", "pending", "in_progress", "partial", "blocked", "needs_input", "done", "cancelled"]
 Kind = Literal["task", "bug", "idea"]

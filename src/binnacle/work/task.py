@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from binnacle.errors import Claimed, HoldsAnother, InvalidInput, Refused, StaleClaim, WrongStatus
+from binnacle.errors import Claimed, HoldsAnother, InvalidInput, Refused, StaleClaim, WrongStatus, did_you_mean
 from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId
 from binnacle.work.status import CLOSED, STARTABLE, Kind, Provenance, Status, is_closed
-from binnacle.work.text import clean_line, clean_lines, clean_name, clean_paths, clean_text, did_you_mean
+from binnacle.work.text import clean_line, clean_lines, clean_name, clean_paths, clean_text
 
 
 class TaskFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

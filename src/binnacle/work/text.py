@@ -3,7 +3,7 @@
 Terminals obey control characters and PostgreSQL refuses NUL, so neither is ever stored.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from binnacle.errors import InvalidInput
 
@@ -92,21 +92,6 @@ def clean_name(text: str, *, what: str) -> str:
 def fold(text: str) -> str:
     """What two titles have in common when they are the same to a reader."""
     return " ".join(text.casefold().split())
-
-
-def nearest(word: str, choices: Sequence[str]) -> str | None:
-    """The choice most like `word`, if any is like it at all."""
-    from difflib import get_close_matches
-
-    matches = get_close_matches(word.casefold(), [choice.casefold() for choice in choices], n=1, cutoff=0.5)
-    return next((choice for choice in choices if matches and choice.casefold() == matches[0]), None)
-
-
-def did_you_mean(word: str, choices: Sequence[str]) -> str:
-    """A hint for an unknown word: the nearest choice, or all of them when they are few."""
-    if near := nearest(word, choices):
-        return f"did you mean {near!r}?"
-    return f"one of: {', '.join(choices)}" if 0 < len(choices) <= 20 else ""
 
 
 def _printable(text: str) -> str:
