@@ -225,6 +225,63 @@ def test_a_cancelled_request_ends_its_tool_and_its_answer_is_empty(http: Http, s
     assert status(http, cancelled("held"), session) == 202
 
 
+class TestBatches:
+    def test_are_answered_in_one_array(self, http: Http, session: Headers):
+        echoes = [call(number, "echo", text=f"{number}") for number in (1, 2)]
+        answer = http.post([*echoes, notification("n"), {"id": 3}, request(4, "no/such"), 7], session)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+        found = {one["id"]: one for one in answer.json()}
+        assert [text_of(found[number]) for number in (1, 2)] == ["1", "2"]
+        assert [found[number]["error"]["code"] for number in (3, 4, None)] == [-32600, -32601, -32600]
+        assert len(answer.json()) == 5
+
+    def test_without_requests_are_taken(self, http: Http, session: Headers):
+        taken = http.post([notification("n"), cancelled(1), {"jsonrpc": "2.0", "id": 1, "result": {}}], session)
+        assert (taken.status_code, taken.content) == (202, b"")
+
+    def test_come_after_the_progress_of_their_requests(self, http: Http, session: Headers):
+        counting = call(1, "count", steps=2)
+        counting["params"]["_meta"] = {"progressToken": "t"}
+        with http.stream([counting, request(2, "ping")], session) as events:
+            *progress, answers = events
+        assert [one["params"]["progress"] for one in progress] == [1, 2]
+        assert [one["id"] for one in answers] == [1, 2]
+
+    def test_run_their_requests_side_by_side_and_each_can_be_cancelled(self, http: Http, session: Headers, name: str):
+        batch = [
+            call(1, "hold", name=name),
+            call(2, "wait_until", name=name, state="cancelled"),
+            call(3, "hold", name=""),
+        ]
+        found: list[httpx.Response] = []
+        post = threading.Thread(target=lambda: found.append(http.post([*batch, cancelled(3)], session)))
+        post.start()
+        assert http.ask(call(4, "wait_until", name=name, state="holding"), **http.session())
+        assert status(http, cancelled(1), session) == 202
+        post.join(timeout=WAIT)
+        assert [one["id"] for one in found[0].json()] == [2]
+
+    def test_end_when_their_client_goes_away(self, http: Http, session: Headers, name: str):
+        counting = call(1, "count", steps=1)
+        counting["params"]["_meta"] = {"progressToken": "t"}
+        with http.stream([counting, call(2, "hold", name=name)], session) as events:
+            next(events)
+            assert http.ask(call(3, "wait_until", name=name, state="holding"), **http.session())
+        assert http.ask(call(4, "wait_until", name=name, state="cancelled"), **http.session())
+
+    def test_that_are_empty_or_too_long_are_refused(self, http: Http, session: Headers):
+        assert [status(http, batch, session) for batch in ([], [request(1, "ping")] * 1001)] == [400, 400]
+
+    def test_belong_to_a_session_that_exists(self, http: Http, session: Headers):
+        batch = [request(1, "ping")]
+        assert status(http, batch, {}) == 400
+        assert status(http, batch, session | {"mcp-session-id": "no such"}) == 404
+
+    @pytest.mark.parametrize("version", ["2026-07-28", "2099-01-01"])
+    def test_are_of_this_era_only(self, http: Http, session: Headers, version: str):
+        assert status(http, [request(1, "ping")], session | {"mcp-protocol-version": version}) == 400
+
+
 def test_the_session_that_was_silent_longest_makes_room():
     with Http("--sessions", "2") as server:
         first, second = server.session(), server.session()

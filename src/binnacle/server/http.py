@@ -7,18 +7,21 @@ carry the bearer token, unless the server was told to do without.
 import asyncio
 import contextlib
 import secrets
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
+from functools import partial
 from typing import Any, NoReturn
 
 from binnacle.server.call import Peer
+from binnacle.server.call import Send as Say
 from binnacle.server.engine import Answer, Engine
 from binnacle.server.streams import KEEP_ALIVE, Queue, Receive, Send, announce, disconnected, mention, stream
 from binnacle.wire import headers as mcp_headers
 from binnacle.wire import jsonrpc
-from binnacle.wire.jsonrpc import INVALID_REQUEST, Invalid, Notification, Request, Response, RpcError
+from binnacle.wire.jsonrpc import INVALID_REQUEST, Invalid, Message, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import (
     HANDSHAKE_VERSIONS,
     HTTP_STATUS,
+    LATEST_HANDSHAKE,
     ONLY_STATELESS,
     STATELESS_VERSIONS,
     CancelParams,
@@ -156,7 +159,7 @@ class HttpServer:
                 self._take(message, headers)
                 raise Reply(202)
             case list():
-                raise Reply(400, _error(INVALID_REQUEST, "a single message is needed, not a batch"))
+                await self._batch(message, headers, receive, send)
 
     def _take(self, message: Notification | Response, headers: dict[str, str]) -> None:
         """A message that wants no answer. Those that mean anything are of the handshake era."""
@@ -184,9 +187,39 @@ class HttpServer:
             peer = Peer()
             # This era has no sessions: all its clients are one to the host, unless they pass a handle.
             peer.state = self._shared
-            await self._run(request, peer, "stateless", receive, send)
+            await self._run(partial(self._begin, request, peer, "stateless"), "stateless", receive, send)
         else:
-            await self._run(request, self._session(headers, request.id), "handshake", receive, send)
+            peer = self._session(headers, request.id)
+            await self._run(partial(self._begin, request, peer, "handshake"), "handshake", receive, send)
+
+    def _begin(self, request: Request, peer: Peer, era: Era, say: Say) -> asyncio.Task[Answer]:
+        work = asyncio.create_task(self._engine.answer(request, peer, era, say))
+        peer.begin(request.id, work)
+        return work
+
+    async def _batch(self, messages: list[Message], headers: dict[str, str], receive: Receive, send: Send) -> None:
+        """2025-03-26 wants batches to be taken; the stateless era has none."""
+        if headers.get("mcp-protocol-version", LATEST_HANDSHAKE) not in HANDSHAKE_VERSIONS:
+            raise Reply(400, _error(INVALID_REQUEST, "a single message is needed, not a batch"))
+
+        def begin(say: Say) -> asyncio.Task[Answer]:
+            return asyncio.create_task(self._answer_batch(messages, headers, say))
+
+        await self._run(begin, "handshake", receive, send)
+
+    async def _answer_batch(self, messages: list[Message], headers: dict[str, str], say: Say) -> Answer:
+        """Answers what wants an answer. Cancelled, it cancels every request of the batch."""
+        peer = self._session(headers)
+        works = [self._begin(one, peer, "handshake", say) for one in messages if isinstance(one, Request)]
+        wrong = [jsonrpc.error_message(*one) for one in messages if isinstance(one, Invalid)]
+        for one in messages:
+            if isinstance(one, Notification | Response):
+                self._take(one, headers)
+        answers = await asyncio.gather(*works, return_exceptions=True)
+        found = [*wrong, *(answer.message for answer in answers if isinstance(answer, Answer))]
+        if not found:
+            raise asyncio.CancelledError  # as a single request that is not answered
+        return Answer(b"[%b]" % b",".join(found))
 
     def _is_stateless(self, request: Request, headers: dict[str, str]) -> bool:
         """Which era a request belongs to; one that says so must say it everywhere."""
@@ -223,14 +256,13 @@ class HttpServer:
         self._sessions[session_id] = peer  # most recently used last
         return peer
 
-    async def _run(self, request: Request, peer: Peer, era: Era, receive: Receive, send: Send) -> None:
+    async def _run(self, begin: Callable[[Say], asyncio.Task[Answer]], era: Era, receive: Receive, send: Send) -> None:
         """Waits for the answer: plain JSON if it comes first, a stream as soon as something else does.
 
         A client that goes away cancels its request in either era: nobody could read the answer.
         """
         queue: Queue = asyncio.Queue()
-        work = asyncio.create_task(self._engine.answer(request, peer, era, lambda message: mention(queue, message)))
-        peer.begin(request.id, work)
+        work = begin(lambda message: mention(queue, message))
         self._works.add(work)
         work.add_done_callback(self._works.discard)
         work.add_done_callback(lambda _: queue.put_nowait(None))
