@@ -47,6 +47,15 @@ async def echo(call: Call, arguments: Arguments) -> Result:
     return said(arguments["text"])
 
 
+@TOOLS.tool("region")
+async def route(call: Call, arguments: Arguments) -> Result:
+    """Returns the region it was given, in the arguments and in a header."""
+    return said(arguments["region"])
+
+
+TOOLS["route"].definition["inputSchema"]["properties"]["region"]["x-mcp-header"] = "Region"
+
+
 @TOOLS.tool("name")
 async def hold(call: Call, arguments: Arguments) -> Result:
     """Does not answer until released."""

@@ -77,6 +77,9 @@ class Fixture:
         """Says that the list of prompts has changed, for the suite."""
         return await self.change(call, {"what": "prompts"})
 
+    def marked_schema(self, tool: str) -> dict[str, Any]:
+        return self.tools[tool].definition["inputSchema"] if tool in self.tools else {}
+
     async def list_tools(self, call: Call, params: ListParams) -> Result:
         return {"tools": [tool.definition for tool in self.tools.values()]}
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from server.clients import NEW, WAIT, Http, headers_for, new_call, notification, request, stateless, text_of
+from server.clients import NEW, WAIT, Http, call, headers_for, new_call, notification, request, stateless, text_of
 
 LISTEN = "subscriptions/listen"
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -62,6 +62,14 @@ def test_a_header_that_differs_from_the_body_is_a_mismatch(http: Http, headers: 
 def test_a_name_may_be_written_in_base64(http: Http):
     wrapped = f"=?base64?{base64.b64encode(b'echo').decode()}?="
     assert http.post(new_call(1, "echo", text="x"), {"mcp-name": wrapped}).status_code == 200
+
+
+def test_an_argument_that_its_tool_wants_in_a_header_must_be_there(http: Http):
+    message = new_call(1, "route", region="us-west1")
+    assert http.post(message, {"mcp-param-region": "us-west1"}).status_code == 200
+    assert refusal(http, message, mcp_param_region="eu-north1") == (400, -32020)
+    assert refusal(http, message) == (400, -32020)
+    assert text_of(http.ask(call(1, "route", region="us-west1"), **http.session())) == "us-west1"
 
 
 def test_a_version_nobody_speaks_is_refused_with_those_that_are_spoken(http: Http):

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Raw
+from msgspec.json import decode
 
 from binnacle import __version__
 from binnacle.server.call import Call
@@ -13,7 +14,7 @@ from binnacle.tools.outcome import Outcome
 from binnacle.tools.schema import input_schema, output_schema
 from binnacle.tools.spec import Hints, ToolSpec
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
-from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
+from binnacle.wire.mcp import HEADER_MARK, CallParams, CompleteParams, ListParams, PromptParams, ReadParams
 from binnacle.work.actor import Actor
 
 NOT_FOUND = -32002
@@ -71,6 +72,7 @@ class CatalogHost:
         self._actor = actor
         self._resources = {one.uri: one for one in resources}
         self._find_prompts = prompts
+        self._marked: dict[str, dict[str, Any]] | None = None
         self.info: dict[str, Any] = {"name": "binnacle", "title": "Binnacle", "version": __version__}
         self.instructions = INSTRUCTIONS
         self.capabilities: dict[str, Any] = {
@@ -87,6 +89,13 @@ class CatalogHost:
         if "actor" not in state:
             state["actor"] = self._actor(call.client)
         return Caller(actor=state["actor"], session=state.get("session"), state=state, progress=call.progress)
+
+    def marked_schema(self, tool: str) -> Mapping[str, Any]:
+        if self._marked is None:
+            listing = self._tools.listing()
+            found = decode(listing) if HEADER_MARK.encode() in listing else ()
+            self._marked = {one["name"]: one["inputSchema"] for one in found}
+        return self._marked.get(tool, {})
 
     async def list_tools(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
         if params.cursor is not None:

@@ -1,5 +1,6 @@
 """What the engine serves: tools, resources and prompts behind one small protocol."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from binnacle.server.call import Call
@@ -18,6 +19,9 @@ class Host(Protocol):
     instructions: str
     capabilities: dict[str, Any]
     """What it has, in the words of the handshake era."""
+
+    def marked_schema(self, tool: str) -> Mapping[str, Any]:
+        """The input schema of a tool that wants arguments repeated in HTTP headers; empty for any other."""
 
     async def list_tools(self, call: Call, params: ListParams) -> Result: ...
     async def call_tool(self, call: Call, params: CallParams) -> Result: ...

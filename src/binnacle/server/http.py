@@ -11,6 +11,8 @@ from collections.abc import Callable, MutableMapping
 from functools import partial
 from typing import Any, NoReturn
 
+import msgspec
+
 from binnacle.server.call import Peer
 from binnacle.server.call import Send as Say
 from binnacle.server.engine import Answer, Engine
@@ -24,6 +26,7 @@ from binnacle.wire.mcp import (
     LATEST_HANDSHAKE,
     ONLY_STATELESS,
     STATELESS_VERSIONS,
+    CallParams,
     CancelParams,
     Era,
     decode_params,
@@ -176,6 +179,8 @@ class HttpServer:
     async def _request(self, request: Request, headers: dict[str, str], receive: Receive, send: Send) -> None:
         try:
             stateless = self._is_stateless(request, headers)
+            if stateless and request.method == "tools/call":
+                self._check_arguments(decode_params(request.params, CallParams), headers)
         except RpcError as error:
             body = jsonrpc.error_message(request.id, error.code, error.message, error.data)
             raise Reply(HTTP_STATUS.get(error.code, 400), body) from error
@@ -232,6 +237,10 @@ class HttpServer:
             return False
         mcp_headers.check(headers, request.method, request.params, meta)
         return True
+
+    def _check_arguments(self, call: CallParams, headers: dict[str, str]) -> None:
+        if schema := self._engine.host.marked_schema(call.name):
+            mcp_headers.check_arguments(headers, schema, msgspec.json.decode(call.arguments))
 
     async def _initialize(self, request: Request) -> NoReturn:
         """Begins a session of the handshake era."""

@@ -3,11 +3,12 @@
 import base64
 import binascii
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
-from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
-from binnacle.wire.mcp import HEADER_MISMATCH, NAMED, STATELESS_VERSIONS, RequestMeta, era_of, unsupported
+from binnacle.wire.jsonrpc import INVALID_PARAMS, UNREADABLE, RpcError
+from binnacle.wire.mcp import HEADER_MARK, HEADER_MISMATCH, NAMED, STATELESS_VERSIONS, RequestMeta, era_of, unsupported
 
 
 class _Subject(msgspec.Struct):
@@ -37,6 +38,33 @@ def check(headers: Mapping[str, str], method: str, params: bytes, meta: RequestM
     key = NAMED.get(method)
     if key and decoded(headers.get("mcp-name")) != getattr(msgspec.json.decode(params, type=_Subject), key):
         raise RpcError(HEADER_MISMATCH, "the header Mcp-Name does not match the body")
+
+
+def check_arguments(headers: Mapping[str, str], schema: Mapping[str, Any], arguments: Any) -> None:
+    """Refuses a call whose headers do not repeat the arguments that the schema of its tool marks.
+
+    Raises:
+        RpcError: naming the header.
+    """
+    for name, part in schema.get("properties", {}).items():
+        value = arguments.get(name) if isinstance(arguments, dict) else None
+        if value is None or not isinstance(part, dict):
+            continue
+        mark = part.get(HEADER_MARK)
+        if isinstance(mark, str) and not _says(decoded(headers.get(f"mcp-param-{mark.lower()}")), value):
+            raise RpcError(HEADER_MISMATCH, f"the header Mcp-Param-{mark} does not match the body")
+        check_arguments(headers, part, value)
+
+
+def _says(header: str | None, value: object) -> bool:
+    """Whether a header has the value of an argument; a number may be written in several ways."""
+    if header is None or isinstance(value, str):
+        return header == value
+    try:
+        said = msgspec.json.decode(header)
+    except UNREADABLE:
+        return False
+    return bool(said == value) and isinstance(said, bool) == isinstance(value, bool)
 
 
 def decoded(value: str | None) -> str | None:

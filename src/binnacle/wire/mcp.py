@@ -49,6 +49,9 @@ CACHEABLE = frozenset(
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose subject is repeated in the HTTP header `Mcp-Name`, and the parameter it is."""
 
+HEADER_MARK = "x-mcp-header"
+"""In the schema of a tool's parameter, names the HTTP header `Mcp-Param-…` that repeats its value."""
+
 HTTP_STATUS = {
     -32700: 400,
     -32600: 400,
