@@ -1,0 +1,120 @@
+"""What the agent of a session reads first: the sections of its recipe, within its budget of tokens."""
+
+import re
+from collections.abc import Collection, Mapping
+
+from msgspec import Struct
+
+from binnacle.plan.context import Loaded
+from binnacle.plan.recipe import Recipe
+from binnacle.plan.sections import FORMS, SECTIONS, Form
+from binnacle.plan.tokens import count
+from binnacle.plan.wording import keep_known
+from binnacle.plan.wording import render as worded
+
+WHOLE_LIMIT = 4000
+"""Tokens that even the task, the input and the instructions are cut to."""
+
+_ENTRY = re.compile(r"\n(?! )")
+"""Where an entry ends: lines that belong to the one before are indented."""
+
+REST = "{task_list} shows all."
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """A part of a prompt."""
+
+    name: str
+    text: str
+    tokens: int
+    cut: str = ""
+    """The line that says what was cut."""
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """What an agent reads first."""
+
+    sections: tuple[Section, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(section.text for section in self.sections) + "\n" if self.sections else ""
+
+    @property
+    def tokens(self) -> int:
+        return count(self.text)
+
+
+def render(recipe: Recipe, loaded: Loaded, names: Mapping[str, str], *, all_names: Collection[str]) -> Prompt:
+    """The prompt of a session that has the tools `names`, own name → shown name; `all_names` are those of all tools.
+
+    Sections with nothing to say are left out. The instructions come last.
+    """
+    bodies = {name: SECTIONS[name](loaded) for name in recipe.sections}
+    if "persona" in bodies:
+        bodies["persona"] = keep_known(bodies["persona"], names, all_names)
+    steps = worded(recipe.instructions, names)
+    bodies["instructions"] = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    bodies = {name: body for name, body in bodies.items() if body}
+    room = _room(bodies, recipe.budget)
+    return Prompt(
+        sections=tuple(
+            _section(name, body, room[name], unseen=loaded.unloaded.get(name, 0), names=names)
+            for name, body in bodies.items()
+        )
+    )
+
+
+def _room(bodies: Mapping[str, str], budget: int) -> dict[str, int]:
+    """Tokens for each section: its share at most, and less where the whole would not fit."""
+    sizes = {name: count(body) for name, body in bodies.items()}
+    whole = {name: min(size, WHOLE_LIMIT) for name, size in sizes.items() if not FORMS[name].share}
+    shares = {name: min(sizes[name], round(FORMS[name].share * budget)) for name in sizes if name not in whole}
+    # However long the task is, what is around it keeps a quarter.
+    left = max(budget - sum(whole.values()), budget // 4)
+    wanted = sum(shares.values())
+    return whole | (shares if wanted <= left else {name: share * left // wanted for name, share in shares.items()})
+
+
+def _section(name: str, body: str, room: int, *, unseen: int, names: Mapping[str, str]) -> Section:
+    form = FORMS[name]
+    kept, dropped = _cut(body, room, newest_last=form.newest_last)
+    said = _said(form, dropped + unseen, is_short=kept != body and not dropped)
+    if said and name == "tasks":
+        said = " ".join((f"{said}.", *worded([(REST,)], names)))
+    parts = (said, kept) if form.newest_last else (kept, said)
+    text = "\n".join((f"## {form.heading}", "", *(part for part in parts if part)))
+    return Section(name=name, text=text, tokens=count(text), cut=said)
+
+
+def _said(form: Form, missing: int, *, is_short: bool) -> str:
+    if missing:
+        noun = form.noun.removesuffix("s") if missing == 1 and not form.noun.endswith("ies") else form.noun
+        return f"… {missing} {'earlier' if form.newest_last else 'more'} {noun}"
+    return "… cut here" if is_short else ""
+
+
+def _cut(body: str, room: int, *, newest_last: bool) -> tuple[str, int]:
+    """As many whole entries as there is room for, at least a piece of one, and how many entries were dropped."""
+    if count(body) <= room:
+        return body, 0
+    entries = _ENTRY.split(body)
+    if newest_last:
+        entries.reverse()
+    kept: list[str] = []
+    used = 0
+    for entry in entries:
+        used += count(f"{entry}\n")
+        if used > room:
+            break
+        kept.append(entry)
+    if not kept:
+        kept = [_shortened(entries[0], room)]
+    dropped = len([entry for entry in entries[len(kept) :] if entry.strip()])
+    return "\n".join(kept[::-1] if newest_last else kept).strip("\n"), dropped
+
+
+def _shortened(entry: str, room: int) -> str:
+    """The beginning of an entry that is too long by itself, up to a word."""
+    start = entry.encode()[: max(room, 1) * 4].decode(errors="ignore")
+    return start.rsplit(None, 1)[0] + " …" if len(start.split()) > 1 else start + "…"

@@ -1,0 +1,249 @@
+"""The sections of a prompt: each a function of what was loaded, with nothing to say where there is nothing.
+
+An entry begins at the start of a line and its further lines are indented, so that `prompt` can drop whole ones.
+Sections name no tools: what there is to do with them is in the instructions.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from binnacle.plan.context import Listed, Loaded, Outcome, first_sentence
+from binnacle.work.journal import NOTE_TYPES
+from binnacle.work.learning import Learning
+from binnacle.work.status import PRIORITIES
+
+
+class Form(NamedTuple):
+    """How a section stands in the prompt."""
+
+    heading: str
+    share: float
+    """The part of the budget that it may fill; 0 for what is not cut to size."""
+
+    noun: str = "lines"
+    """What it is a list of, for saying how many were cut."""
+
+    newest_last: bool = False
+    """Whether the end is kept and the beginning is cut."""
+
+
+def project(loaded: Loaded) -> str:
+    counts = loaded.overview
+    name = loaded.project if loaded.project == loaded.root else f"{loaded.project} (in {loaded.root}/)"
+    stand = [f"{count} {status.replace('_', ' ')}" for status, count in counts.by_status.items()]
+    tasks_ = f"{counts.tasks} tasks: {', '.join(stand)}; {counts.ready} can be taken now." if counts.tasks else ""
+    return _joined(f"{name}: {loaded.description}" if loaded.description else f"{name}.", tasks_)
+
+
+def codebase(loaded: Loaded) -> str:
+    found = loaded.codebase
+    if found is None or not (found.languages or found.entries):
+        return ""
+    files = ", ".join(f"{count} {language}" for language, count in found.languages)
+    if not found.is_whole:
+        files += " among the files looked at; the repository is larger"
+    more = f"- … {found.left_out} more" if found.left_out else ""
+    return _joined(f"Source files: {files or 'none'}.", *(f"- {entry}" for entry in found.entries), more)
+
+
+def features(loaded: Loaded) -> str:
+    return _joined(*(_titled(one.name, one.title, first_sentence(one.description)) for one in loaded.features))
+
+
+def disciplines(loaded: Loaded) -> str:
+    return _joined(*(_titled(one.name, one.title, ", ".join(one.skills)) for one in loaded.disciplines))
+
+
+def feature(loaded: Loaded) -> str:
+    one = loaded.feature
+    if one is None:
+        return ""
+    name = one.name if one.title.casefold() == one.name.casefold() else f"{one.name}, {one.title}"
+    return _paragraphs(
+        _joined(f"{name}.", one.description),
+        f"Architecture: {one.architecture}" if one.architecture else "",
+        f"Not part of it: {one.boundaries}" if one.boundaries else "",
+        f"Builds on: {', '.join(one.dependencies)}" if one.dependencies else "",
+    )
+
+
+def files(loaded: Loaded) -> str:
+    return _joined(*(f"- {one.path}{'' if one.exists else ' (not there any more)'}" for one in loaded.files))
+
+
+def learnings(loaded: Loaded) -> str:
+    return _joined(*(_learning(one) for one in loaded.learnings))
+
+
+def persona(loaded: Loaded) -> str:
+    one = loaded.discipline
+    if one is None:
+        return ""
+    return _paragraphs(
+        f"You work as {one.title}.",
+        one.system_prompt,
+        f"Skills: {', '.join(one.skills)}" if one.skills else "",
+        f"Conventions: {one.conventions}" if one.conventions else "",
+    )
+
+
+def progress(loaded: Loaded) -> str:
+    return _joined(*(_item(f"{_age(one.created_at, loaded.now)}: {one.text}") for one in loaded.progress))
+
+
+def notes(loaded: Loaded) -> str:
+    by_type = sorted(loaded.notes, key=lambda one: NOTE_TYPES.index(one.type))
+    iteration = {one.id: f" #{one.iteration}" for one in by_type if one.iteration is not None}
+    return _joined(*(_item(f"[{one.type}{iteration.get(one.id, '')}] {one.content}") for one in by_type))
+
+
+def history(loaded: Loaded) -> str:
+    return _joined(
+        *(
+            _item(f"Iteration {one.number}, {_age(one.ended_at or one.started_at, loaded.now)}: {one.summary}")
+            for one in loaded.history
+        )
+    )
+
+
+def tasks(loaded: Loaded) -> str:
+    return _joined(*(_task(one, loaded) for one in loaded.listing))
+
+
+def dependencies(loaded: Loaded) -> str:
+    return _joined(*(_outcome(one) for one in loaded.dependencies))
+
+
+def attempts(loaded: Loaded) -> str:
+    left = [f"- Left to do: {_indented(one)}" for one in loaded.remaining]
+    said = [_item(f"{one.author}, {_age(one.created_at, loaded.now)}: {one.body}") for one in loaded.attempts]
+    return _joined(*left, *said)
+
+
+def answers(loaded: Loaded) -> str:
+    return _joined(*(_item(one) for one in loaded.answers))
+
+
+def task(loaded: Loaded) -> str:
+    if loaded.task is None:
+        return ""
+    one = loaded.task.task
+    facts = [f"{one.kind}, {PRIORITIES[one.priority]} priority, {one.status.replace('_', ' ')}"]
+    facts += [f"feature {one.feature}"] if one.feature else []
+    facts += [f"about {one.estimated_turns} turns"] if one.estimated_turns else []
+    return _paragraphs(
+        f"**{one.id}: {one.title}** ({'; '.join(facts)})",
+        one.description,
+        _list("It is done when:", one.acceptance_criteria),
+        f"How it is to be done:\n```\n{one.pseudocode}\n```" if one.pseudocode else "",
+        f"Hints: {one.hints}" if one.hints else "",
+        _list("Files it should leave:", one.output_artifacts),
+        _list("Its parts:", [f"[{part.id}] {part.title} ({part.status})" for part in loaded.task.parts]),
+        _list("Waiting for it:", [f"[{other.id}] {other.title}" for other in loaded.task.dependents]),
+    )
+
+
+def input_(loaded: Loaded) -> str:
+    return _paragraphs(loaded.user_input, loaded.extra)
+
+
+SECTIONS: dict[str, Callable[[Loaded], str]] = {
+    "project": project,
+    "codebase": codebase,
+    "features": features,
+    "disciplines": disciplines,
+    "feature": feature,
+    "files": files,
+    "learnings": learnings,
+    "persona": persona,
+    "progress": progress,
+    "notes": notes,
+    "history": history,
+    "tasks": tasks,
+    "dependencies": dependencies,
+    "attempts": attempts,
+    "answers": answers,
+    "task": task,
+    "input": input_,
+}
+
+FORMS: dict[str, Form] = {
+    "project": Form("Project", 0.05),
+    "codebase": Form("Codebase", 0.08),
+    "features": Form("Features", 0.10, "features"),
+    "disciplines": Form("Disciplines", 0.08, "disciplines"),
+    "feature": Form("Feature", 0.15),
+    "files": Form("Files worth reading first", 0.05, "files"),
+    "learnings": Form("What is known", 0.15, "learnings"),
+    "persona": Form("Your discipline", 0.20),
+    "progress": Form("Progress", 0.06, "entries", newest_last=True),
+    "notes": Form("Notes", 0.10, "notes"),
+    "history": Form("Recent iterations", 0.10, "iterations", newest_last=True),
+    "tasks": Form("Tasks", 0.20, "tasks"),
+    "dependencies": Form("What this builds on", 0.08, "tasks"),
+    "attempts": Form("Earlier attempts", 0.20, "comments"),
+    "answers": Form("Answers to questions", 0.15, "answers"),
+    "task": Form("Your task", 0),
+    "input": Form("Input", 0),
+    "instructions": Form("Instructions", 0),
+}
+
+
+def _titled(name: str, title: str, text: str) -> str:
+    called = f"- {name}" if title.casefold() == name.casefold() else f"- {name} ({title})"
+    return f"{called}: {text}" if text else called
+
+
+def _learning(one: Learning) -> str:
+    facts = [one.source, f"iteration {one.iteration}" if one.iteration is not None else ""]
+    facts += ["" if one.reviewed else "unreviewed", f"observed {one.hit_count}x" if one.hit_count > 1 else ""]
+    reason = f" ({one.reason})" if one.reason else ""
+    return f"- {one.text} [{', '.join(fact for fact in facts if fact)}]{reason}"
+
+
+def _task(listed: Listed, loaded: Loaded) -> str:
+    one = listed.task
+    facts = ["" if one.status == "pending" else one.status.replace("_", " ")]
+    facts += [f"held by {one.claimed_by}" if one.claimed_by else ""]
+    facts += [one.feature if one.feature and loaded.feature is None else ""]
+    facts += [f"depends on: {', '.join(listed.waits_for)}" if listed.waits_for else ""]
+    said = "; ".join(fact for fact in facts if fact)
+    return f"- [P{one.priority}] [{one.id}] {one.title}{f' ({said})' if said else ''}"
+
+
+def _outcome(one: Outcome) -> str:
+    reason = f"; needed for: {one.reason}" if one.reason else ""
+    said = f"- [{one.task.id}] {one.task.title} ({one.task.status.replace('_', ' ')}{reason})"
+    return f"{said}: {one.summary}" if one.summary else said
+
+
+def _age(then: datetime, now: datetime) -> str:
+    """How long ago, in the largest unit that fits."""
+    seconds = int((now - then).total_seconds())
+    for unit, length in (("week", 604_800), ("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            count = seconds // length
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def _list(heading: str, entries: Sequence[str]) -> str:
+    return _joined(heading, *(_item(entry) for entry in entries)) if entries else ""
+
+
+def _item(text: str) -> str:
+    return f"- {_indented(text)}"
+
+
+def _indented(text: str) -> str:
+    """Text whose further lines belong to the entry that it begins."""
+    return "\n".join(f"  {line}".rstrip() if index else line for index, line in enumerate(text.splitlines()))
+
+
+def _joined(*lines: str) -> str:
+    return "\n".join(line for line in lines if line)
+
+
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
