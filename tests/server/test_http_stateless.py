@@ -69,6 +69,7 @@ def test_an_argument_that_its_tool_wants_in_a_header_must_be_there(http: Http):
     assert http.post(message, {"mcp-param-region": "us-west1"}).status_code == 200
     assert refusal(http, message, mcp_param_region="eu-north1") == (400, -32020)
     assert refusal(http, message) == (400, -32020)
+    assert refusal(http, request(1, "tools/call", stateless({"name": "route", "arguments": [7]}))) == (400, -32602)
     assert text_of(http.ask(call(1, "route", region="us-west1"), **http.session())) == "us-west1"
 
 

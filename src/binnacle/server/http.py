@@ -7,11 +7,9 @@ carry the bearer token, unless the server was told to do without.
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
 from typing import Any, NoReturn
-
-import msgspec
 
 from binnacle.server.call import Peer
 from binnacle.server.call import Send as Say
@@ -87,13 +85,14 @@ class HttpServer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1").strip() for name, value in scope["headers"]}
+        headers = headers_of(scope)
         try:
-            self._admit(scope["path"], headers)
+            self.admit(headers)
             handlers = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
-            await handlers.get(scope["method"], self._refuse)(headers, receive, send)
+            handle = handlers.get(scope["method"], self._refuse) if scope["path"] == self._path else _no_such_path
+            await handle(headers, receive, send)
         except Reply as reply:
-            await _respond(send, reply)
+            await respond(send, reply)
 
     def close(self) -> None:
         """Ends every stream of changes, so that the server can stop. Requests under way go on."""
@@ -108,13 +107,16 @@ class HttpServer:
         for work in self._works:
             work.cancel()
 
-    def _admit(self, path: str, headers: dict[str, str]) -> None:
+    def admit(self, headers: Mapping[str, str]) -> None:
+        """Refuses who names another machine or has no token.
+
+        Raises:
+            Reply: what to answer instead.
+        """
         origin = headers.get("origin")
         named = [headers.get("host", ""), *([origin.partition("://")[2]] if origin is not None else [])]
         if any(_host_of(name) not in self._hosts for name in named):
             raise Reply(403, _error(INVALID_REQUEST, "forbidden: the host or origin is not this machine"))
-        if path != self._path:
-            raise Reply(404)
         if self._token is not None:
             scheme, _, given = headers.get("authorization", "").partition(" ")
             same = secrets.compare_digest(given.strip().encode("latin-1"), self._token.encode())
@@ -240,7 +242,7 @@ class HttpServer:
 
     def _check_arguments(self, call: CallParams, headers: dict[str, str]) -> None:
         if schema := self._engine.host.marked_schema(call.name):
-            mcp_headers.check_arguments(headers, schema, msgspec.json.decode(call.arguments))
+            mcp_headers.check_arguments(headers, schema, decode_params(bytes(call.arguments), dict[str, Any]))
 
     async def _initialize(self, request: Request) -> NoReturn:
         """Begins a session of the handshake era."""
@@ -278,7 +280,7 @@ class HttpServer:
         await asyncio.sleep(0)
         if work.done() and queue.empty():
             # What needed no waiting is answered without the means to wait.
-            await _respond(send, _reply_of(work, era))
+            await respond(send, _reply_of(work, era))
             return
         gone = asyncio.ensure_future(disconnected(receive))
         first = asyncio.ensure_future(queue.get())
@@ -288,7 +290,7 @@ class HttpServer:
             if gone.done():
                 return
             if work.done() and (not first.done() or first.result() is None):
-                await _respond(send, _reply_of(work, era))
+                await respond(send, _reply_of(work, era))
                 return
             await stream(queue, send, gone, keep_alive=self._keep_alive, first=first, work=work)
         finally:
@@ -317,6 +319,15 @@ class HttpServer:
         finally:
             del self._listening[queue]
             self._engine.forget(listener)
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers of a request, by their names in lower case."""
+    return {name.decode("latin-1"): value.decode("latin-1").strip() for name, value in scope["headers"]}
+
+
+async def _no_such_path(headers: dict[str, str], receive: Receive, send: Send) -> NoReturn:  # noqa: ARG001
+    raise Reply(404)
 
 
 def _reply_of(work: asyncio.Future[Answer], era: Era) -> Reply:
@@ -358,7 +369,7 @@ async def _body(headers: dict[str, str], receive: Receive, limit: int) -> bytes:
             return b"".join(parts)
 
 
-async def _respond(send: Send, reply: Reply) -> None:
+async def respond(send: Send, reply: Reply) -> None:
     headers = {"content-length": str(len(reply.body)), **reply.headers}
     if reply.body:
         headers["content-type"] = "application/json"

@@ -144,7 +144,7 @@ class CancelParams(Struct):
     request_id: Raw = field(name="requestId", default=Raw(b"null"))
 
 
-P = TypeVar("P", bound=Struct)
+P = TypeVar("P")
 
 
 def decode_params(params: bytes, kind: type[P]) -> P:
