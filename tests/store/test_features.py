@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from binnacle.errors import Cycle, Duplicate, InvalidInput, NotFound, Referenced
-from binnacle.store import features, learnings, merging
+from binnacle.store import features, learnings, merging, sessions
 from binnacle.work.learning import LIMIT
 from places import NOW
 from store.verbs import actions, again, contents, do, put, rows, see
@@ -199,3 +199,19 @@ def test_a_feature_and_a_discipline_may_share_a_name(store):
         do(store, features.add_discipline, "backends", {})
     with pytest.raises(NotFound, match="no discipline"):
         see(store, features.get_discipline, "frontend")
+
+
+def test_a_discipline_that_an_active_session_has_is_not_deleted(store):
+    do(store, features.add_discipline, "backend", {})
+    session = do(store, sessions.start, recipe="loop", discipline="backend")
+    with pytest.raises(Referenced, match=f"session {session.id}"):
+        do(store, features.delete_discipline, "backend")
+    do(store, sessions.abort, session.id, reason="enough")
+    do(store, features.delete_discipline, "backend")
+    assert see(store, features.listed_disciplines) == []
+
+
+@pytest.mark.parametrize("given", [[], {"docs": "docs-server"}, {"a b!": {}}])
+def test_servers_of_a_discipline_are_objects_by_name(store, given):
+    with pytest.raises(InvalidInput):
+        do(store, features.add_discipline, "backend", {"upstreams": given})

@@ -7,6 +7,7 @@ from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.feature import given_fields
 from binnacle.cli.screen import Screen
+from binnacle.errors import InvalidInput
 from binnacle.store import features
 
 DISCIPLINE = Group("discipline")
@@ -25,17 +26,36 @@ FIELDS = (
         dest="denied_tools",
         action="append",
         metavar="TOOL",
-        help="a tool or pattern it may not use; may be repeated",
+        help="a tool or a pattern such as 'debug_*' it may not use; may be repeated",
     ),
+    arg("--upstreams", metavar="FILE", help="MCP servers of its own: a JSON file, as mcp.json; - reads stdin"),
 )
-_NAMES = ("title", "acronym", "icon", "colour", "system_prompt", "skills", "conventions", "denied_tools")
+_NAMES = ("title", "acronym", "icon", "colour", "system_prompt", "skills", "conventions", "denied_tools", "upstreams")
 
 
 def _fields(context: Context, args: Namespace) -> dict[str, Any]:
+    from binnacle.tools.denials import check_denied
+
     found = given_fields(args, _NAMES)
     if found.get("system_prompt") == "-":
         found["system_prompt"] = context.read_input("-")
+    if "upstreams" in found:
+        found["upstreams"] = _upstreams(context, found["upstreams"])
+    check_denied(found.get("denied_tools", ()))
     return found
+
+
+def _upstreams(context: Context, file: str) -> Any:
+    """The servers in a JSON file, with or without the `mcpServers` around them that clients write; '' is none."""
+    import msgspec
+
+    if not file:
+        return {}
+    try:
+        given = msgspec.json.decode(context.read_input(file))
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"not JSON: {file!r}: {error}", hint='{"docs": {"command": "docs-server"}}') from error
+    return given["mcpServers"] if isinstance(given, dict) and [*given] == ["mcpServers"] else given
 
 
 def _show_list(answer: Any, screen: Screen) -> None:
@@ -58,12 +78,34 @@ def _show_one(answer: Any, screen: Screen) -> None:
             ("colour", one.colour),
             ("skills", one.skills),
             ("may not use", one.denied_tools),
+            *((f"upstream {name}", _server(server)) for name, server in one.upstreams.items()),
             ("changed", one.updated_at),
         ),
         screen,
     )
     prose("System prompt", one.system_prompt, screen)
     prose("Conventions", one.conventions, screen)
+
+
+def _server(server: Any) -> str:
+    """Where a server is: its address, or the command that starts it. Not its environment, where secrets are."""
+    args = server.get("args", ())
+    words = (server.get("command", ""), *(args if isinstance(args, (list, tuple)) else ()))
+    return str(server.get("url") or " ".join(map(str, words)))
+
+
+def _show_sets(answer: Any, screen: Screen) -> None:
+    rows = ((one["set"], one["description"], ", ".join(one["disciplines"])) for one in answer["sets"])
+    screen.table(rows, flexible=2, headings=("SET", "FOR", "DISCIPLINES"))
+
+
+def _show_imported(answer: Any, screen: Screen) -> None:
+    said = answer["imported"]
+    for what, names in (("added", said.added), ("updated", said.updated), ("kept as they are", said.kept)):
+        if names:
+            screen.line(f"{what}: {', '.join(names)}")
+    for name, existing in said.near.items():
+        screen.line(f"left out: {name}, as {existing} is nearly the same; to have both: bn discipline add --force")
 
 
 @DISCIPLINE.command(
@@ -106,7 +148,39 @@ def update(context: Context, args: Namespace) -> Any:
 
 
 @DISCIPLINE.command(
-    "delete", "delete a discipline no task refers to", "bn discipline delete testing", NAME, view=_show_one
+    "import",
+    "add a ready-made set of disciplines; those that are there stay as they are",
+    "bn discipline import generic",
+    arg("source", metavar="SET", help="a set, as bn discipline sets lists them, or a FILE.yaml of the same shape"),
+    arg("--update", action="store_true", help="bring those that are there up to date with the set"),
+    view=_show_imported,
+)
+def import_disciplines(context: Context, args: Namespace) -> Any:
+    from binnacle.plan.library import import_set, load_set
+
+    given = load_set(args.source)
+    with context.writing() as tx:
+        return {"set": args.source, "imported": import_set(tx, given, update=args.update)}
+
+
+@DISCIPLINE.command("sets", "the ready-made sets of disciplines", "bn discipline sets -H", view=_show_sets)
+def list_sets(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    from binnacle.plan.library import sets
+
+    return {
+        "sets": [
+            {"set": name, "description": one.description, "disciplines": [persona.name for persona in one.disciplines]}
+            for name, one in sets().items()
+        ]
+    }
+
+
+@DISCIPLINE.command(
+    "delete",
+    "delete a discipline that no task or active session refers to",
+    "bn discipline delete testing",
+    NAME,
+    view=_show_one,
 )
 def delete(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:

@@ -81,9 +81,20 @@ def _explained(problem: str, kind: Any, lines: Lines) -> ConfigError:
     )
     if unknown := re.search(r"unknown field `(.+)`", said):
         word = unknown[1]
-        known = [field.encode_name for field in msgspec.structs.fields(kind)] if not path else []
+        known = _keys_at(kind, path)
         hint = did_you_mean(word, known) if known else "take it out"
         return ConfigError(f"{lines.at(*path, word)}: unknown key {word!r}", hint=hint)
     key = ".".join(str(one) for one in path)
     said = said.replace("`", "").lower()
     return ConfigError(f"{lines.at(*path)}: {f'{key}: ' if key else ''}{said}", hint="see docs for the format")
+
+
+def _keys_at(kind: Any, path: Path) -> list[str]:
+    """The keys known at a place: those of the struct there, through lists; none where it cannot be told."""
+    here: Any = msgspec.inspect.type_info(kind)
+    for step in path:
+        if isinstance(here, msgspec.inspect.StructType):
+            here = next((one.type for one in here.fields if one.encode_name == step), None)
+        else:
+            here = getattr(here, "item_type", None)
+    return [one.encode_name for one in here.fields] if isinstance(here, msgspec.inspect.StructType) else []

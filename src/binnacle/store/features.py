@@ -100,15 +100,16 @@ def delete(tx: Writer, name: str) -> Feature:
 
 
 def delete_discipline(tx: Writer, name: str) -> Discipline:
-    """Removes a discipline no task refers to."""
+    """Removes a discipline that no task and no active session refers to."""
     discipline = get_discipline(tx, name)
     rows = tx.rows("select id from task where discipline = ? limit 6", discipline.name)
+    active = tx.rows("select id from session where discipline = ? and status = 'active' limit 6", discipline.name)
     _remove(
         tx,
         "discipline",
         discipline.name,
-        [f"task {row[0]}" for row in rows],
-        hint="give those tasks another discipline",
+        [*(f"task {row[0]}" for row in rows), *(f"session {row[0]}" for row in active)],
+        hint="give those tasks another discipline" if rows else "wait until it has ended",
     )
     return discipline
 

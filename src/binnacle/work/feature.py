@@ -88,6 +88,7 @@ def validated_discipline(discipline: Discipline) -> Discipline:
         system_prompt=clean_text(discipline.system_prompt, what="system_prompt", limit=20_000),
         skills=clean_lines(discipline.skills, what="skills", limit=30),
         conventions=clean_text(discipline.conventions, what="conventions", limit=PROSE_LIMIT),
+        upstreams=_upstreams(discipline.upstreams),
         denied_tools=clean_lines(discipline.denied_tools, what="denied_tools"),
     )
 
@@ -112,6 +113,14 @@ def changed_discipline(discipline: Discipline, changes: Mapping[str, Any]) -> Di
     _check_fields(changes, DISCIPLINE_FIELDS, what="discipline")
     with _of_the_right_kind(DISCIPLINE_FIELDS):
         return validated_discipline(msgspec.structs.replace(discipline, **changes))
+
+
+def _upstreams(given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict) or not all(isinstance(server, dict) for server in given.values()):
+        raise InvalidInput(
+            "upstreams are servers by name, each an object", hint='{"docs": {"command": "docs-server", "args": []}}'
+        )
+    return {clean_name(name, what="upstream"): server for name, server in given.items()}
 
 
 @contextmanager

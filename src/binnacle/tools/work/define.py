@@ -56,6 +56,15 @@ def specs(access: Access) -> list[ToolSpec]:
     return [_spec(function, dict(options), access) for function, options in _declared]
 
 
+def declared_names() -> list[str]:
+    """What every declared tool is called, aliases included."""
+    return [
+        name
+        for function, options in _declared
+        for name in (function.__name__, *(alias.name for alias in options["aliases"]))
+    ]
+
+
 def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSpec:
     hints = get_type_hints(function, include_extras=True)
     code = function.__code__

@@ -7,6 +7,7 @@ from msgspec import Meta
 from binnacle.store import features, learnings
 from binnacle.store.merging import merge
 from binnacle.store.store import Reader, Writer
+from binnacle.tools.denials import check_denied
 from binnacle.tools.outcome import Reply
 from binnacle.tools.work.define import tool
 from binnacle.tools.work.words import Lines
@@ -62,6 +63,7 @@ def _feature(one: Feature) -> str:
 def _discipline(one: Discipline) -> str:
     parts = [f"{one.name} [{one.acronym}] {one.title}", one.conventions, one.system_prompt]
     parts += [f"skills: {', '.join(one.skills)}"] if one.skills else []
+    parts += [f"upstreams: {', '.join(one.upstreams)}"] if one.upstreams else []
     parts += [f"may not use: {', '.join(one.denied_tools)}"] if one.denied_tools else []
     return "\n".join(part for part in parts if part)
 
@@ -161,6 +163,7 @@ def feature_context(
 )
 def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[DisciplineFields]) -> Reply:
     """Adds a discipline: a persona that works on tasks."""
+    check_denied(fields.get("denied_tools", ()))
     made = features.add_discipline(tx, name, fields, force=force)
     return Reply({"discipline": made}, f"Added discipline {_discipline(made)}")
 
@@ -175,6 +178,7 @@ def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Un
 )
 def discipline_update(tx: Writer, name: Name, **changes: Unpack[DisciplineFields]) -> Reply:
     """Changes a discipline. What is not given stays; a list given replaces the old one."""
+    check_denied(changes.get("denied_tools", ()))
     made = features.update_discipline(tx, name, changes)
     return Reply({"discipline": made}, f"Changed discipline {_discipline(made)}")
 

@@ -1,0 +1,26 @@
+"""What a discipline may be denied: tools by any of their names, or patterns such as `debug_*`."""
+
+from collections.abc import Iterable
+
+from binnacle.errors import InvalidInput, nearest
+
+SHELL = ("binnacle-set_agent", "bn_run", "binnacle-orient", "binnacle-goodbye")
+"""The tools of `tools.shell`, which are declared only where they can run."""
+
+
+def check_denied(entries: Iterable[str]) -> None:
+    """Refuses the name of a tool that does not exist: a denial with a slip in it would deny nothing.
+
+    Patterns may match nothing, and tools of other MCP servers (`mcp_…`) come and go.
+    """
+    unknown = [entry for entry in entries if "*" not in entry and not entry.startswith("mcp_")]
+    if not unknown:
+        return
+    from binnacle.tools.work.catalog import names
+
+    known = [*names(), *SHELL]
+    for entry in unknown:
+        if entry not in known:
+            near = nearest(entry, known)
+            hint = f"did you mean {near!r}?" if near else "bn tool lists them all; a pattern has a '*'"
+            raise InvalidInput(f"no tool {entry!r} to deny", hint=hint)
