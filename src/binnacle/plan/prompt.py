@@ -15,6 +15,9 @@ from binnacle.plan.wording import render as worded
 WHOLE_LIMIT = 4000
 """Tokens that even the task, the input and the instructions are cut to."""
 
+FRAME = 25
+"""Tokens that a heading and a line about what was cut may take."""
+
 _ENTRY = re.compile(r"\n(?! )")
 """Where an entry ends: lines that belong to the one before are indented."""
 
@@ -71,7 +74,7 @@ def _room(bodies: Mapping[str, str], budget: int) -> dict[str, int]:
     whole = {name: min(size, WHOLE_LIMIT) for name, size in sizes.items() if not FORMS[name].share}
     shares = {name: min(sizes[name], round(FORMS[name].share * budget)) for name in sizes if name not in whole}
     # However long the task is, what is around it keeps a quarter.
-    left = max(budget - sum(whole.values()), budget // 4)
+    left = max(budget - sum(whole.values()) - FRAME * len(sizes), budget // 4)
     wanted = sum(shares.values())
     return whole | (shares if wanted <= left else {name: share * left // wanted for name, share in shares.items()})
 
@@ -89,7 +92,8 @@ def _section(name: str, body: str, room: int, *, unseen: int, names: Mapping[str
 
 def _said(form: Form, missing: int, *, is_short: bool) -> str:
     if missing:
-        noun = form.noun.removesuffix("s") if missing == 1 and not form.noun.endswith("ies") else form.noun
+        one = form.noun[:-3] + "y" if form.noun.endswith("ies") else form.noun[:-1]
+        noun = one if missing == 1 else form.noun
         return f"… {missing} {'earlier' if form.newest_last else 'more'} {noun}"
     return "… cut here" if is_short else ""
 
@@ -111,7 +115,9 @@ def _cut(body: str, room: int, *, newest_last: bool) -> tuple[str, int]:
     if not kept:
         kept = [_shortened(entries[0], room)]
     dropped = len([entry for entry in entries[len(kept) :] if entry.strip()])
-    return "\n".join(kept[::-1] if newest_last else kept).strip("\n"), dropped
+    text = "\n".join(kept[::-1] if newest_last else kept).strip("\n")
+    # A block of code that lost its end would swallow all that follows.
+    return (f"{text}\n```" if text.count("```") % 2 else text), dropped
 
 
 def _shortened(entry: str, room: int) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from binnacle.plan.context import Listed, Loaded, Outcome, first_sentence
-from binnacle.work.journal import NOTE_TYPES
+from binnacle.work.journal import Note
 from binnacle.work.learning import Learning
 from binnacle.work.status import PRIORITIES
 
@@ -81,7 +81,7 @@ def persona(loaded: Loaded) -> str:
     if one is None:
         return ""
     return _paragraphs(
-        f"You work as {one.title}.",
+        f"**{one.title}**",
         one.system_prompt,
         f"Skills: {', '.join(one.skills)}" if one.skills else "",
         f"Conventions: {one.conventions}" if one.conventions else "",
@@ -93,9 +93,7 @@ def progress(loaded: Loaded) -> str:
 
 
 def notes(loaded: Loaded) -> str:
-    by_type = sorted(loaded.notes, key=lambda one: NOTE_TYPES.index(one.type))
-    iteration = {one.id: f" #{one.iteration}" for one in by_type if one.iteration is not None}
-    return _joined(*(_item(f"[{one.type}{iteration.get(one.id, '')}] {one.content}") for one in by_type))
+    return _joined(*(_item(f"[{one.type}{_iteration(one)}] {one.content}") for one in loaded.notes))
 
 
 def history(loaded: Loaded) -> str:
@@ -178,11 +176,11 @@ FORMS: dict[str, Form] = {
     "learnings": Form("What is known", 0.15, "learnings"),
     "persona": Form("Your discipline", 0.20),
     "progress": Form("Progress", 0.06, "entries", newest_last=True),
-    "notes": Form("Notes", 0.10, "notes"),
+    "notes": Form("Notes", 0.10, "notes", newest_last=True),
     "history": Form("Recent iterations", 0.10, "iterations", newest_last=True),
     "tasks": Form("Tasks", 0.20, "tasks"),
     "dependencies": Form("What this builds on", 0.08, "tasks"),
-    "attempts": Form("Earlier attempts", 0.20, "comments"),
+    "attempts": Form("Earlier attempts and remarks", 0.20, "remarks"),
     "answers": Form("Answers to questions", 0.15, "answers"),
     "task": Form("Your task", 0),
     "input": Form("Input", 0),
@@ -202,6 +200,10 @@ def _learning(one: Learning) -> str:
     return f"- {one.text} [{', '.join(fact for fact in facts if fact)}]{reason}"
 
 
+def _iteration(note: Note) -> str:
+    return "" if note.iteration is None else f", iteration {note.iteration}"
+
+
 def _task(listed: Listed, loaded: Loaded) -> str:
     one = listed.task
     facts = ["" if one.status == "pending" else one.status.replace("_", " ")]
@@ -213,7 +215,7 @@ def _task(listed: Listed, loaded: Loaded) -> str:
 
 
 def _outcome(one: Outcome) -> str:
-    reason = f"; needed for: {one.reason}" if one.reason else ""
+    reason = f"; reason: {one.reason}" if one.reason else ""
     said = f"- [{one.task.id}] {one.task.title} ({one.task.status.replace('_', ' ')}{reason})"
     return f"{said}: {one.summary}" if one.summary else said
 
