@@ -154,12 +154,23 @@ def test_orient_for_people_is_as_the_seed_shows_it(bn, agent):
 def test_the_same_process_is_the_same_agent(bn, agent):
     once, again = agent.run("bn orient --name a; bn orient --name b --type planner").splitlines()
     assert json.loads(once)["agent_id"] == json.loads(again)["agent_id"]
-    assert json.loads(again)["warning"] == "Registered before; it keeps its name 'a' and its type 'worker'."
+    assert (json.loads(again)["name"], json.loads(again)["type"]) == ("b", "planner")
     # the next shell of the same agent, and one that became bn
     assert agent.json("bn orient")["agent_id"] == json.loads(once)["agent_id"]
     agent.send("bn orient")
     assert json.loads(agent.read())["agent_id"] == json.loads(once)["agent_id"]
     assert len(listed(bn)) == 1
+
+
+def test_an_agent_that_orients_again_may_change_its_name_and_type(bn, agent):
+    known = agent.json("bn orient --name a")["agent_id"]
+    named = {"BN_AGENT_ID": known, "BN_AGENT_NAME": "z", "BN_AGENT_TYPE": "buddy"}
+    bn("orient", "--type", "reviewer", env=named)
+    bn("orient", "--name", "b", env=named)
+    assert bn("orient", env=named)["name"] == "b"
+    assert [(one["name"], one["type"]) for one in listed(bn).values()] == [("b", "reviewer")]
+    told = [event["changes"] for event in bn("log", "--of", known)["events"] if event["action"] == "updated"]
+    assert told == [{"type": ["worker", "reviewer"]}, {"name": ["a", "b"]}]
 
 
 def test_other_processes_and_other_names_are_other_agents(bn, agent):

@@ -53,6 +53,7 @@ CHANGES = {
     "iteration": lambda tx, made: sessions.begin_iteration(tx, made["session"]),
     "abort": lambda tx, made: sessions.abort(tx, made["session"], reason="because"),
     "agent": lambda tx, _: agents.register(tx, name="worker"),
+    "agent update": lambda tx, made: agents.update(tx, made["agent"], name="renamed"),
     "agent end": lambda tx, made: agents.end(tx, made["agent"]),
 }
 

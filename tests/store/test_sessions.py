@@ -124,6 +124,14 @@ def test_an_agent_is_registered_from_a_shell_or_by_mcp(store):
     assert see(store, agents.get, mcp.id) == mcp
 
 
+def test_an_agent_may_be_called_otherwise(store):
+    agent = do(store, agents.register, name="worker")
+    changed = do(store, agents.update, agent.id, name=" mender\n", kind="reviewer")
+    assert (changed.name, changed.type, changed.created_at) == ("mender", "reviewer", agent.created_at)
+    assert do(store, agents.update, agent.id, name="mender") == changed
+    assert actions(store, agent.id) == ["registered", "updated"]
+
+
 def test_an_unknown_agent_gets_the_nearest(store):
     agent = do(store, agents.register, name="worker")
     with pytest.raises(NotFound) as caught:

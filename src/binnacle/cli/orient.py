@@ -8,14 +8,14 @@ from binnacle.cli.agent import reap
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.errors import InvalidInput
+from binnacle.errors import InvalidInput, did_you_mean
 from binnacle.lifecycle.caller import Caller, find_caller
 from binnacle.lifecycle.presence import find_same, registration
 from binnacle.lifecycle.processes import ancestors
 from binnacle.store import agents, events, overview, queue, tasks
 from binnacle.store.store import Reader, Writer
 from binnacle.work.session import Agent
-from binnacle.work.text import clean_optional_line, did_you_mean
+from binnacle.work.text import clean_optional_line
 
 ORIENT = Group("orient")
 
@@ -64,10 +64,12 @@ def orient(context: Context, args: Namespace) -> Any:
     caller = None if session else find_caller(ancestors())
     with context.writing() as tx:
         agent = find_agent(tx, session) or (caller and find_same(agents.listed(tx), caller, name=args.name))
-        warnings = _warnings(agent, args) if agent else []
+        warnings: list[str] = []
         if agent is None:
             agent = _register(tx, args, caller)
             warnings += _unlinked(agent)
+        else:
+            agent = agents.update(tx, agent.id, name=args.name, kind=args.type)
         agents.touch(tx, agent.id)
         if purpose:
             tx.record("agent", agent.id, "purpose", {"purpose": purpose})
@@ -113,13 +115,6 @@ def _register(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
     if caller is None:
         return agents.register(tx, name=name, kind=kind)
     return agents.register(tx, name=name, kind=kind, **registration(caller))
-
-
-def _warnings(agent: Agent, args: Namespace) -> list[str]:
-    """What was asked for and is not so, because the agent was registered before."""
-    asked = {"name": args.name or agent.name, "type": args.type or agent.type}
-    kept = [f"{name} {getattr(agent, name)!r}" for name, value in asked.items() if value != getattr(agent, name)]
-    return [f"Registered before; it keeps its {' and its '.join(kept)}."] if kept else []
 
 
 def _unlinked(agent: Agent) -> list[str]:

@@ -1,13 +1,13 @@
 """Registered agents. Whether their processes are alive is for `lifecycle` to say, not for the store."""
 
-from binnacle.errors import NotFound
+from binnacle.errors import NotFound, did_you_mean
 from binnacle.store import flow, tasks
 from binnacle.store.ids import fresh_id
 from binnacle.store.rows import Table
 from binnacle.store.store import Reader, Writer
 from binnacle.work.ids import AgentId, TaskId
 from binnacle.work.session import Agent
-from binnacle.work.text import clean_line, did_you_mean
+from binnacle.work.text import clean_line
 
 AGENTS = Table("agent", Agent, times=("created_at", "active_at", "ended_at"))
 
@@ -36,6 +36,20 @@ def register(
     AGENTS.insert(tx, [AGENTS.row(agent)])
     tx.record("agent", agent.id, "registered", {"name": agent.name, "type": agent.type})
     return agent
+
+
+def update(tx: Writer, agent_id: str, *, name: str | None = None, kind: str | None = None) -> Agent:
+    """Changes what an agent is called, or what it is. Nothing to change is no error."""
+    agent = get(tx, agent_id)
+    wanted = {
+        "name": clean_line(name or agent.name, what="agent name", limit=64),
+        "type": clean_line(kind or agent.type, what="agent type", limit=32),
+    }
+    changes = {field: value for field, value in wanted.items() if value != getattr(agent, field)}
+    if changes:
+        AGENTS.update(tx, changes, "id = ?", agent.id)
+        tx.record("agent", agent.id, "updated", {field: [getattr(agent, field), changes[field]] for field in changes})
+    return get(tx, agent.id)
 
 
 def get(tx: Reader, agent_id: str) -> Agent:
