@@ -55,17 +55,19 @@ class Codebase(Struct, frozen=True, kw_only=True):
     """Whether everything was looked at."""
 
 
-def survey(repo: str) -> Codebase:
-    """Looks a repository over. Never more than `WALK_LIMIT` entries, whatever its size; links are not followed."""
+def survey(repo: str, *, limit: int = WALK_LIMIT) -> Codebase:
+    """Looks a repository over: never more than `limit` entries, whatever its size. Links are not followed."""
     counts: Counter[str] = Counter()
     shown: list[str] = []
     folders = deque([("", 0)])
-    left = WALK_LIMIT
-    while folders and left:
+    left = limit
+    while folders and left >= 0:
         path, depth = folders.popleft()
-        found = _entries(os.path.join(repo, path), left)
-        left -= len(found)
-        for name, is_folder in found:
+        entries = _entries(os.path.join(repo, path), left + 1)
+        left -= len(entries)
+        for name, is_folder in sorted(entries, key=lambda one: (not one[1], one[0])):
+            if name.startswith(".") or name in IGNORED:
+                continue
             if is_folder:
                 folders.append((f"{path}{name}/", depth + 1))
             elif language := LANGUAGES.get(os.path.splitext(name)[1].lower()):
@@ -76,19 +78,14 @@ def survey(repo: str) -> Codebase:
         languages=tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0]))),
         entries=tuple(sorted(shown[:ENTRY_LIMIT])),
         left_out=max(0, len(shown) - ENTRY_LIMIT),
-        is_whole=bool(left) or not folders,
+        is_whole=left >= 0,
     )
 
 
 def _entries(folder: str, limit: int) -> list[tuple[str, bool]]:
-    """What is in a folder, folders first; nothing if it cannot be read."""
+    """What is in a folder, and whether it is one; nothing if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            found = [
-                (entry.name, entry.is_dir(follow_symlinks=False))
-                for entry in islice(entries, limit)
-                if not entry.name.startswith(".") and entry.name not in IGNORED
-            ]
+            return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(entries, limit)]
     except OSError:
         return []
-    return sorted(found, key=lambda one: (not one[1], one[0]))

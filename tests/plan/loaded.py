@@ -1,0 +1,92 @@
+"""What a prompt is made of, for trying its sections on."""
+
+from datetime import timedelta
+from typing import Any
+
+from binnacle.plan.context import Listed, Loaded, Outcome
+from binnacle.store.details import Details, Related
+from binnacle.store.overview import Overview
+from binnacle.work.feature import Discipline, Feature
+from binnacle.work.journal import Comment, Note, Progress
+from binnacle.work.session import Iteration
+from places import NOW
+from work.builders import a_task
+
+AGO = {"created_at": NOW - timedelta(hours=2), "updated_at": NOW}
+
+
+def loaded(**fields: Any) -> Loaded:
+    known: dict[str, Any] = {"now": NOW, "project": "harbour", "root": "harbour", "overview": overview()}
+    return Loaded(**{**known, **fields})
+
+
+def overview(**by_status: int) -> Overview:
+    return Overview(
+        tasks=sum(by_status.values()), ready=by_status.get("pending", 0), waiting=0, by_status=by_status, queued=0
+    )
+
+
+def a_feature(name: str = "auth", **fields: Any) -> Feature:
+    return Feature(**{"name": name, "title": name.capitalize(), "acronym": "AUTH", **AGO, **fields})
+
+
+def a_discipline(name: str = "frontend", **fields: Any) -> Discipline:
+    return Discipline(**{"name": name, "title": name.capitalize(), "acronym": "FRON", **AGO, **fields})
+
+
+def a_comment(body: str, **fields: Any) -> Comment:
+    return Comment(**{"id": "bnc-0001", "task_id": "bn-aaaa", "author": "bna-0001", "body": body, **AGO, **fields})
+
+
+def a_note(content: str, **fields: Any) -> Note:
+    known = {"id": "bnn-0001", "type": "tip", "author": "ann", "created_at": NOW}
+    return Note(content=content, **{**known, **fields})
+
+
+def an_entry(text: str, **fields: Any) -> Progress:
+    return Progress(**{"number": 1, "text": text, "author": "ann", "created_at": NOW, **fields})
+
+
+def an_iteration(number: int, summary: str, *, ago: timedelta) -> Iteration:
+    return Iteration(
+        session="bns-0001", number=number, summary=summary, started_at=NOW - timedelta(days=90), ended_at=NOW - ago
+    )
+
+
+def listed(count: int, **fields: Any) -> tuple[Listed, ...]:
+    return tuple(Listed(task=a_task(id=f"bn-{1000 + n}", title=f"task {n}", **fields)) for n in range(count))
+
+
+def related(task_id: str, title: str, **fields: Any) -> Related:
+    return Related(**{"id": task_id, "title": title, "status": "pending", **fields})
+
+
+def everything() -> Loaded:
+    """Something for every section."""
+    from binnacle.plan.codebase import Codebase
+    from binnacle.plan.context import File
+    from work.builders import a_learning
+
+    task = a_task(title="Build the login form", feature="auth", discipline="frontend", description="A form.")
+    return loaded(
+        description="Ships and their berths.",
+        overview=overview(pending=2, done=1),
+        codebase=Codebase(languages=(("Python", 12),), entries=("src/",)),
+        features=(a_feature(), a_feature("billing")),
+        disciplines=(a_discipline(),),
+        feature=a_feature(description="Logging in."),
+        discipline=a_discipline(system_prompt="You build what people see. Call task_delete when unsure."),
+        files=(File(path="src/login.py"),),
+        learnings=(a_learning("tokens last an hour"),),
+        listing=listed(2),
+        task=Details(task=task, dependents=(related("bn-cccc", "Build the log-out button"),)),
+        attempts=(a_comment("the server was down"),),
+        remaining=("the error messages",),
+        answers=("Which colour? Blue.",),
+        dependencies=(Outcome(task=a_task(id="bn-bbbb", title="Build the API", status="done"), summary="It answers."),),
+        notes=(a_note("use fetch"),),
+        history=(an_iteration(0, "Planned it.", ago=timedelta(hours=3)),),
+        progress=(an_entry("began"),),
+        user_input="Keep it small.",
+        extra="And quick.",
+    )

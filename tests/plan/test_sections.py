@@ -1,0 +1,185 @@
+"""Sections of a prompt: what each of them says, and when it says nothing."""
+
+from datetime import timedelta
+
+import pytest
+
+from binnacle.plan.codebase import Codebase
+from binnacle.plan.context import File, Listed, Outcome
+from binnacle.plan.sections import FORMS, SECTIONS
+from binnacle.store.details import Details
+from places import NOW
+from plan.loaded import (
+    a_comment,
+    a_discipline,
+    a_feature,
+    a_note,
+    an_entry,
+    an_iteration,
+    everything,
+    loaded,
+    overview,
+    related,
+)
+from work.builders import a_learning, a_task
+
+
+def said(name: str, **fields) -> str:
+    return SECTIONS[name](loaded(**fields))
+
+
+def test_every_section_has_a_form_and_something_to_say():
+    assert FORMS.keys() == {*SECTIONS, "instructions"}
+    whole = everything()
+    assert all(section(whole) for section in SECTIONS.values())
+    assert {name: section(whole) for name, section in SECTIONS.items()} == {
+        name: section(everything()) for name, section in SECTIONS.items()
+    }
+
+
+def test_with_nothing_loaded_only_the_project_is_named():
+    empty = loaded()
+    assert {name for name, section in SECTIONS.items() if section(empty)} == {"project"}
+    assert SECTIONS["project"](empty) == "harbour."
+
+
+def test_the_project_says_what_it_is_and_how_it_stands():
+    assert said("project", project="Harbour", description="Ships.", overview=overview(pending=3, in_progress=1)) == (
+        "Harbour (in harbour/): Ships.\n4 tasks: 3 pending, 1 in progress; 3 can be taken now."
+    )
+
+
+def test_the_codebase_is_counted_by_language():
+    found = Codebase(languages=(("Python", 12), ("SQL", 2)), entries=("README.md", "src/", "src/app/"), left_out=4)
+    assert said("codebase", codebase=found) == (
+        "Source files: 12 Python, 2 SQL.\n- README.md\n- src/\n- src/app/\n- … 4 more"
+    )
+    cut = Codebase(languages=(("Go", 9),), is_whole=False)
+    assert "9 Go among the files looked at; the repository is larger" in said("codebase", codebase=cut)
+    assert said("codebase", codebase=Codebase()) == ""
+
+
+def test_features_and_disciplines_take_a_line_each():
+    features = (a_feature("auth", title="Signing in", description="Tokens. And more."), a_feature("billing"))
+    assert said("features", features=features) == "- auth (Signing in): Tokens.\n- billing"
+    people = (a_discipline(skills=("HTML", "CSS")),)
+    assert said("disciplines", disciplines=people) == "- frontend: HTML, CSS"
+
+
+def test_a_feature_says_where_it_ends():
+    one = a_feature(description="Logging in.", architecture="A middleware.", boundaries="Roles.", dependencies=("db",))
+    assert said("feature", feature=one) == (
+        "auth.\nLogging in.\n\nArchitecture: A middleware.\n\nNot part of it: Roles.\n\nBuilds on: db"
+    )
+
+
+def test_a_file_that_is_gone_is_said_to_be():
+    files = (File(path="src/a.py"), File(path="src/b.py", exists=False))
+    assert said("files", files=files) == "- src/a.py\n- src/b.py (not there any more)"
+
+
+def test_learnings_say_where_they_come_from():
+    learnings = (
+        a_learning("tokens last an hour", reviewed=True, reason="seen in the log"),
+        a_learning("ports are random", source="agent", iteration=3, hit_count=4),
+    )
+    assert said("learnings", learnings=learnings) == (
+        "- tokens last an hour [human] (seen in the log)\n"
+        "- ports are random [agent, iteration 3, unreviewed, observed 4x]"
+    )
+
+
+def test_a_persona_says_how_it_works():
+    one = a_discipline(
+        title="Frontend engineer", system_prompt="Mind the states.", skills=("CSS",), conventions="Nouns."
+    )
+    assert said("persona", discipline=one) == (
+        "**Frontend engineer**\n\nMind the states.\n\nSkills: CSS\n\nConventions: Nouns."
+    )
+
+
+@pytest.mark.parametrize(
+    ("ago", "age"),
+    [
+        (timedelta(seconds=-5), "just now"),
+        (timedelta(seconds=59), "just now"),
+        (timedelta(minutes=1), "1 minute ago"),
+        (timedelta(minutes=119), "1 hour ago"),
+        (timedelta(hours=47), "1 day ago"),
+        (timedelta(days=6), "6 days ago"),
+        (timedelta(days=30), "4 weeks ago"),
+    ],
+)
+def test_ages_are_reckoned_from_the_moment_of_loading(ago, age):
+    assert said("history", history=(an_iteration(2, "Did it.", ago=ago),)) == f"- Iteration 2, {age}: Did it."
+
+
+def test_notes_and_progress_are_in_the_order_they_were_written():
+    notes = (a_note("first\nmore"), a_note("second", type="decision", iteration=4))
+    assert said("notes", notes=notes) == "- [tip] first\n  more\n- [decision, iteration 4] second"
+    progress = (an_entry("began", created_at=NOW - timedelta(days=1)), an_entry("ended"))
+    assert said("progress", progress=progress) == "- 1 day ago: began\n- just now: ended"
+
+
+def test_tasks_say_what_one_needs_to_choose():
+    tasks = (
+        Listed(task=a_task(id="bn-1111", title="one", priority=0, feature="auth")),
+        Listed(task=a_task(id="bn-2222", title="two", status="in_progress", claimed_by="bna-1")),
+        Listed(task=a_task(id="bn-3333", title="three"), waits_for=("bn-1111", "bn-2222")),
+        Listed(task=a_task(id="bn-4444", title="four", status="done")),
+    )
+    assert said("tasks", listing=tasks) == (
+        "- [P0] [bn-1111] one (auth)\n"
+        "- [P2] [bn-2222] two (in progress; held by bna-1)\n"
+        "- [P2] [bn-3333] three (depends on: bn-1111, bn-2222)\n"
+        "- [P2] [bn-4444] four (done)"
+    )
+    assert said("tasks", listing=tasks[:1], feature=a_feature()) == "- [P0] [bn-1111] one"
+
+
+def test_what_a_task_builds_on_says_what_came_of_it():
+    done = a_task(id="bn-1111", title="API", status="done")
+    found = (Outcome(task=done, reason="the form calls it", summary="It answers."), Outcome(task=a_task(title="db")))
+    assert said("dependencies", dependencies=found) == (
+        "- [bn-1111] API (done; reason: the form calls it): It answers.\n- [bn-aaaa] db (pending)"
+    )
+
+
+def test_attempts_begin_with_what_is_left():
+    assert said("attempts", attempts=(a_comment("tried\nfailed"),), remaining=("the tests",)) == (
+        "- Left to do: the tests\n- bna-0001, 2 hours ago: tried\n  failed"
+    )
+
+
+def test_a_task_says_all_it_knows():
+    task = a_task(
+        title="Build the form",
+        priority=1,
+        feature="auth",
+        description="Two fields.",
+        acceptance_criteria=("works", "is tested"),
+        pseudocode="read\nsend",
+        hints="See Register.",
+        output_artifacts=("src/form.py",),
+        estimated_turns=8,
+        status="in_progress",
+    )
+    found = Details(task=task, parts=(related("bn-2222", "a part"),), dependents=(related("bn-3333", "the button"),))
+    assert said("task", task=found) == (
+        "**bn-aaaa: Build the form** (task, high priority, in progress; feature auth; about 8 turns)\n\n"
+        "Two fields.\n\n"
+        "It is done when:\n- works\n- is tested\n\n"
+        "How it is to be done:\n```\nread\nsend\n```\n\n"
+        "Hints: See Register.\n\n"
+        "Files it should leave:\n- src/form.py\n\n"
+        "Its parts:\n- [bn-2222] a part (pending)\n\n"
+        "Waiting for it:\n- [bn-3333] the button"
+    )
+
+
+def test_a_bare_task_says_no_more_than_it_is():
+    assert said("task", task=Details(task=a_task())) == "**bn-aaaa: mend it** (task, medium priority, pending)"
+
+
+def test_input_and_what_is_added_to_it_are_one():
+    assert said("input", user_input="Dark mode.", extra="Soon.") == "Dark mode.\n\nSoon."
