@@ -2,59 +2,81 @@
 
 import os
 
-import msgspec
 import pytest
 
-from binnacle.app import listing
-from binnacle.tools.work.catalog import work_tools
+import binnacle
+from binnacle.app.listing import KEPT, Listing, kept_listing
+
+MADE = Listing("what to do", b'[{"name":"task_add"}]')
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path / "binnacle"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "binnacle"
 
 
-def made(asked: list[bool]):
-    def specs():
-        asked.append(True)
-        return work_tools(None)
-
-    return specs
+@pytest.fixture
+def repo(tmp_path):
+    (tmp_path / "repo" / ".binnacle" / "recipes").mkdir(parents=True)
+    return tmp_path / "repo"
 
 
-def test_the_list_is_made_once_and_kept(cache):
-    asked: list[bool] = []
-    first = listing.kept_listing(made(asked))
-    assert listing.kept_listing(made(asked)) == first
-    assert asked == [True]
-    assert "task_add" in [tool["name"] for tool in msgspec.json.decode(first)]
+@pytest.fixture
+def kept(repo):
+    """Asks for the list of a recipe, and remembers how often it was made."""
+
+    def ask(recipe="default"):
+        return kept_listing(recipe, str(repo), lambda: ask.made.append(recipe) or MADE)
+
+    ask.made = []
+    return ask
+
+
+def test_the_list_is_made_once_and_kept(cache, kept):
+    assert kept() == kept() == MADE
+    assert kept.made == ["default"]
     assert len(list(cache.iterdir())) == 1
 
 
-def test_a_changed_program_makes_it_anew_and_drops_the_old_one(cache, monkeypatch):
-    asked: list[bool] = []
-    listing.kept_listing(made(asked))
-    monkeypatch.setattr(listing, "__version__", "9.9.9")
-    listing.kept_listing(made(asked))
-    assert asked == [True, True]
-    assert len(list(cache.iterdir())) == 1
+def test_every_recipe_has_a_list_of_its_own(cache, kept):
+    for _ in range(2):
+        kept("loop")
+        kept("yap")
+    assert kept.made == ["loop", "yap"]
+
+
+def test_a_changed_program_makes_it_anew(cache, kept, monkeypatch):
+    kept()
+    monkeypatch.setattr(binnacle, "__version__", "9.9.9")
+    kept()
+    assert kept.made == ["default", "default"]
+
+
+def test_a_changed_recipe_of_the_project_makes_it_anew(cache, kept, repo):
+    kept()
+    (repo / ".binnacle" / "recipes" / "default.yaml").write_text("extends: default\n")
+    kept()
+    assert kept.made == ["default", "default"]
+
+
+def test_old_lists_make_room(cache, kept):
+    for number in range(KEPT + 5):
+        kept(f"recipe-{number}")
+    assert len(list(cache.iterdir())) == KEPT
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"[]", b"{}", b"\xff"])
-def test_a_damaged_list_is_made_anew(cache, content):
-    asked: list[bool] = []
-    whole = listing.kept_listing(made(asked))
+def test_a_damaged_list_is_made_anew(cache, content, kept):
+    kept()
     next(cache.iterdir()).write_bytes(content)
-    assert listing.kept_listing(made(asked)) == whole
-    assert asked == [True, True]
+    assert kept() == MADE
+    assert kept.made == ["default", "default"]
 
 
-def test_a_place_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
+def test_a_place_that_cannot_be_written_is_no_error(tmp_path, monkeypatch, kept):
     blocker = tmp_path / "file"
     blocker.write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(blocker))
-    asked: list[bool] = []
-    assert listing.kept_listing(made(asked))
-    assert listing.kept_listing(made(asked))
-    assert asked == [True, True]
+    assert kept() == kept() == MADE
+    assert kept.made == ["default", "default"]

@@ -17,10 +17,10 @@ from binnacle.work.actor import Actor
 class Tools:
     """Calls tools as an agent does."""
 
-    def __init__(self, access: Access, *, enabled=None) -> None:
+    def __init__(self, access: Access) -> None:
         self.access = access
         self.catalog = Catalog(work_tools(access))
-        self.dispatcher = Dispatcher(self.catalog, enabled=enabled)
+        self.dispatcher = Dispatcher(self.catalog)
         self.caller = Caller(actor=Actor("bna-1", "agent"))
 
     def outcome(self, name: str, /, by: Caller | None = None, **arguments) -> Outcome:

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 from msgspec import Struct
 
+from binnacle.errors import InvalidInput
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
-from binnacle.tools.defaults import DEFAULT_TOOLS
 from binnacle.tools.dispatch import Dispatcher
+from binnacle.tools.exposed import Exposed
 from binnacle.tools.outcome import Reply
 from binnacle.tools.spec import Alias, Hints, ToolSpec
 from binnacle.work.actor import Actor
@@ -45,11 +46,45 @@ def test_two_tools_never_share_a_name():
 
 
 def test_a_tool_that_is_not_enabled_is_refused_by_every_name():
-    dispatcher = Dispatcher(Catalog([a_tool("a", aliases=(Alias(name="old"),)), a_tool("b")]), enabled=["b"])
+    there = a_tool("b", aliases=(Alias(name="other"),))
+    catalog = Catalog([a_tool("a", aliases=(Alias(name="old"),)), there])
+    dispatcher = Dispatcher(catalog, exposed=[Exposed("b", there)], instead={"old": "b"})
     for name in ("a", "old"):
-        assert call(dispatcher, name).envelope["error"]["code"] == "E_TOOL_DISABLED"
-    assert [spec.name for spec in dispatcher.enabled()] == ["b"]
-    assert call(dispatcher, "b").text == "b"
+        error = call(dispatcher, name).envelope["error"]
+        assert (error["code"], error["hint"]) == ("E_TOOL_DISABLED", "use b instead")
+    assert call(dispatcher, "b").text == call(dispatcher, "other").text == "b"
+
+
+def test_the_same_failing_call_is_noticed_from_the_third_time():
+    async def fails(caller, given):
+        raise InvalidInput("no", hint="say yes")
+
+    dispatcher = Dispatcher(Catalog([a_tool("a", run=fails)]))
+    caller = Caller(actor=Actor("ann"))
+    told = [call(dispatcher, "a", caller).envelope["error"] for _ in range(4)]
+    assert [error.get("details", {}).get("repeated") for error in told] == [None, None, 3, 4]
+    assert "say yes" in told[3]["hint"]
+    assert "will not help" in told[3]["hint"]
+    assert "repeated" not in str(call(dispatcher, "a", caller, raw=b'{"other": 1}').envelope)
+    assert "repeated" not in str(call(dispatcher, "a").envelope)
+
+
+def test_a_call_that_works_again_is_no_longer_counted():
+    working = []
+
+    async def sometimes(caller, given):
+        if not working:
+            raise InvalidInput("no")
+        return Reply({}, "a")
+
+    dispatcher = Dispatcher(Catalog([a_tool("a", run=sometimes)]))
+    caller = Caller(actor=Actor("ann"))
+    for _ in range(2):
+        call(dispatcher, "a", caller)
+    working.append(1)
+    assert not call(dispatcher, "a", caller).is_error
+    working.clear()
+    assert "repeated" not in str(call(dispatcher, "a", caller).envelope)
 
 
 def test_a_prerequisite_is_met_once_the_other_tool_was_called():
@@ -128,9 +163,3 @@ def test_arguments_that_are_no_object_are_an_outcome(raw):
 
 def test_no_arguments_at_all_are_none(tools):
     assert call(tools.dispatcher, "task_list", tools.caller, b"null").text == "No tasks"
-
-
-def test_the_default_session_has_at_most_forty_tools_that_exist(tools):
-    assert len(DEFAULT_TOOLS) <= 40
-    shell = {"binnacle-set_agent", "bn_run", "binnacle-orient", "binnacle-goodbye"}
-    assert all(name in tools.catalog for name in DEFAULT_TOOLS if name not in shell)

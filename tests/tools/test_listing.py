@@ -1,11 +1,9 @@
 """What agents see of the catalog: complete, consistent and short."""
 
-import msgspec
 import pytest
 
-from binnacle.server.catalog_host import tool_entry
 from binnacle.tools.catalog import Catalog
-from binnacle.tools.defaults import DEFAULT_TOOLS
+from binnacle.tools.exposed import Exposed
 from binnacle.tools.schema import input_schema
 from binnacle.tools.shell import Shell
 from binnacle.tools.work.catalog import work_tools
@@ -16,7 +14,7 @@ SPECS = list(CATALOG)
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_every_tool_is_described_and_annotated(spec):
-    entry = tool_entry(spec)
+    entry = Exposed(spec.name, spec).entry()
     assert entry["title"]
     assert entry["description"].endswith(".")
     assert len(entry["description"]) < 300
@@ -40,11 +38,6 @@ def test_an_alias_shows_its_own_words():
     assert item["required"] == ["content"]
     single = CATALOG.find("create_task")
     assert input_schema(single.spec, single.alias)["required"] == ["title"]
-
-
-def test_the_default_list_fits_its_budget():
-    entries = [tool_entry(CATALOG.find(name).spec) for name in DEFAULT_TOOLS]
-    assert len(msgspec.json.encode({"tools": entries})) <= 20_000
 
 
 def test_names_are_things_and_what_is_done_to_them():

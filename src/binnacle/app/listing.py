@@ -6,32 +6,39 @@ The kept list is found by the state of the files it was made from, so it is neve
 import contextlib
 import os
 import zlib
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
-from binnacle import __version__, tools
-from binnacle.config.location import cache_dir
+import binnacle
+from binnacle.config.location import PROJECT_DIR, cache_dir
 
-if TYPE_CHECKING:
-    from binnacle.tools.spec import ToolSpec
+SOURCES = ("tools", "tools/work", "plan", "plan/recipes")
+"""Folders of the program that decide what the list says."""
+
+KEPT = 50
+"""Lists kept at once; the oldest makes room."""
 
 
-def kept_listing(specs: Callable[[], "Iterable[ToolSpec]"]) -> bytes:
-    """The tools as `tools/list` shows them; made from `specs` and kept, if it was not."""
-    path = os.path.join(cache_dir(), f"tools-{_fingerprint():08x}.json")
-    with contextlib.suppress(OSError, msgspec.DecodeError):
-        with open(path, "rb") as file:
-            found = file.read()
-        if msgspec.json.decode(found, type=list[msgspec.Raw]):
-            return found
-    from binnacle.server.catalog_host import tool_entry
+class Listing(NamedTuple):
+    """What a client is told first."""
 
-    made = msgspec.json.encode([tool_entry(spec) for spec in specs()])
+    instructions: str
+    tools: bytes
+    """As `tools/list` shows them, a JSON array."""
+
+
+def kept_listing(recipe: str, repo: str, make: Callable[[], Listing]) -> Listing:
+    """What a session under `recipe` is told; made and kept, if it was not."""
+    path = os.path.join(cache_dir(), f"tools-{fingerprint(recipe, repo):08x}.json")
+    with contextlib.suppress(OSError, msgspec.DecodeError, msgspec.ValidationError), open(path, "rb") as file:
+        instructions, tools = msgspec.json.decode(file.read(), type=tuple[str, msgspec.Raw])
+        return Listing(instructions, bytes(tools))
+    made = make()
     # A list that cannot be kept is made again next time.
     with contextlib.suppress(OSError):
-        _keep(path, made)
+        _keep(path, msgspec.json.encode((made.instructions, msgspec.Raw(made.tools))))
     return made
 
 
@@ -42,19 +49,25 @@ def _keep(path: str, content: bytes) -> None:
     with open(temporary, "wb") as file:
         file.write(content)
     os.replace(temporary, path)
-    for name in os.listdir(folder):
-        if name.startswith("tools-") and os.path.join(folder, name) != path:
-            os.unlink(os.path.join(folder, name))
+    with os.scandir(folder) as entries:
+        known = sorted((one.stat().st_mtime_ns, one.path) for one in entries if one.name.startswith("tools-"))
+    for _, old in known[:-KEPT]:
+        os.unlink(old)
 
 
-def _fingerprint() -> int:
-    """Changes when a file that the list is made from does."""
-    parts = [__version__]
-    for folder in (*tools.__path__, *(os.path.join(one, "work") for one in tools.__path__)):
-        with os.scandir(folder) as entries:
-            parts += sorted(
+def fingerprint(recipe: str, repo: str) -> int:
+    """Changes when a file does that the list of a recipe is made from."""
+    (program,) = binnacle.__path__
+    folders = [os.path.join(program, *name.split("/")) for name in SOURCES]
+    folders.append(os.path.join(repo, PROJECT_DIR, "recipes"))
+    return zlib.crc32("\n".join([binnacle.__version__, recipe, *_states(folders)]).encode())
+
+
+def _states(folders: list[str]) -> Iterator[str]:
+    for folder in folders:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+            yield from sorted(
                 f"{entry.path} {entry.stat().st_mtime_ns} {entry.stat().st_size}"
                 for entry in entries
-                if entry.name.endswith(".py")
+                if entry.name.endswith((".py", ".yaml"))
             )
-    return zlib.crc32("\n".join(parts).encode())

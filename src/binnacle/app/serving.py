@@ -6,13 +6,17 @@ server has nothing else to do.
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from binnacle.app import Project
-from binnacle.app.listing import kept_listing
+from binnacle.app.listing import Listing, fingerprint, kept_listing
+from binnacle.app.terms import ServedSession, Terms
+from binnacle.errors import BinnacleError
 from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
 from binnacle.server.engine import Engine
 from binnacle.tools.caller import Caller
@@ -22,22 +26,47 @@ if TYPE_CHECKING:
     from binnacle.app.toolbox import Toolbox
     from binnacle.tools.outcome import Outcome
 
+_log = logging.getLogger(__name__)
+
 IDLE = 0.3
 """Seconds after the list was asked for, when the tools are loaded ahead of their first call."""
 
+LOOK = 1.0
+"""Seconds between looks at whether the plan or the store has changed."""
+
+STATUS = "binnacle://status"
+
 
 class LazyTools:
-    """The tools of a project, loaded when needed."""
+    """The tools of a session, loaded when needed."""
 
-    def __init__(self, project: Project, *, timeout: float) -> None:
+    def __init__(self, project: Project, terms: Terms, *, timeout: float) -> None:
         self._project = project
+        self._terms = terms
         self._timeout = timeout
         self._box: Toolbox | None = None
+        self._told: Listing | None = None
+        self._seen = fingerprint(terms.recipe, project.repo)
+
+    def instructions(self) -> str:
+        """What a client is told about the tools."""
+        return self._listing().instructions
 
     def listing(self) -> bytes:
         """The tools as `tools/list` shows them, a JSON array."""
-        asyncio.get_running_loop().call_later(IDLE, self.box)
-        return kept_listing(lambda: self.box().dispatcher.enabled())  # noqa: PLW0108 - opening the box is what is put off
+        if self._box is None:
+            asyncio.get_running_loop().call_later(IDLE, self.box)
+        return self._listing().tools
+
+    def _listing(self) -> Listing:
+        if self._told is None:
+            kept = self._terms.is_bare and self._box is None
+            self._told = kept_listing(self._terms.recipe, self._project.repo, self._made) if kept else self._made()
+        return self._told
+
+    def _made(self) -> Listing:
+        box = self.box()
+        return Listing(box.instructions, box.listing)
 
     async def call(self, name: str, raw: bytes, caller: Caller) -> "Outcome":
         """Calls one tool."""
@@ -48,8 +77,27 @@ class LazyTools:
         if self._box is None:
             from binnacle.app.toolbox import Toolbox
 
-            self._box = Toolbox(self._project, timeout=self._timeout)
+            self._box = Toolbox(self._project, self._terms, timeout=self._timeout)
         return self._box
+
+    async def watch(self, engine: Engine) -> None:
+        """Tells the clients when their tools have changed, because a recipe or a discipline has, or the store."""
+        while True:
+            await asyncio.sleep(LOOK)
+            if self._box is None:
+                continue
+            try:
+                stored = await self._box.has_store_changed()
+                if stored:
+                    engine.updated(STATUS)
+                written = fingerprint(self._terms.recipe, self._project.repo)
+                if ((stored and not self._terms.is_bare) or written != self._seen) and self._box.refresh():
+                    self._told = None
+                    engine.changed("tools")
+                self._seen = written
+            except BinnacleError as error:
+                # The session goes on with the tools it has; what is wrong is in the log.
+                _log.warning("the plan cannot be made anew: %s", error.message)
 
     async def aclose(self) -> None:
         if self._box is not None:
@@ -58,14 +106,35 @@ class LazyTools:
 
 @asynccontextmanager
 async def open_engine(
-    project: Project, *, prompts: Callable[[], Iterable[Prompt]], timeout: float
+    project: Project, session: ServedSession, *, prompts: Callable[[], Iterable[Prompt]], timeout: float
 ) -> AsyncGenerator[Engine]:
-    """The MCP server of a project. Leaving it ends every process it started and closes the store."""
-    tools = LazyTools(project, timeout=timeout)
+    """The MCP server of a session. Leaving it ends every process it started and closes the store.
+
+    `prompts` are offered where no recipe was chosen; where one was, its prompt is the only one.
+    """
+    tools = LazyTools(project, session.terms, timeout=timeout)
+    if session.id is not None:
+        tools.box()  # so that what is wrong with the recipe or its subject is said before a client connects
+        prompts = partial(_session_prompt, project, session)
+    engine = Engine(
+        CatalogHost(tools, actor=_actor(), resources=_resources(project, tools), prompts=prompts, session=session.id)
+    )
+    watching = asyncio.get_running_loop().create_task(tools.watch(engine))
     try:
-        yield Engine(CatalogHost(tools, actor=_actor(), resources=_resources(project, tools), prompts=prompts))
+        yield engine
     finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
         await tools.aclose()
+
+
+def _session_prompt(project: Project, session: ServedSession) -> tuple[Prompt]:
+    def text() -> str:
+        from binnacle.app.planning import prompt_of
+
+        return prompt_of(project, session)
+
+    return (Prompt("session", f"what this session is for ({session.terms.recipe})", text),)
 
 
 def _actor() -> Callable[[Mapping[str, Any]], Actor]:
@@ -86,6 +155,6 @@ def _resources(project: Project, tools: LazyTools) -> tuple[Resource, ...]:
             return None
 
     return (
-        Resource("binnacle://status", "status", "Task counts, ready tasks and the queue", "application/json", status),
+        Resource(STATUS, "status", "Task counts, ready tasks and the queue", "application/json", status),
         Resource("binnacle://agents", "agents", "AGENTS.md of the repository, if there is one", "text/markdown", guide),
     )

@@ -3,13 +3,16 @@
 import msgspec
 
 from binnacle.app import Project, find_project, open_store
+from binnacle.app.terms import Terms
 from binnacle.errors import NotFound
 from binnacle.passthrough.runner import Runner
+from binnacle.plan.binding import task_check
+from binnacle.plan.recipe import load_recipe
+from binnacle.plan.session import Subject, bind, choose, introduction, shown_names, subject
 from binnacle.store import agents, overview, tasks
 from binnacle.store.store import Reader
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
-from binnacle.tools.defaults import DEFAULT_TOOLS
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.shell import Shell
 from binnacle.tools.work.access import Access
@@ -23,15 +26,50 @@ def open_access(project: Project) -> Access:
     return Access(lambda timeout: open_store(project, timeout=timeout), patience=patience)
 
 
-class Toolbox:
-    """Dispatcher and providers of one project. Closing it ends every process it started and closes the store."""
+def open_catalog(project: Project, access: Access, runner: Runner, *, timeout: float) -> Catalog:
+    """Every tool of a project. `timeout` is how long a `bn_run` may take, in seconds."""
+    shell = Shell(runner.run, _agent_exists, cwd=project.repo, timeout=timeout)
+    return Catalog([*shell.specs(), *work_tools(access)])
 
-    def __init__(self, project: Project, *, timeout: float) -> None:
-        """`timeout` is how long a `bn_run` may take, in seconds."""
+
+def catalog_of(project: Project) -> Catalog:
+    """Every tool of a project, to be looked at and not to be called."""
+    return open_catalog(project, open_access(project), Runner(), timeout=0)
+
+
+class Toolbox:
+    """Dispatcher and providers of one session. Closing it ends every process it started and closes the store."""
+
+    def __init__(self, project: Project, terms: Terms, *, timeout: float) -> None:
+        self._project = project
+        self._terms = terms
         self._access = open_access(project)
         self._runner = Runner()
-        shell = Shell(self._runner.run, _agent_exists, cwd=project.repo, timeout=timeout)
-        self.dispatcher = Dispatcher(Catalog([*shell.specs(), *work_tools(self._access)]), enabled=DEFAULT_TOOLS)
+        self._catalog = open_catalog(project, self._access, self._runner, timeout=timeout)
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Works out the tools of the session as things stand now. Returns whether that changed what it has."""
+        known = getattr(self, "listing", None)
+        recipe = load_recipe(self._terms.recipe, self._catalog, repo=self._project.repo)
+        about = self._subject()
+        rules, _ = choose(recipe, self._catalog, about.discipline)
+        check = task_check(self._access, about.task.id if about.task else None)
+        exposed = bind(recipe, rules, self._catalog, about, check=check)
+        self.dispatcher = Dispatcher(self._catalog, exposed=exposed, instead=recipe.instead)
+        self.instructions = introduction(shown_names(exposed))
+        self.listing = msgspec.json.encode([one.entry() for one in exposed])
+        return known != self.listing
+
+    def _subject(self) -> Subject:
+        if self._terms.is_bare:
+            return Subject()
+        with open_store(self._project, create=False) as store, store.read() as tx:
+            return subject(tx, self._terms.discipline, self._terms.feature, self._terms.task)
+
+    async def has_store_changed(self) -> bool:
+        """Whether something in the store has changed since this was last asked."""
+        return await self._access.has_changed()
 
     async def status(self, caller: Caller) -> str:
         """How the project stands, as JSON."""

@@ -4,13 +4,22 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from typing import Any
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
 
+from binnacle.app.terms import ServedSession, Terms
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.errors import UsageError
+from binnacle.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from binnacle.server.http import HttpServer
 
 MCP = Group("mcp")
+
+PATH = "/mcp"
+"""Where HTTP clients find the server, and below it each planned session by its id."""
 
 TIMEOUT = 30.0
 """Seconds a `bn_run` may take, if nobody says otherwise."""
@@ -28,6 +37,11 @@ def _nothing(answer: Any, screen: Any) -> None:
     arg("--token", help="the bearer token clients must send; made up when left out (BN_MCP_TOKEN)"),
     arg("--no-auth", action="store_true", help="no token, on a loopback address only"),
     arg("--timeout", type=float, metavar="S", help="seconds a bn_run may take (30, BN_MCP_TIMEOUT)"),
+    arg("--recipe", completes="recipe", help="what kind of session this is: its tools and limits"),
+    arg("--discipline", completes="discipline", help="who works in it: without the tools that are denied to them"),
+    arg("--feature", completes="feature", help="the feature it is about"),
+    arg("--task", completes="task", help="the task it is about"),
+    arg("--session", metavar="ID", help="serve a session that was planned before, with: bn plan launch"),
     view=_nothing,
 )
 def serve(context: Context, args: Namespace) -> Any:
@@ -38,12 +52,32 @@ def serve(context: Context, args: Namespace) -> Any:
     timeout = args.timeout if args.timeout is not None else _timeout_from_environment()
     if not 0 < timeout <= 86400:
         raise UsageError(f"bn mcp serve: not a timeout: {timeout:g}", hint="seconds, more than 0")
-    if args.http is None:
-        # Python's own event loop: on two pipes it is as fast as uvloop, and loads sooner.
-        asyncio.run(_serve_stdio(context, timeout))
-        return
-    with asyncio.Runner(loop_factory=_http_loop()) as runner:
-        runner.run(_serve_http(context, args, timeout))
+    with _session(context, args) as session:
+        if args.http is None:
+            # Python's own event loop: on two pipes it is as fast as uvloop, and loads sooner.
+            asyncio.run(_serve_stdio(context, session, timeout))
+            return
+        with asyncio.Runner(loop_factory=_http_loop()) as runner:
+            runner.run(_serve_http(context, args, session, timeout))
+
+
+@contextmanager
+def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
+    """The session to be served. One that begins with the server also ends with it."""
+    terms = Terms(args.recipe or "default", args.discipline, args.feature, args.task)
+    if args.session is not None:
+        if terms != Terms():
+            raise UsageError("bn mcp serve: --session brings its own recipe and subject", hint="leave out the others")
+        from binnacle.app.planning import resume_session
+
+        yield ServedSession(resume_session(context.project, args.session), args.session)
+    elif terms == Terms():
+        yield ServedSession()
+    else:
+        from binnacle.app.planning import serving_session
+
+        with serving_session(context.project, terms) as session:
+            yield ServedSession(terms, session)
 
 
 def _http_loop() -> Any:
@@ -63,20 +97,21 @@ def _timeout_from_environment() -> float:
         raise UsageError(f"BN_MCP_TIMEOUT is not a number: {given!r}", hint="seconds, such as 30") from None
 
 
-async def _serve_stdio(context: Context, timeout: float) -> None:
+async def _serve_stdio(context: Context, session: ServedSession, timeout: float) -> None:
     from binnacle.app.serving import open_engine
     from binnacle.server.stdio import StdioServer, take_stdio
 
     source, sink = take_stdio()
-    async with open_engine(context.project, prompts=_prompts, timeout=timeout) as engine:
+    async with open_engine(context.project, session, prompts=_prompts, timeout=timeout) as engine:
         gc.enable()
         await StdioServer(engine, source=source, sink=sink).serve()
 
 
-async def _serve_http(context: Context, args: Namespace, timeout: float) -> None:
+async def _serve_http(context: Context, args: Namespace, session: ServedSession, timeout: float) -> None:
     import secrets
 
     from binnacle.app.serving import open_engine
+    from binnacle.server.endpoints import Endpoints
     from binnacle.server.http import LOCAL, HttpServer
     from binnacle.server.serving import bind, serve_http
 
@@ -86,7 +121,7 @@ async def _serve_http(context: Context, args: Namespace, timeout: float) -> None
     token = None if args.no_auth else args.token or os.environ.get("BN_MCP_TOKEN") or secrets.token_urlsafe(24)
     listener = bind(host, port)
     shown = f"[{host}]" if ":" in host else host
-    url = f"http://{shown}:{listener.getsockname()[1]}/mcp"
+    url = f"http://{shown}:{listener.getsockname()[1]}{PATH}"
 
     def announce() -> None:
         answer = {"url": url, **({"token": token} if token else {})}
@@ -97,10 +132,27 @@ async def _serve_http(context: Context, args: Namespace, timeout: float) -> None
         if context.human and token:
             sys.stderr.write(f"token: {token}\n")
 
-    async with open_engine(context.project, prompts=_prompts, timeout=timeout) as engine:
+    async def open_face(stack: AsyncExitStack, name: str, path: str) -> "HttpServer | None":
+        """The endpoint of a session that was planned before."""
+        from binnacle.app.planning import resume_session
+
+        try:
+            served = ServedSession(resume_session(context.project, name), name)
+        except NotFound:
+            return None
+        engine = await stack.enter_async_context(
+            open_engine(context.project, served, prompts=_prompts, timeout=timeout)
+        )
+        return HttpServer(engine, token=token, hosts=hosts, path=path)
+
+    hosts = LOCAL | {shown.lower()}
+    async with open_engine(context.project, session, prompts=_prompts, timeout=timeout) as engine:
         gc.enable()
-        face = HttpServer(engine, token=token, hosts=LOCAL | {shown.lower()})
-        await serve_http(face, listener, on_ready=announce)
+        faces = Endpoints(HttpServer(engine, token=token, hosts=hosts, path=PATH), PATH, open_face)
+        try:
+            await serve_http(faces, listener, on_ready=announce)
+        finally:
+            await faces.aclose()
 
 
 def _address(text: str) -> tuple[str, int]:

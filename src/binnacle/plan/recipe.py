@@ -1,17 +1,31 @@
 """Recipes: what a kind of session gets. Written as data, checked when they are loaded."""
 
-from collections.abc import Mapping
-from typing import Literal
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Annotated, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
+from binnacle.config.location import PROJECT_DIR
+from binnacle.config.yaml_file import Lines, load
+from binnacle.errors import ConfigError, NotFound, did_you_mean
+from binnacle.plan.sections import SECTIONS
+from binnacle.plan.wording import Step, tools_in
+from binnacle.tools.catalog import Catalog, Found
+from binnacle.tools.schema import input_schema
 from binnacle.work.status import Status
+
+BOX = os.path.join(os.path.dirname(__file__), "recipes")
+TOOL_LIMIT = 40
+"""Tools a recipe may name: more confuse more than they help."""
 
 Scope = Literal["any", "own", "near"]
 """Which tasks a tool may be used on: any, the session's own, or also those of its feature and its dependents."""
 
-Step = tuple[str, ...]
-"""Wordings of one sentence or step, the preferred first: the first one whose tools are all there is used."""
+TASK_PARAMETERS = ("id", "task_id")
+"""What tools call the task they are about."""
 
 
 class ToolRule(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,3 +61,162 @@ class Recipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     budget: int = 6000
     """Tokens of the prompt."""
+
+
+class _Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    only: tuple[str, ...] = ()
+    task: Scope = "any"
+
+
+class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A recipe as it is written. What is left out is taken from the recipe it extends."""
+
+    description: str = ""
+    extends: str | None = None
+    without: tuple[str, ...] = ()
+    tools: tuple[str | dict[str, _Limits], ...] = ()
+    sections: tuple[str, ...] | UnsetType = UNSET
+    instructions: tuple[str | tuple[str, ...], ...] | UnsetType = UNSET
+    instead: dict[str, str] | UnsetType = UNSET
+    created_status: Status | UnsetType | None = UNSET
+    upstreams: bool | UnsetType = UNSET
+    budget: Annotated[int, Meta(ge=500, le=200_000)] | UnsetType = UNSET
+
+
+def recipe_files(repo: str | None) -> dict[str, str]:
+    """Every recipe there is, by name, with its file. A project's own come before those in the box."""
+    folders = [BOX, *([os.path.join(repo, PROJECT_DIR, "recipes")] if repo else [])]
+    found: dict[str, str] = {}
+    for folder in folders:
+        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        found |= {name[:-5]: os.path.join(folder, name) for name in names if name.endswith(".yaml")}
+    return found
+
+
+def load_recipe(name: str, catalog: Catalog, *, repo: str | None = None) -> Recipe:
+    """The recipe called `name`, checked against the tools there are.
+
+    Raises:
+        NotFound: no such recipe; the nearest is named.
+        ConfigError: something in its file is wrong: where, what, and the nearest valid word.
+    """
+    files = recipe_files(repo)
+    if name not in files:
+        raise NotFound(f"no recipe {name!r}", hint=did_you_mean(name, list(files)))
+    return _load(name, files, catalog, ())
+
+
+def _load(name: str, files: Mapping[str, str], catalog: Catalog, below: tuple[str, ...]) -> Recipe:
+    written, lines = load(files[name], _File)
+    base = Recipe(name=name, description="", tools=())
+    if (parent := written.extends) is not None:
+        base = _base(parent, name, files, lines, catalog, below)
+    _check_words(written, base, lines, catalog)
+    given = {
+        key: value for key in ("sections", "instead", "created_status", "upstreams", "budget")
+        if (value := getattr(written, key)) is not UNSET
+    }  # fmt: skip
+    if written.instructions is not UNSET:
+        given["instructions"] = tuple((one,) if isinstance(one, str) else one for one in written.instructions)
+    kept = [rule for rule in base.tools if not _is_named(rule.name, written.without, catalog)]
+    own = [_rule(one) for one in written.tools]
+    replaced = {rule.name for rule in own}
+    tools = (*(rule for rule in kept if rule.name not in replaced), *own)
+    made = msgspec.structs.replace(
+        base, name=name, description=written.description or base.description, tools=tools, **given
+    )
+    if len(made.tools) > TOOL_LIMIT:
+        raise ConfigError(
+            f"{lines.at('tools')}: {len(made.tools)} tools; a recipe names at most {TOOL_LIMIT}",
+            hint="leave out what the session can do without",
+        )
+    return made
+
+
+def _base(
+    parent: str, name: str, files: Mapping[str, str], lines: Lines, catalog: Catalog, below: tuple[str, ...]
+) -> Recipe:
+    chain = (*below, name)
+    if parent == name and files[name] != (boxed := os.path.join(BOX, f"{name}.yaml")) and os.path.exists(boxed):
+        # A project's recipe that extends the one in the box it stands in front of.
+        return _load(name, {**files, name: boxed}, catalog, chain)
+    if parent in chain:
+        raise ConfigError(f"{lines.at('extends')}: a circle: {' → '.join((*chain, parent))}", hint="extend another one")
+    if parent not in files:
+        raise ConfigError(f"{lines.at('extends')}: no recipe {parent!r}", hint=did_you_mean(parent, list(files)))
+    return _load(parent, files, catalog, chain)
+
+
+def _rule(one: str | Mapping[str, _Limits]) -> ToolRule:
+    if isinstance(one, str):
+        return ToolRule(name=one)
+    ((name, limits),) = one.items()
+    return ToolRule(name=name, only=limits.only, task=limits.task)
+
+
+def _check_words(written: _File, base: Recipe, lines: Lines, catalog: Catalog) -> None:
+    """Checks every word that names something else."""
+    for index, one in enumerate(written.tools):
+        place = lines.at("tools", index)
+        if not isinstance(one, str) and len(one) != 1:
+            raise ConfigError(f"{place}: one tool an entry", hint="- update_task: {only: [priority]}")
+        rule = _rule(one)
+        if "*" not in rule.name:
+            _check_rule(rule, _find(rule.name, catalog, place), place)
+    for index, name in enumerate(written.without):
+        if not any(_is_named(rule.name, (name,), catalog) for rule in base.tools):
+            known = [rule.name for rule in base.tools]
+            raise ConfigError(
+                f"{lines.at('without', index)}: {name!r} is not in what it extends", hint=did_you_mean(name, known)
+            )
+    for index, name in enumerate(written.sections or ()):
+        if name not in SECTIONS:
+            raise ConfigError(
+                f"{lines.at('sections', index)}: no section {name!r}", hint=did_you_mean(name, list(SECTIONS))
+            )
+    _check_names(written, lines, catalog)
+
+
+def _check_names(written: _File, lines: Lines, catalog: Catalog) -> None:
+    for name, other in (written.instead or {}).items():
+        for word in (name, other):
+            _find(word, catalog, lines.at("instead", name))
+    for index, one in enumerate(written.instructions or ()):
+        for word in tools_in((one,) if isinstance(one, str) else one):
+            _find(word, catalog, lines.at("instructions", index))
+
+
+def _check_rule(rule: ToolRule, found: Found, place: str) -> None:
+    known = input_schema(found.spec, found.alias)["properties"]
+    for parameter in rule.only:
+        if parameter not in known:
+            raise ConfigError(
+                f"{place}: {rule.name} has no parameter {parameter!r}", hint=did_you_mean(parameter, list(known))
+            )
+    if rule.task != "any" and not any(name in found.spec.parameters.__struct_fields__ for name in TASK_PARAMETERS):
+        raise ConfigError(f"{place}: {rule.name} is not about one task", hint="leave out 'task'")
+
+
+def _find(name: str, catalog: Catalog, place: str) -> Found:
+    try:
+        return catalog.find(name)
+    except NotFound as error:
+        raise ConfigError(f"{place}: {error.message}", hint=error.hint) from error
+
+
+def _is_named(name: str, words: Sequence[str], catalog: Catalog) -> bool:
+    return matching(words, names_of(name, catalog)) is not None
+
+
+def names_of(name: str, catalog: Catalog) -> tuple[str, ...]:
+    """Every name of the tool that one of them is."""
+    if name not in catalog:
+        return (name,)
+    spec = catalog.find(name).spec
+    return (spec.name, *(alias.name for alias in spec.aliases))
+
+
+def matching(words: Iterable[str], names: Iterable[str]) -> str | None:
+    """The first of some words or patterns that is, or matches, one of the names."""
+    known = tuple(names)
+    return next((word for word in words if any(fnmatchcase(name, word) for name in known)), None)

@@ -11,8 +11,6 @@ from binnacle.server.call import Call
 from binnacle.server.host import Result
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import Outcome
-from binnacle.tools.schema import input_schema, output_schema
-from binnacle.tools.spec import Hints, ToolSpec
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 from binnacle.wire.mcp import HEADER_MARK, CallParams, CompleteParams, ListParams, PromptParams, ReadParams
 from binnacle.work.actor import Actor
@@ -20,15 +18,12 @@ from binnacle.work.actor import Actor
 NOT_FOUND = -32002
 """What the handshake era answers for a missing resource; the stateless era has no code of its own for it."""
 
-INSTRUCTIONS = (
-    "Binnacle keeps the work of this repository: tasks, dependencies, comments, learnings. "
-    "Take a task with task_claim, read it with task_get, finish it with task_status. "
-    "bn_run runs any bn command; call binnacle-set_agent first."
-)
-
 
 class Tools(Protocol):
     """The tools a host offers: at most 40, so that they fit on one page."""
+
+    def instructions(self) -> str:
+        """What a client is told about them when it connects."""
 
     def listing(self) -> bytes:
         """As `tools/list` shows them, a JSON array."""
@@ -66,15 +61,16 @@ class CatalogHost:
         actor: Callable[[Mapping[str, Any]], Actor],
         resources: tuple[Resource, ...] = (),
         prompts: Callable[[], Iterable[Prompt]] = tuple,
+        session: str | None = None,
     ) -> None:
-        """`actor` says in whose name a client acts, from what it says of itself."""
+        """`actor` says in whose name a client acts, from what it says of itself; changes belong to `session`."""
         self._tools = tools
         self._actor = actor
         self._resources = {one.uri: one for one in resources}
         self._find_prompts = prompts
         self._marked: dict[str, dict[str, Any]] | None = None
         self.info: dict[str, Any] = {"name": "binnacle", "title": "Binnacle", "version": __version__}
-        self.instructions = INSTRUCTIONS
+        self._session = session
         self.capabilities: dict[str, Any] = {
             "tools": {"listChanged": True},
             "resources": {"listChanged": True, "subscribe": True},
@@ -83,12 +79,16 @@ class CatalogHost:
             "logging": {},
         }
 
+    @property
+    def instructions(self) -> str:
+        return self._tools.instructions()
+
     def caller(self, call: Call) -> Caller:
         """The client behind a request, as the catalog knows it."""
         state = call.peer.state
         if "actor" not in state:
             state["actor"] = self._actor(call.client)
-        return Caller(actor=state["actor"], session=state.get("session"), state=state, progress=call.progress)
+        return Caller(actor=state["actor"], session=self._session, state=state, progress=call.progress)
 
     def marked_schema(self, tool: str) -> Mapping[str, Any]:
         if self._marked is None:
@@ -142,25 +142,3 @@ class CatalogHost:
         names = [one.name for one in self._find_prompts()] if prompts else list(self._resources)
         found = [name for name in names if name.startswith(params.argument.value)][:100]
         return {"completion": {"values": found, "total": len(found), "hasMore": False}}
-
-
-def tool_entry(spec: ToolSpec) -> dict[str, Any]:
-    """A tool as `tools/list` shows it."""
-    output = output_schema(spec)
-    return {
-        "name": spec.name,
-        "title": spec.title,
-        "description": f"{spec.description} {spec.when_to_use}".strip(),
-        "inputSchema": input_schema(spec),
-        **({"outputSchema": output} if output else {}),
-        "annotations": _annotations(spec.hints),
-    }
-
-
-def _annotations(hints: Hints) -> dict[str, bool]:
-    """What the protocol does not take for granted. Reading is never destructive and always idempotent."""
-    found = {"readOnlyHint": hints.read_only, "openWorldHint": hints.open_world}
-    if not hints.read_only:
-        found["destructiveHint"] = hints.destructive
-        found |= {"idempotentHint": True} if hints.idempotent else {}
-    return found

@@ -16,7 +16,10 @@ class Host(Protocol):
     info: dict[str, Any]
     """Name, version and title."""
 
-    instructions: str
+    @property
+    def instructions(self) -> str:
+        """What a client is told when it connects."""
+
     capabilities: dict[str, Any]
     """What it has, in the words of the handshake era."""
 

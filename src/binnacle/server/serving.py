@@ -11,6 +11,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from binnacle.errors import InvalidInput
+from binnacle.server.endpoints import Endpoints
 from binnacle.server.http import HttpServer
 
 STOP_WITHIN = 3
@@ -53,7 +54,7 @@ class _Server(uvicorn.Server):
     """uvicorn, which says when it accepts connections and ends its streams when it stops."""
 
     def __init__(
-        self, config: uvicorn.Config, face: HttpServer, on_ready: Callable[[], None], stop_within: float
+        self, config: uvicorn.Config, face: HttpServer | Endpoints, on_ready: Callable[[], None], stop_within: float
     ) -> None:
         super().__init__(config)
         self._face = face
@@ -107,7 +108,11 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def serve_http(
-    face: HttpServer, listener: socket.socket, *, on_ready: Callable[[], None], stop_within: float = STOP_WITHIN
+    face: HttpServer | Endpoints,
+    listener: socket.socket,
+    *,
+    on_ready: Callable[[], None],
+    stop_within: float = STOP_WITHIN,
 ) -> None:
     """Serves until SIGTERM or SIGINT. Leaving it closes the socket and every connection."""
     settings: dict[str, Any] = {

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from binnacle.errors import BinnacleError, NotReady, TimedOut, ToolDisabled
-from binnacle.tools import arguments
+from binnacle.tools import arguments, repeats
 from binnacle.tools.caller import Caller
-from binnacle.tools.catalog import Catalog
+from binnacle.tools.catalog import Catalog, Found
+from binnacle.tools.exposed import Exposed
 from binnacle.tools.outcome import Outcome, failed, succeeded
 from binnacle.tools.spec import ToolSpec
 
@@ -19,40 +20,55 @@ Audit = Callable[[Caller, str, dict[str, Any]], None]
 class Dispatcher:
     """Calls tools of a catalog on behalf of callers."""
 
-    def __init__(self, catalog: Catalog, *, enabled: Collection[str] | None = None, audit: Audit | None = None) -> None:
-        """`enabled` names the tools that may be called, by any of their names; None enables all."""
-        self.catalog = catalog
-        self._enabled = (
-            None if enabled is None else {catalog.find(name).spec.name for name in enabled if name in catalog}
-        )
-        self._audit = audit
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        exposed: Sequence[Exposed] | None = None,
+        instead: Mapping[str, str] | None = None,
+        audit: Audit | None = None,
+    ) -> None:
+        """`exposed` are the tools that may be called; None exposes all, under their own names.
 
-    def enabled(self) -> list[ToolSpec]:
-        """The tools that may be called, in the order of the catalog."""
-        return [spec for spec in self.catalog if self._enabled is None or spec.name in self._enabled]
+        `instead` names, for a tool that is not among them, the one to use.
+        """
+        self.catalog = catalog
+        self.exposed = [Exposed(spec.name, spec) for spec in catalog] if exposed is None else list(exposed)
+        self._by_name = {one.name: one for one in self.exposed}
+        self._by_tool = {one.spec.name: one for one in reversed(self.exposed)}
+        self._instead = {catalog.find(name).spec.name: other for name, other in (instead or {}).items()}
+        self._audit = audit
 
     async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
         """Calls one tool. Failures are outcomes; only a cancellation leaves it."""
         began = time.perf_counter()
         prefix = False
         try:
-            spec, alias = self.catalog.find(name)
+            spec, alias = self._find(name)
             prefix = spec.prefix
-            self._check_enabled(spec, name)
             values = arguments.parse(spec, alias, raw)
             _check_prerequisites(spec, caller)
             reply = await _within(spec, caller, values)
             outcome = succeeded(reply, seconds=time.perf_counter() - began)
         except BinnacleError as error:
-            outcome = failed(error, seconds=time.perf_counter() - began, prefix=prefix)
+            told = repeats.noticed(caller.state, name, raw, error)
+            outcome = failed(told, seconds=time.perf_counter() - began, prefix=prefix)
         else:
             caller.state.setdefault("called", set()).add(spec.name)
+            repeats.forget(caller.state, name, raw)
         self._tell(name, caller, outcome)
         return outcome
 
-    def _check_enabled(self, spec: ToolSpec, name: str) -> None:
-        if self._enabled is not None and spec.name not in self._enabled:
-            raise ToolDisabled(f"{name} is not enabled in this session", hint="tools/list names those that are")
+    def _find(self, name: str) -> Found:
+        """The tool called `name`, which may be any of its names, with the limits of this session."""
+        if one := self._by_name.get(name):
+            return Found(one.spec, one.alias)
+        found = self.catalog.find(name)
+        if shown := self._by_tool.get(found.spec.name):
+            return Found(shown.spec, found.alias)
+        other = self._instead.get(found.spec.name)
+        hint = f"use {other} instead" if other in self._by_name else "tools/list names those that are"
+        raise ToolDisabled(f"{name} is not enabled in this session", hint=hint)
 
     def _tell(self, name: str, caller: Caller, outcome: Outcome) -> None:
         found = self.catalog.find(name).spec if name in self.catalog else None

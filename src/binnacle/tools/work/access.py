@@ -42,6 +42,7 @@ class Access:
         self._patient: Store | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._look_at = 0.0
+        self._has_written = False
         self._commit_at: asyncio.Handle | None = None
         self._waiting: list[asyncio.Future[None]] = []
         """For the commit of the changes made in this turn of the event loop."""
@@ -101,6 +102,7 @@ class Access:
         self._commit_at.cancel()
         self._commit_at = None
         failure: BinnacleError | None = None
+        self._has_written = True
         try:
             self._quick.commit_group()
         except BinnacleError as error:
@@ -118,6 +120,18 @@ class Access:
         if self._patient is None:
             self._patient = self._open(self._patience)
         return _transact(self._patient, caller, work, writes=writes, claims=claims)
+
+    async def has_changed(self) -> bool:
+        """Whether anyone has changed the store since this was last asked. Before the first call nobody has."""
+        changed, self._has_written = self._has_written, False
+        if self._patient is not None:
+            store = self._patient
+            loop = asyncio.get_running_loop()
+            changed |= await loop.run_in_executor(self._thread, lambda: store.wait_change(0))
+        if self._quick is not None and self._quick.dialect.name == "sqlite":
+            self._commit()
+            changed |= self._quick.wait_change(0)
+        return changed
 
     def close(self) -> None:
         self._commit()

@@ -1,0 +1,135 @@
+"""Makes the plans of sessions from what the project and its store hold, and keeps them for clients to start from."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from binnacle.app import Project, current_actor, open_store
+from binnacle.app.terms import ServedSession, Terms
+from binnacle.app.toolbox import catalog_of
+from binnacle.errors import Refused
+from binnacle.plan.context import load
+from binnacle.plan.files import Kept, check, read, write
+from binnacle.plan.recipe import Recipe, load_recipe
+from binnacle.plan.session import SessionPlan, plan, subject
+from binnacle.store import reports, sessions
+from binnacle.store.store import Reader, Writer
+from binnacle.tools.catalog import Catalog
+from binnacle.work.session import Session
+
+
+class Made(NamedTuple):
+    """A plan and the recipe it was made from."""
+
+    recipe: Recipe
+    plan: SessionPlan
+
+
+def make_plan(
+    tx: Reader, project: Project, catalog: Catalog, terms: Terms, *, session: str = "", said: str = ""
+) -> Made:
+    """The plan of a session under these terms, as things stand now; `said` is what a person wants of it."""
+    recipe = load_recipe(terms.recipe, catalog, repo=project.repo)
+    about = subject(tx, terms.discipline, terms.feature, terms.task)
+    loaded = load(
+        tx,
+        project.repo,
+        discipline=about.discipline.name if about.discipline else None,
+        feature=about.feature,
+        task=about.task.id if about.task else None,
+        session=session or None,
+        user_input=said,
+    )
+    return Made(recipe, plan(recipe, catalog, about, loaded, session=session))
+
+
+def begin_session(tx: Writer, terms: Terms, *, name: str = "") -> Session:
+    """Opens a session under these terms. What an earlier one on the same task left undecided is decided first."""
+    about = subject(tx, terms.discipline, terms.feature, terms.task)
+    session = sessions.start(
+        tx,
+        name=name,
+        recipe=terms.recipe,
+        discipline=about.discipline.name if about.discipline else None,
+        feature=about.feature,
+        task_id=about.task.id if about.task else None,
+    )
+    if about.task is not None:
+        reports.settle_abandoned(tx, about.task.id, but=session.id)
+    return session
+
+
+@contextmanager
+def serving_session(project: Project, terms: Terms) -> Iterator[str]:
+    """A session that lasts as long as its server. Leaving it decides what becomes of its task."""
+    by = current_actor()
+    with open_store(project) as store:
+        load_recipe(terms.recipe, catalog_of(project), repo=project.repo)
+        with store.write(by=by) as tx:
+            session = begin_session(tx, terms)
+        try:
+            yield session.id
+        finally:
+            with store.write(by=by, session=session.id) as tx:
+                end_session(tx, session.id, reason="the client went away")
+
+
+def end_session(tx: Writer, session: str, *, reason: str) -> None:
+    """Decides what becomes of a session's task, and ends the session if nobody has."""
+    reports.settle(tx, session)
+    if sessions.get(tx, session).status == "active":
+        sessions.abort(tx, session, reason=reason)
+
+
+def resume_session(project: Project, session: str) -> Terms:
+    """The terms of a session that was planned before, once its files were found as they were written.
+
+    Raises:
+        NotFound: no such session.
+        Refused: it has ended, or one of its files was edited.
+    """
+    with open_store(project, create=False) as store, store.read() as tx:
+        found = sessions.get(tx, session)
+        if found.status != "active":
+            raise Refused(f"session {session} is {found.status}", hint="start a new one with: bn plan launch")
+        kept_plan(tx, project, catalog_of(project), found)
+        return terms_of(found)
+
+
+def prompt_of(project: Project, session: ServedSession) -> str:
+    """The prompt of a session, as things stand now."""
+    with open_store(project, create=False) as store, store.read() as tx:
+        made = make_plan(tx, project, catalog_of(project), session.terms, session=session.id or "")
+        return made.plan.prompt.text
+
+
+def terms_of(session: Session) -> Terms:
+    """The terms a session was opened under."""
+    return Terms(session.recipe or "default", session.discipline, session.feature, session.task_id)
+
+
+def session_folder(project: Project, session: str) -> str:
+    """Where the files of a session are."""
+    return os.path.join(project.data_dir, "sessions", session)
+
+
+def keep_plan(project: Project, made: SessionPlan) -> Kept:
+    """Writes the files of a session, all or none."""
+    return write(session_folder(project, made.session), made, cwd=project.repo)
+
+
+def kept_plan(tx: Reader, project: Project, catalog: Catalog, session: Session) -> SessionPlan:
+    """The plan of a session that was kept; made again if the program or its recipe has changed since.
+
+    Raises:
+        Refused: a file was edited; it says what differs.
+    """
+    folder = session_folder(project, session.id)
+    made = make_plan(tx, project, catalog, terms_of(session), session=session.id)
+    if os.path.isdir(folder):
+        check(folder)
+        if read(folder).catalog == made.plan.catalog:
+            return made.plan
+    write(folder, made.plan, cwd=project.repo)
+    return made.plan

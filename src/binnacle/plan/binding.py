@@ -1,0 +1,159 @@
+"""Puts the limits of a session on its tools: which parameters they take, which tasks they may be used on."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Annotated, Any, get_args, get_origin
+
+import msgspec
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo
+
+from binnacle.errors import NotReady, Refused
+from binnacle.plan.recipe import TASK_PARAMETERS, Scope, ToolRule
+from binnacle.store import dependencies, tasks
+from binnacle.store.store import Reader
+from binnacle.tools.caller import Caller
+from binnacle.tools.catalog import Catalog
+from binnacle.tools.exposed import Exposed
+from binnacle.tools.outcome import Reply
+from binnacle.tools.spec import Alias, ToolSpec
+from binnacle.tools.work.access import Access
+from binnacle.work.status import Status
+from binnacle.work.task import Task
+
+Check = Callable[[Caller, str | None, Scope], Awaitable[str]]
+"""Finds the task that is meant, and refuses one outside the scope."""
+
+CREATES = "task_add"
+"""The tool whose tasks get the status that a recipe says."""
+
+
+def expose(
+    rule: ToolRule, catalog: Catalog, *, created_status: Status | None, task: str | None, check: Check | None = None
+) -> Exposed:
+    """A tool as a session sees it. Without `check`, what it looks like, but not to be called."""
+    spec, alias = catalog.find(rule.name)
+    if rule.only:
+        spec = _with_parameters(spec, _only(spec.parameters, alias, rule.only))
+    if created_status is not None and spec.name == CREATES:
+        spec = _creating(spec, alias, created_status)
+    if rule.task != "any":
+        spec = _scoped(spec, rule.task, task, check)
+    return Exposed(rule.name, spec, alias)
+
+
+def task_check(access: Access, own: str | None) -> Check:
+    """Checks against the session's task; without one, against the task that the caller holds."""
+
+    async def check(caller: Caller, given: str | None, scope: Scope) -> str:
+        return await access.run(caller, lambda tx: _meant(tx, caller, given or own, own, scope), writes=False)
+
+    return check
+
+
+def _meant(tx: Reader, caller: Caller, given: str | None, own: str | None, scope: Scope) -> str:
+    held = own or next((task.id for task in tasks.held_by(tx, caller.actor.name)), None)
+    if held is None:
+        raise NotReady("this session works on no task yet", hint="take a task first")
+    meant = tasks.get(tx, given or held)
+    if meant.id == held or (scope == "near" and _is_near(tx, meant, tasks.get(tx, held))):
+        return meant.id
+    around = ", one of its feature or one that waits for it" if scope == "near" else ""
+    raise Refused(
+        f"{meant.id} is not the task of this session ({held}){around}",
+        hint=f"leave {meant.id} as it is; say what you found about it in a comment on {held}",
+        details={"task": held},
+    )
+
+
+def _is_near(tx: Reader, task: Task, own: Task) -> bool:
+    if task.feature is not None and task.feature == own.feature:
+        return True
+    return any(known.depends_on == own.id for known in dependencies.of(tx, [task.id]).get(task.id, ()))
+
+
+def _scoped(spec: ToolSpec, scope: Scope, own: str | None, check: Check | None) -> ToolSpec:
+    """The tool for tasks within a scope. Where there is one task to mean, it need not be named."""
+    name = next(one for one in TASK_PARAMETERS if one in spec.parameters.__struct_fields__)
+    parameters = spec.parameters
+    if own is not None:
+        told = Annotated[str | None, msgspec.Meta(description=f"{own} when left out")]
+        parameters = _struct(parameters, (_field(one, told, None) if one.name == name else one for one in _all(spec)))
+
+    async def run(caller: Caller, values: Any) -> Reply:
+        assert check is not None
+        meant = await check(caller, getattr(values, name), scope)
+        given = {one: getattr(values, one) for one in values.__struct_fields__} | {name: meant}
+        return await spec.run(caller, spec.parameters(**given))
+
+    return msgspec.structs.replace(spec, parameters=parameters, run=run)
+
+
+def _creating(spec: ToolSpec, alias: Alias | None, status: Status) -> ToolSpec:
+    """The tool that adds tasks, in this status. What an agent says of it is accepted and passed over."""
+    item = alias.item if alias and alias.item else "tasks"
+    element = _element(spec.parameters, item)
+    optional = [name for name in element.__struct_fields__ if name != "status"]
+    narrowed = _with_parameters(spec, _only(spec.parameters, Alias(name="", item=item), optional))
+
+    async def run(caller: Caller, values: Any) -> Reply:
+        full = msgspec.convert(values, spec.parameters, from_attributes=True)
+        made = tuple(msgspec.structs.replace(one, status=status) for one in getattr(full, item))
+        return await spec.run(caller, msgspec.structs.replace(full, **{item: made}))
+
+    return msgspec.structs.replace(narrowed, run=run, synonyms={**spec.synonyms, "status": ""})
+
+
+def _with_parameters(spec: ToolSpec, parameters: type[Struct]) -> ToolSpec:
+    """The tool with fewer parameters. What it no longer takes keeps its default."""
+
+    async def run(caller: Caller, values: Any) -> Reply:
+        return await spec.run(caller, msgspec.convert(values, spec.parameters, from_attributes=True))
+
+    return msgspec.structs.replace(spec, parameters=parameters, run=run)
+
+
+def _only(parameters: type[Struct], alias: Alias | None, names: Iterable[str]) -> type[Struct]:
+    """The parameters without the optional ones that are not named, in the words of the alias."""
+    own = {shown: name for name, shown in alias.renames.items()} if alias else {}
+    kept = {own.get(name, name) for name in names}
+    if alias is None or not alias.item:
+        return _struct(
+            parameters, (one for one in msgspec.structs.fields(parameters) if one.required or one.name in kept)
+        )
+    element = _element(parameters, alias.item)
+    narrowed = _struct(element, (one for one in msgspec.structs.fields(element) if one.required or one.name in kept))
+    batch = Annotated[tuple[narrowed, ...], msgspec.Meta(min_length=1)]  # type: ignore[valid-type]
+    return _struct(
+        parameters,
+        (
+            _field(one, batch, one.default) if one.name == alias.item else one
+            for one in msgspec.structs.fields(parameters)
+        ),
+    )
+
+
+def _element(parameters: type[Struct], name: str) -> type[Struct]:
+    """What the list parameter `name` is a list of."""
+    kind = next(one.type for one in msgspec.structs.fields(parameters) if one.name == name)
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    element: type[Struct] = get_args(kind)[0]
+    return element
+
+
+def _all(spec: ToolSpec) -> tuple[FieldInfo, ...]:
+    return msgspec.structs.fields(spec.parameters)
+
+
+def _field(one: FieldInfo, kind: Any, default: Any) -> FieldInfo:
+    return FieldInfo(name=one.name, encode_name=one.encode_name, type=kind, default=default, default_factory=NODEFAULT)
+
+
+def _struct(like: type[Struct], fields: Iterable[FieldInfo]) -> type[Struct]:
+    described: list[Any] = []
+    for one in fields:
+        default = (
+            msgspec.field(default_factory=one.default_factory) if one.default_factory is not NODEFAULT else one.default
+        )
+        described.append((one.name, one.type) if default is NODEFAULT else (one.name, one.type, default))
+    return msgspec.defstruct(like.__name__, described, kw_only=True, forbid_unknown_fields=True)

@@ -1,0 +1,187 @@
+"""The plan of one session: which tools it has under which names, and the prompt that goes with them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.plan.binding import Check, expose
+from binnacle.plan.context import Loaded
+from binnacle.plan.prompt import Prompt, render
+from binnacle.plan.recipe import Recipe, Scope, ToolRule, matching, names_of
+from binnacle.plan.tokens import count
+from binnacle.plan.wording import Step, keep_known
+from binnacle.plan.wording import render as worded
+from binnacle.store import features, tasks
+from binnacle.store.store import Reader
+from binnacle.tools.catalog import Catalog
+from binnacle.tools.exposed import Exposed
+from binnacle.work.feature import Discipline
+from binnacle.work.task import Task
+
+SCHEMA = 1
+"""Version of what is kept of a plan."""
+
+
+class PlannedTool(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool of a session."""
+
+    name: str
+    """As the session sees it."""
+
+    tool: str
+    """The tool's own name."""
+
+    only: tuple[str, ...] = ()
+    task: Scope = "any"
+    tokens: int
+    """What its entry in `tools/list` costs."""
+
+
+class SessionPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one session may see and read."""
+
+    session: str
+    recipe: str
+    discipline: str | None = None
+    feature: str | None = None
+    task: str | None = None
+    tools: tuple[PlannedTool, ...]
+    disabled: Mapping[str, str]
+    """Every other tool, by its own name, and why it is not there."""
+
+    prompt: Prompt
+    upstreams: Mapping[str, Any] = {}
+    """MCP servers of the discipline, in the shape of `mcp.json`."""
+
+    catalog: str
+    """Changes whenever the tools, their limits or the recipe do."""
+
+    schema: int = SCHEMA
+
+    @property
+    def tool_tokens(self) -> int:
+        return sum(tool.tokens for tool in self.tools)
+
+    @property
+    def tokens(self) -> int:
+        """What the session costs before its first word: prompt and tools."""
+        return self.prompt.tokens + self.tool_tokens
+
+
+class Subject(NamedTuple):
+    """Whom and what a session is about."""
+
+    discipline: Discipline | None = None
+    feature: str | None = None
+    task: Task | None = None
+
+
+def subject(tx: Reader, discipline: str | None, feature: str | None, task: str | None) -> Subject:
+    """What was named; what was not follows from the task.
+
+    Raises:
+        NotFound: something of that name does not exist.
+    """
+    about = tasks.get(tx, task) if task else None
+    who = discipline or (about.discipline if about else None)
+    where = feature or (about.feature if about else None)
+    return Subject(
+        features.get_discipline(tx, who) if who else None, features.get(tx, where).name if where else None, about
+    )
+
+
+def plan(recipe: Recipe, catalog: Catalog, about: Subject, loaded: Loaded, *, session: str = "") -> SessionPlan:
+    """Works out what a session gets. The same input gives the same plan, to the byte."""
+    rules, disabled = choose(recipe, catalog, about.discipline)
+    exposed = bind(recipe, rules, catalog, about)
+    names = shown_names(exposed)
+    entries = [msgspec.json.encode(one.entry()) for one in exposed]
+    tools = tuple(
+        PlannedTool(name=rule.name, tool=one.spec.name, only=rule.only, task=rule.task, tokens=count(entry.decode()))
+        for rule, one, entry in zip(rules, exposed, entries, strict=True)
+    )
+    return SessionPlan(
+        session=session,
+        recipe=recipe.name,
+        discipline=about.discipline.name if about.discipline else None,
+        feature=about.feature,
+        task=about.task.id if about.task else None,
+        tools=tools,
+        disabled=disabled,
+        prompt=render(recipe, loaded, names, all_names=all_names(catalog)),
+        upstreams=about.discipline.upstreams if about.discipline else {},
+        catalog=digest(recipe, entries),
+    )
+
+
+def choose(recipe: Recipe, catalog: Catalog, discipline: Discipline | None) -> tuple[list[ToolRule], dict[str, str]]:
+    """The tools of the recipe that the discipline may use, and why it has no others, by their own names."""
+    denied = discipline.denied_tools if discipline else ()
+    rules: list[ToolRule] = []
+    disabled: dict[str, str] = {}
+    for rule in _expanded(recipe, catalog):
+        own = catalog.find(rule.name).spec.name
+        if discipline and (word := matching(denied, names_of(rule.name, catalog))):
+            disabled[own] = f"denied to the discipline {discipline.name} by {word!r}"
+        else:
+            rules.append(rule)
+    there = {catalog.find(rule.name).spec.name for rule in rules}
+    for spec in catalog:
+        if spec.name not in there:
+            disabled.setdefault(spec.name, f"not in the recipe {recipe.name}")
+    return rules, dict(sorted(disabled.items()))
+
+
+def _expanded(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
+    """The rules with every pattern replaced by the tools it matches; one name is never there twice."""
+    found: dict[str, ToolRule] = {}
+    for rule in recipe.tools:
+        names = [one.name for one in catalog if matching([rule.name], [one.name])] if "*" in rule.name else [rule.name]
+        for name in names:
+            found.setdefault(name, msgspec.structs.replace(rule, name=name))
+    return list(found.values())
+
+
+def bind(
+    recipe: Recipe, rules: list[ToolRule], catalog: Catalog, about: Subject, *, check: Check | None = None
+) -> list[Exposed]:
+    """The tools of a session, within its limits. Nothing they say of themselves names a tool that is not there."""
+    task = about.task.id if about.task else None
+    exposed = [expose(rule, catalog, created_status=recipe.created_status, task=task, check=check) for rule in rules]
+    names, known = shown_names(exposed), all_names(catalog)
+    return [
+        one._replace(spec=msgspec.structs.replace(one.spec, description=keep_known(one.spec.description, names, known)))
+        for one in exposed
+    ]
+
+
+def shown_names(exposed: Sequence[Exposed]) -> dict[str, str]:
+    """The name of each tool in its session, by its own; the first one, where it has several."""
+    return {one.spec.name: one.name for one in reversed(exposed)}
+
+
+def all_names(catalog: Catalog) -> frozenset[str]:
+    """Every name of every tool."""
+    return frozenset(name for spec in catalog for name in (spec.name, *(alias.name for alias in spec.aliases)))
+
+
+def introduction(names: Mapping[str, str]) -> str:
+    """What a server says of itself to a client, in sentences about tools that are there."""
+    return " ".join(["Binnacle keeps the work of this repository.", *worded(INTRODUCTION, names)])
+
+
+INTRODUCTION: tuple[Step, ...] = (
+    ("Take a task with {task_claim}.", "See which task is next with {task_next}."),
+    ("Read a task with {task_get}.", "List tasks with {task_list}."),
+    ("Say what came of it with {report_done}.", "Finish a task with {task_status}.", "Finish it with {task_update}."),
+    ("{bn_run} runs any bn command; call {binnacle-set_agent} first.",),
+)
+
+
+def digest(recipe: Recipe, entries: Sequence[bytes]) -> str:
+    """Changes whenever the tools, their limits or the recipe do."""
+    from hashlib import sha256
+
+    return sha256(b"\n".join([msgspec.json.encode(recipe), *entries])).hexdigest()[:16]

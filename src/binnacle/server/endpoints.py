@@ -1,0 +1,81 @@
+"""Several sessions on one port: each has an endpoint of its own, `/mcp/SESSION`, beside the one without a session."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import NamedTuple
+
+from binnacle.server.http import HttpServer, Reply, Scope, headers_of, respond
+from binnacle.server.streams import Receive, Send
+
+Open = Callable[[AsyncExitStack, str, str], Awaitable[HttpServer | None]]
+"""Opens the face of a session, by its id, at a path; None if there is no such session. The stack closes it."""
+
+AT_ONCE = 64
+"""Sessions open at once; the one that was silent longest is closed, and opened again when it speaks."""
+
+
+class _Endpoint(NamedTuple):
+    face: HttpServer
+    stack: AsyncExitStack
+
+
+class Endpoints:
+    """An ASGI application: the main face, and the faces of sessions, opened when they are first asked for."""
+
+    def __init__(self, main: HttpServer, path: str, open_face: Open) -> None:
+        self._main = main
+        self._prefix = f"{path}/"
+        self._open = open_face
+        self._opened: dict[str, _Endpoint] = {}
+        self._opening = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        face = self._main
+        if scope["type"] == "http" and scope["path"].startswith(self._prefix):
+            try:
+                self._main.admit(headers_of(scope))
+                async with self._opening:
+                    face = await self._found(scope["path"].removeprefix(self._prefix))
+            except Reply as reply:
+                await respond(send, reply)
+                return
+        await face(scope, receive, send)
+
+    async def _found(self, session: str) -> HttpServer:
+        found = self._opened.pop(session, None)
+        if found is None:
+            stack = AsyncExitStack()
+            face = await self._open(stack, session, f"{self._prefix}{session}")
+            if face is None:
+                await stack.aclose()
+                raise Reply(404)
+            found = _Endpoint(face, stack)
+            while len(self._opened) >= AT_ONCE:
+                await self._end(next(iter(self._opened)))
+        self._opened[session] = found  # most recently used last
+        return found.face
+
+    async def _end(self, session: str) -> None:
+        face, stack = self._opened.pop(session)
+        face.close()
+        face.cancel()
+        await stack.aclose()
+
+    def close(self) -> None:
+        """Ends every stream of changes, so that the server can stop. Requests under way go on."""
+        for face in self._faces():
+            face.close()
+
+    def cancel(self) -> None:
+        """Stops every request under way."""
+        for face in self._faces():
+            face.cancel()
+
+    async def aclose(self) -> None:
+        """Ends every session's endpoint."""
+        while self._opened:
+            await self._end(next(iter(self._opened)))
+
+    def _faces(self) -> list[HttpServer]:
+        return [self._main, *(endpoint.face for endpoint in self._opened.values())]
