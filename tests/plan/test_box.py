@@ -1,0 +1,122 @@
+"""The recipes in the box: what each one allows, and that its words are in step with it."""
+
+import re
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from binnacle.app import find_project
+from binnacle.app.toolbox import catalog_of
+from binnacle.plan.prompt import render
+from binnacle.plan.recipe import Recipe, load_recipe, recipe_files
+from binnacle.plan.wording import render as worded
+from binnacle.plan.wording import tools_in
+from plan.loaded import everything
+
+BOX = (
+    *("braindump", "debug", "default", "discuss", "enrichment", "loop", "opus_review", "passthrough", "planning"),
+    *("ramble", "task_execution", "task_intents", "yap"),
+)
+
+SEED = {
+    "braindump": "create_feature create_discipline create_task list_features list_disciplines list_tasks get_feature "
+    "get_discipline get_project_info",
+    "yap": "list_tasks get_task create_task update_task list_features list_disciplines set_task_status "
+    "get_project_info",
+    "ramble": "list_features get_feature create_feature update_feature append_feature_learning "
+    "add_feature_context_file list_tasks get_project_info",
+    "discuss": "list_disciplines get_discipline update_discipline get_project_info",
+    "task_execution": "get_task set_task_status add_task_comment append_learning append_progress "
+    "add_feature_context_file read_learnings read_progress get_project_info report_blocker signal_abort "
+    "get_dependency_details search_tasks get_feature_learnings update_task_context add_context_file",
+    "opus_review": "list_tasks get_task set_task_status update_task create_task add_task_comment list_features "
+    "get_feature update_feature append_feature_learning append_learning append_progress read_learnings read_progress "
+    "get_project_info get_project_progress create_feature move_task_to_feature skip_task",
+    "enrichment": "list_tasks get_task enrich_task update_task create_task list_features get_feature "
+    "list_disciplines get_project_info spawn_subtasks skip_task",
+    "loop": "task-add task-update task-list task-next note-add note-list iteration-summary session-complete",
+    "planning": "task-add task-list note-add iteration-summary",
+    "passthrough": "binnacle-set_agent bn_run binnacle-orient binnacle-goodbye",
+}
+
+
+@cache
+def the_catalog():
+    return catalog_of(find_project("."))
+
+
+@cache
+def the_recipe(name: str) -> Recipe:
+    return load_recipe(name, the_catalog())
+
+
+@cache
+def every_name() -> frozenset[str]:
+    return frozenset(name for spec in the_catalog() for name in (spec.name, *(one.name for one in spec.aliases)))
+
+
+def shown(name: str) -> dict[str, str]:
+    """The tools of a recipe: own name → the first name that it lists."""
+    rules = [rule.name for rule in the_recipe(name).tools if rule.name in the_catalog()]
+    return {the_catalog().find(one).spec.name: one for one in reversed(rules)}
+
+
+def test_these_recipes_are_in_the_box():
+    assert sorted(recipe_files(None)) == sorted(BOX)
+
+
+@pytest.mark.parametrize("name", BOX)
+def test_a_recipe_is_about_tools_that_it_has(name):
+    recipe, own = the_recipe(name), shown(name)
+    assert recipe.description
+    assert {tool for step in recipe.instructions for tool in tools_in(step)} <= own.keys()
+    assert worded(recipe.instructions, own) == worded([step[:1] for step in recipe.instructions], own)
+
+
+@pytest.mark.parametrize("name", BOX)
+def test_what_to_use_instead_is_there_and_what_for_is_not(name):
+    own, find = shown(name), the_catalog().find
+    for tried, other in the_recipe(name).instead.items():
+        assert find(tried).spec.name not in own, tried
+        assert find(other).spec.name in own, other
+
+
+@pytest.mark.parametrize("name", SEED)
+def test_a_recipe_has_the_tools_its_seed_gave_it_under_their_names(name):
+    assert set(SEED[name].split()) <= {rule.name for rule in the_recipe(name).tools}
+
+
+def test_limits_are_those_the_design_asks_for():
+    rules = {rule.name: rule for rule in the_recipe("task_execution").tools}
+    own = ("set_task_status", "report_blocker", "update_task_context", "add_context_file")
+    assert {rules[name].task for name in own} == {"own"}
+    assert (rules["add_task_comment"].task, rules["get_task"].task) == ("near", "any")
+    review = {rule.name: rule for rule in the_recipe("opus_review").tools}
+    assert review["update_task"].only == ("priority", "description")
+    enrich = {rule.name: rule for rule in the_recipe("enrichment").tools}
+    assert not {"status", "feature"} & set(enrich["update_task"].only)
+    assert the_recipe("braindump").created_status == "draft"
+
+
+@pytest.mark.parametrize("name", BOX)
+def test_whoever_may_use_nothing_still_says_what_came_of_it(name):
+    steps = worded(the_recipe(name).instructions, {})
+    assert any("your last message" in step for step in steps)
+    assert not named("\n".join(steps))
+
+
+@given(name=st.sampled_from(BOX), data=st.data())
+def test_whatever_is_denied_the_prompt_names_no_tool_that_is_not_there(name, data):
+    own = shown(name)
+    denied = data.draw(st.sets(st.sampled_from(sorted(own))))
+    names = {tool: known for tool, known in own.items() if tool not in denied}
+    prompt = render(the_recipe(name), everything(), names, all_names=every_name())
+    assert named(prompt.text) <= set(names.values())
+    assert prompt.tokens <= the_recipe(name).budget
+
+
+def named(text: str) -> set[str]:
+    """The tools that a text names. A name without `_` or `-` is a word like others."""
+    return {word for word in re.findall(r"\w+(?:-\w+)*", text) if word in every_name() and re.search("[_-]", word)}
