@@ -20,7 +20,7 @@ class Argument(NamedTuple):
     names: tuple[str, ...]
     options: dict[str, Any]
     completes: str = ""
-    """What the shell may offer for it: task, feature or discipline."""
+    """What the shell may offer for it: task, feature, discipline or recipe."""
 
 
 class Command(NamedTuple):

@@ -113,6 +113,10 @@ def _values_of(context: Context, argument: Argument) -> list[tuple[str, str]]:
         return [(choice, "") for choice in choices]
     if not argument.completes:
         return []
+    if argument.completes == "recipe":
+        from binnacle.plan.recipe import recipe_files
+
+        return [(name, "") for name in recipe_files(context.project.repo)]
     from binnacle.store import features, tasks
 
     with context.reading() as tx:

@@ -52,7 +52,7 @@ def write(folder: str, plan: SessionPlan, *, cwd: str) -> Kept:
     """Writes the files of a session, all or none; others see the old ones or the new ones."""
     texts = {
         CONTEXT: _json(_context(plan)),
-        PROMPT: plan.prompt.text + "\n",
+        PROMPT: plan.prompt.text,
         CONFIG: _json(client_config(plan, cwd=cwd)),
     }
     texts[CHECKS] = _json({name: _sums(text) for name, text in texts.items()})

@@ -36,7 +36,9 @@ class Dispatcher:
         self.exposed = [Exposed(spec.name, spec) for spec in catalog] if exposed is None else list(exposed)
         self._by_name = {one.name: one for one in self.exposed}
         self._by_tool = {one.spec.name: one for one in reversed(self.exposed)}
-        self._instead = {catalog.find(name).spec.name: other for name, other in (instead or {}).items()}
+        self._instead = {
+            catalog.find(name).spec.name: catalog.find(other).spec.name for name, other in (instead or {}).items()
+        }
         self._audit = audit
 
     async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
@@ -66,8 +68,8 @@ class Dispatcher:
         found = self.catalog.find(name)
         if shown := self._by_tool.get(found.spec.name):
             return Found(shown.spec, found.alias)
-        other = self._instead.get(found.spec.name)
-        hint = f"use {other} instead" if other in self._by_name else "tools/list names those that are"
+        other = self._by_tool.get(self._instead.get(found.spec.name, ""))
+        hint = f"use {other.name} instead" if other else "tools/list names those that are"
         raise ToolDisabled(f"{name} is not enabled in this session", hint=hint)
 
     def _tell(self, name: str, caller: Caller, outcome: Outcome) -> None:

@@ -1,0 +1,218 @@
+"""`bn plan`: what a session may see, and why."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from binnacle.app.terms import Terms
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from binnacle.plan.recipe import Recipe
+    from binnacle.plan.session import SessionPlan
+    from binnacle.tools.catalog import Catalog
+
+PLAN = Group("plan")
+
+SUBJECT = (
+    arg("--discipline", completes="discipline", help="who works in it"),
+    arg("--feature", completes="feature", help="the feature it is about"),
+    arg("--task", completes="task", help="the task it is about; brings its feature and discipline"),
+)
+RECIPE = arg("recipe", nargs="?", completes="recipe", help="its name; without it, all of them are compared")
+
+
+def planned(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "SessionPlan":
+    """The plan of a session on what the arguments name."""
+    from binnacle.app.planning import make_plan
+    from binnacle.app.toolbox import catalog_of
+
+    terms = Terms(recipe, args.discipline, args.feature, args.task)
+    with context.reading() as tx:
+        return make_plan(tx, context.project, catalog_of(context.project), terms, said=said).plan
+
+
+def _all(context: Context) -> "tuple[Catalog, list[Recipe]]":
+    from binnacle.app.toolbox import catalog_of
+    from binnacle.plan.recipe import load_recipe, recipe_files
+
+    catalog, repo = catalog_of(context.project), context.project.repo
+    return catalog, [load_recipe(name, catalog, repo=repo) for name in recipe_files(repo)]
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    if "recipes" in answer:
+        _show_matrix(answer, screen)
+        return
+    screen.heading(f"{answer['recipe']}: {len(answer['tools'])} tools, about {answer['tokens']['total']} tokens")
+    rows = [(one["name"], one["tool"], _limits(one), str(one["tokens"])) for one in answer["tools"]]
+    screen.table(rows, flexible=2, headings=("NAME", "TOOL", "LIMITS", "TOKENS"))
+    told = answer["tokens"]
+    screen.line(f"prompt {told['prompt']} + tools {told['tools']} = {told['total']} tokens before the first word")
+    denied = {name: why for name, why in answer["disabled"].items() if why.startswith("denied")}
+    for name, why in denied.items():
+        screen.line(f"{screen.styled('without', 'yellow')} {name}: {why}")
+
+
+def _limits(tool: dict[str, Any]) -> str:
+    scopes = {"own": "its own task", "near": "its task, feature and dependents"}
+    parts = [f"only {', '.join(tool['only'])}"] if tool.get("only") else []
+    return "; ".join([*parts, *([scopes[tool["task"]]] if tool.get("task") else [])])
+
+
+def _show_matrix(answer: Any, screen: Screen) -> None:
+    recipes = answer["recipes"]
+    names = [one["name"] for one in recipes]
+    width = max(map(len, names))
+    for index, name in enumerate(names):
+        screen.line(f"{chr(97 + index)}  {name.ljust(width)}  {recipes[index]['description']}")
+    screen.line()
+    rows = []
+    for tool in answer["tools"]:
+        marks = ["•" if tool in one["plain"] else "◦" if tool in one["limited"] else "" for one in recipes]
+        rows.append((tool, *marks))
+    rows.append(("tools", *(str(len(one["plain"]) + len(one["limited"])) for one in recipes)))
+    screen.table(rows, flexible=0, headings=("TOOL", *(chr(97 + index) for index in range(len(names)))))
+    screen.line("• has it   ◦ has it within limits; see one with: bn plan show RECIPE -H")
+
+
+@PLAN.command(
+    "show",
+    "the tools of a session, what they cost, and which are missing",
+    "bn plan show task_execution --task bn-1f3a -H",
+    RECIPE,
+    *SUBJECT,
+    view=_show,
+)
+def show(context: Context, args: Namespace) -> Any:
+    if args.recipe is None:
+        return _matrix(context)
+    plan = planned(context, args, recipe=args.recipe)
+    tokens = {"prompt": plan.prompt.tokens, "tools": plan.tool_tokens, "total": plan.tokens}
+    import msgspec
+
+    tools = [msgspec.to_builtins(tool) for tool in plan.tools]
+    subject = {name: getattr(plan, name) for name in ("discipline", "feature", "task") if getattr(plan, name)}
+    servers = {"upstreams": plan.upstreams} if plan.upstreams else {}
+    found = {"recipe": plan.recipe, **subject, "tools": tools, "disabled": plan.disabled, "tokens": tokens, **servers}
+    return {**found, "catalog": plan.catalog}
+
+
+def _matrix(context: Context) -> Any:
+    from binnacle.plan.session import choose
+
+    catalog, recipes = _all(context)
+    rows = []
+    for recipe in recipes:
+        rules, _ = choose(recipe, catalog, None)
+        limited = {catalog.find(rule.name).spec.name for rule in rules if rule.only or rule.task != "any"}
+        there = [catalog.find(rule.name).spec.name for rule in rules]
+        plain = [name for name in dict.fromkeys(there) if name not in limited]
+        rows.append(
+            {"name": recipe.name, "description": recipe.description, "plain": plain, "limited": sorted(limited)}
+        )
+    return {"recipes": rows, "tools": [spec.name for spec in catalog]}
+
+
+def _show_diff(answer: Any, screen: Screen) -> None:
+    first, second = answer["recipes"]
+    for name, sign, style in ((first, "-", "red"), (second, "+", "green")):
+        for tool in answer["only"][name]:
+            screen.line(screen.styled(f"{sign} {tool}", style))
+    for one in answer["limits"]:
+        screen.line(f"~ {one['tool']}: {one[first] or 'no limits'} → {one[second] or 'no limits'}")
+    if not any((*answer["only"].values(), answer["limits"])):
+        screen.line("the same tools within the same limits")
+
+
+@PLAN.command(
+    "diff",
+    "what one recipe has and another has not",
+    "bn plan diff yap opus_review -H",
+    arg("first", completes="recipe", help="a recipe"),
+    arg("second", completes="recipe", help="another"),
+    *SUBJECT,
+    view=_show_diff,
+)
+def diff(context: Context, args: Namespace) -> Any:
+    import msgspec
+
+    plans = [planned(context, args, recipe=name) for name in (args.first, args.second)]
+    there = [{tool.tool: _limits(msgspec.to_builtins(tool)) for tool in plan.tools} for plan in plans]
+    limits = [
+        {"tool": tool, args.first: there[0][tool], args.second: there[1][tool]}
+        for tool in there[0]
+        if tool in there[1] and there[0][tool] != there[1][tool]
+    ]
+    only = {
+        args.first: [tool for tool in there[0] if tool not in there[1]],
+        args.second: [tool for tool in there[1] if tool not in there[0]],
+    }
+    return {"recipes": [args.first, args.second], "only": only, "limits": limits}
+
+
+def _show_explanation(answer: Any, screen: Screen) -> None:
+    screen.heading(f"{answer['tool']}  {answer['description']}")
+    if answer["names"]:
+        screen.line(f"also called: {', '.join(answer['names'])}")
+    rows = [(one["recipe"], "yes" if one["enabled"] else "no", one["why"]) for one in answer["recipes"]]
+    screen.table(rows, flexible=2, headings=("RECIPE", "THERE", "WHY"))
+
+
+@PLAN.command(
+    "explain",
+    "why a session has a tool, or has it not",
+    "bn plan explain task_delete --discipline testing -H",
+    arg("tool", help="by any of its names"),
+    arg("--recipe", completes="recipe", help="in this recipe only"),
+    *SUBJECT,
+    view=_show_explanation,
+)
+def explain(context: Context, args: Namespace) -> Any:
+    from binnacle.plan.session import choose, subject
+
+    catalog, recipes = _all(context)
+    spec = catalog.find(args.tool).spec
+    with context.reading() as tx:
+        who = subject(tx, args.discipline, args.feature, args.task).discipline
+    rows = []
+    for recipe in recipes:
+        if args.recipe not in (None, recipe.name):
+            continue
+        rules, disabled = choose(recipe, catalog, who)
+        names = [rule.name for rule in rules if catalog.find(rule.name).spec is spec]
+        why = f"as {', '.join(names)}" if names else disabled[spec.name]
+        others = [catalog.find(o).spec for name, o in recipe.instead.items() if catalog.find(name).spec is spec]
+        instead = [] if names else [rule.name for rule in rules if catalog.find(rule.name).spec in others]
+        why += f"; use {instead[0]} instead" if instead else ""
+        rows.append({"recipe": recipe.name, "enabled": bool(names), "why": why})
+    return {
+        "tool": spec.name,
+        "description": spec.description,
+        "names": [alias.name for alias in spec.aliases],
+        "recipes": rows,
+    }
+
+
+def _show_renewed(answer: Any, screen: Screen) -> None:
+    for name in ("context", "prompt", "config"):
+        screen.line(f"written: {answer[name]}")
+
+
+@PLAN.command(
+    "renew",
+    "write the files of a session anew, from its recipe and subject as they stand now",
+    "bn plan renew bns-1f3a",
+    arg("session", help="its id"),
+    view=_show_renewed,
+)
+def renew(context: Context, args: Namespace) -> Any:
+    from binnacle.app.planning import keep_plan, make_plan, terms_of
+    from binnacle.app.toolbox import catalog_of
+    from binnacle.store import sessions
+
+    with context.reading() as tx:
+        session = sessions.get(tx, args.session)
+        made = make_plan(tx, context.project, catalog_of(context.project), terms_of(session), session=session.id)
+    return {"session": session.id, **keep_plan(context.project, made.plan)._asdict()}
