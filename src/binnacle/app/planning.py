@@ -40,6 +40,7 @@ def make_plan(
         task=about.task.id if about.task else None,
         session=session or None,
         user_input=said,
+        sections=recipe.sections,
     )
     return Made(recipe, plan(recipe, catalog, about, loaded, session=session))
 

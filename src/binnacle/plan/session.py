@@ -1,6 +1,7 @@
 """The plan of one session: which tools it has under which names, and the prompt that goes with them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -150,11 +151,8 @@ def bind(
     """The tools of a session, within its limits. Nothing they say of themselves names a tool that is not there."""
     task = about.task.id if about.task else None
     exposed = [expose(rule, catalog, created_status=recipe.created_status, task=task, check=check) for rule in rules]
-    names, known = shown_names(exposed), all_names(catalog)
-    return [
-        one._replace(spec=msgspec.structs.replace(one.spec, description=keep_known(one.spec.description, names, known)))
-        for one in exposed
-    ]
+    worded = partial(keep_known, names=shown_names(exposed), all_names=all_names(catalog))
+    return [one._replace(worded=worded) for one in exposed]
 
 
 def shown_names(exposed: Sequence[Exposed]) -> dict[str, str]:

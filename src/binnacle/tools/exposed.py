@@ -1,6 +1,6 @@
 """A tool as one session sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from binnacle.tools.schema import input_schema, output_schema
@@ -13,12 +13,14 @@ class Exposed(NamedTuple):
     name: str
     spec: ToolSpec
     alias: Alias | None = None
+    worded: Callable[[str], str] | None = None
+    """Puts what the tool says of itself into words that hold in the session."""
 
     def entry(self) -> dict[str, Any]:
         """As `tools/list` shows it."""
         spec = self.spec
         output = output_schema(spec)
-        return {
+        entry: dict[str, Any] = {
             "name": self.name,
             "title": spec.title,
             "description": f"{spec.description} {spec.when_to_use}".strip(),
@@ -26,6 +28,20 @@ class Exposed(NamedTuple):
             **({"outputSchema": output} if output else {}),
             "annotations": _annotations(spec.hints),
         }
+        return _worded(entry, self.worded) if self.worded else entry
+
+
+def _worded(node: Any, worded: Callable[[str], str]) -> Any:
+    """An entry in which every description was put into other words; one of which nothing is left is left out."""
+    if isinstance(node, list):
+        return [_worded(one, worded) for one in node]
+    if not isinstance(node, dict):
+        return node
+    found = {
+        key: worded(value) if key == "description" and isinstance(value, str) else _worded(value, worded)
+        for key, value in node.items()
+    }
+    return {key: value for key, value in found.items() if key != "description" or value}
 
 
 def _annotations(hints: Hints) -> Mapping[str, bool]:
