@@ -5,7 +5,19 @@ import os
 import pytest
 
 from binnacle.errors import BinnacleError
-from binnacle.store import comments, features, learnings, notes, overview, schema, search, sessions, tasks
+from binnacle.store import (
+    comments,
+    features,
+    learnings,
+    notes,
+    overview,
+    questions,
+    reports,
+    schema,
+    search,
+    sessions,
+    tasks,
+)
 from binnacle.store.schema import LATEST, migrate, migration
 from store.verbs import TABLES, contents, do, put, ready, rows, see
 
@@ -108,6 +120,9 @@ def test_all_that_an_earlier_version_kept_is_there_and_found(place, version):
     ):
         assert [hit.entity for hit in see(store, search.find, word)] == [entity]
     assert ready(store) == ["the sextant"]
+    asked = do(store, questions.ask, "bn-0001", "which star?", blocking=True)
+    assert see(store, questions.of_task, "bn-0001") == [asked]
+    assert see(store, reports.last_outcomes, "bn-0001").tried == ()
     for change, key in ((notes, "bnn-0001"), (comments, "bnc-0001"), (learnings, "bnl-0001"), (tasks, "bn-0001")):
         do(store, change.delete, key)
     assert rows(store, "select id from search") == []

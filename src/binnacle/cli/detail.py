@@ -39,6 +39,12 @@ def show_details(details: Details, screen: Screen) -> None:
     _related("Waits for", details.depends_on, screen)
     _related("Waited for by", details.dependents, screen)
     _related("Parts", details.parts, screen)
+    for question in details.questions:
+        screen.line()
+        screen.heading(f"Question {question.id}")
+        screen.block(question.text)
+        answer = f"{question.answered_by}: {question.answer}" if question.answered_at else "no answer yet"
+        screen.block(answer, indent=4)
     if details.comments:
         screen.line()
         screen.heading("Comments")

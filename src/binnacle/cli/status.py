@@ -6,8 +6,9 @@ from typing import Any
 from binnacle.cli.command import Group
 from binnacle.cli.context import Context
 from binnacle.cli.screen import STATUS_MARKS, Screen
-from binnacle.store import overview, tasks
+from binnacle.store import overview, questions, tasks
 from binnacle.store.tasks import TaskFilter
+from binnacle.work.report import Question
 from binnacle.work.task import brief
 
 STATUS, STATS = Group("status"), Group("stats")
@@ -24,6 +25,8 @@ def _show_status(answer: Any, screen: Screen) -> None:
     if not counts.tasks:
         screen.line("no tasks yet; add one with: bn task add 'TITLE'")
         return
+    for question in answer["questions"]:
+        _show_question(question, screen)
     done = counts.by_status.get("done", 0)
     words = [f"{STATUS_MARKS[status][0]} {count} {status}" for status, count in counts.by_status.items()]
     screen.line(f"{_bar(done, counts.tasks, screen)} {done}/{counts.tasks} done   {'  '.join(words)}")
@@ -33,6 +36,27 @@ def _show_status(answer: Any, screen: Screen) -> None:
             screen.line()
             screen.heading(title)
             task_table(some, len(some), screen, empty="")
+
+
+def _show_question(question: dict[str, Any], screen: Screen) -> None:
+    hold = " holds it up" if question.get("blocking") else ""
+    screen.line(f"{screen.styled('?', 'magenta')} {question['asked_by']} asks about {question['task_id']}{hold}:")
+    screen.block(question["text"])
+    screen.block("\n".join(f"{number}. {one}" for number, one in enumerate(question["options"], 1)), indent=4)
+    screen.line(f"  answer with: {question['answer_with']}")
+
+
+def _asked(question: Question) -> dict[str, Any]:
+    """An open question, with how to answer it."""
+    return {
+        "id": question.id,
+        "task_id": question.task_id,
+        "text": question.text,
+        "options": question.options,
+        "blocking": question.blocking,
+        "asked_by": question.asked_by,
+        "answer_with": f"bn ask answer {question.id} {'NUMBER' if question.options else 'TEXT'}",
+    }
 
 
 def _bar(part: int, whole: int, screen: Screen) -> str:
@@ -78,10 +102,12 @@ def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001
         working, _ = tasks.listed(tx, TaskFilter(status=("in_progress",)), limit=SHOWN)
         ready, _ = tasks.ready(tx, limit=SHOWN)
         blocked, _ = tasks.blocked(tx, limit=SHOWN)
+        asked, _ = questions.listed(tx, limit=SHOWN)
     project = context.project
     return {
         "project": project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,
         "repo": project.repo,
+        "questions": [_asked(question) for question in asked],
         "overview": counts,
         "in_progress": [brief(task) for task in working],
         "ready": [brief(task) for task in ready],

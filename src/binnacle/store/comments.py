@@ -11,12 +11,12 @@ from binnacle.work.text import clean_name, clean_text
 COMMENTS = Table("comment", Comment, times=("created_at", "updated_at"))
 
 
-def add(tx: Writer, task: str, body: str, *, discipline: str | None = None) -> Comment:
-    """Adds a remark in the actor's name."""
+def add(tx: Writer, task: str, body: str, *, discipline: str | None = None, author: str | None = None) -> Comment:
+    """Adds a remark in the actor's name, or in that of the `author` whose words are passed on."""
     comment = Comment(
         id=fresh_id(tx, "comment", "bnc-"),
         task_id=tasks.resolve(tx, task),
-        author=tx.by.name,
+        author=author or tx.by.name,
         discipline=clean_name(discipline, what="discipline") if discipline else None,
         body=_body(body),
         created_at=tx.now,

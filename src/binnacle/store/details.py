@@ -1,11 +1,13 @@
-"""A task with everything around it: what it waits for, what waits for it, its parts and its history."""
+"""A task with everything around it: what it waits for, what waits for it, its parts, its history, its questions."""
 
 from msgspec import Struct
 
 from binnacle.store import comments, dependencies, tasks
+from binnacle.store.questions import of_task
 from binnacle.store.store import Reader
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Comment
+from binnacle.work.report import Question
 from binnacle.work.status import Status
 from binnacle.work.task import Task
 
@@ -27,6 +29,7 @@ class Details(Struct, frozen=True, kw_only=True, omit_defaults=True):
     dependents: tuple[Related, ...] = ()
     parts: tuple[Related, ...] = ()
     comments: tuple[Comment, ...] = ()
+    questions: tuple[Question, ...] = ()
 
 
 def details(tx: Reader, text: str) -> Details:
@@ -41,6 +44,7 @@ def details(tx: Reader, text: str) -> Details:
         dependents=_related(tx, waiting),
         parts=tuple(Related(id=part.id, title=part.title, status=part.status) for part in tasks.children(tx, task.id)),
         comments=tuple(comments.listed(tx, task.id)),
+        questions=tuple(of_task(tx, task.id)),
     )
 
 

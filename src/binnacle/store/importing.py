@@ -17,7 +17,16 @@ from binnacle.work.journal import Event
 from binnacle.work.task import Dependency, Task
 from binnacle.work.text import fold
 
-_PREFIXES = {"task": "bn-", "comment": "bnc-", "learning": "bnl-", "note": "bnn-", "session": "bns-", "agent": "bna-"}
+_PREFIXES = {
+    "task": "bn-",
+    "comment": "bnc-",
+    "learning": "bnl-",
+    "note": "bnn-",
+    "session": "bns-",
+    "report": "bnr-",
+    "question": "bnq-",
+    "agent": "bna-",
+}
 
 _REFERENCES = {
     "task": {"parent": "task"},
@@ -28,6 +37,8 @@ _REFERENCES = {
     "session": {"task_id": "task"},
     "iteration": {"session": "session", "task_started": "task"},
     "dependency": {"task_id": "task", "depends_on": "task"},
+    "report": {"session": "session", "task_id": "task"},
+    "question": {"session": "session", "task_id": "task"},
 }
 """Which fields of what refer to which table, so that new ids are carried along."""
 

@@ -21,6 +21,8 @@ from binnacle.store.events import EVENTS
 from binnacle.store.features import DISCIPLINES, FEATURES
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES, PROGRESS
+from binnacle.store.questions import QUESTIONS
+from binnacle.store.reports import REPORTS
 from binnacle.store.rows import Table
 from binnacle.store.schema import LATEST
 from binnacle.store.sessions import ITERATIONS, SESSIONS
@@ -41,6 +43,8 @@ TABLES: dict[str, tuple[Table[Any], str]] = {
     "progress": (PROGRESS, "number"),
     "session": (SESSIONS, "number"),
     "iteration": (ITERATIONS, "session, number"),
+    "report": (REPORTS, "number"),
+    "question": (QUESTIONS, "number"),
     "agent": (AGENTS, "number"),
     "event": (EVENTS, "seq"),
 }
@@ -120,8 +124,9 @@ def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> 
             advance(number)
     if manifest is None or checksums is None:
         raise InvalidInput("the file ends too early: its checksums are missing", hint="export the store again")
+    nothing = hashlib.sha256().hexdigest()  # an older program wrote no line about a table it did not have
     for name, found in entities.items():
-        if len(found) != manifest.counts.get(name, 0) or digests[name].hexdigest() != checksums.get(name):
+        if len(found) != manifest.counts.get(name, 0) or digests[name].hexdigest() != checksums.get(name, nothing):
             raise InvalidInput(f"the {name} lines are not what was exported", hint="the file was changed or cut")
     return Content(manifest=manifest, entities=entities)
 

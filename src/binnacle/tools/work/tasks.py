@@ -227,6 +227,7 @@ def task_get(tx: Reader, id: TaskRef) -> Reply:  # noqa: A002
     ):
         parts += [f"{title}: {one.id} ({one.status}) {one.title}" for one in related]
     parts += [f"comment {one.id} by {one.author}: {one.body}" for one in found.comments]
+    parts += [f"question {one.id}: {one.text} Answer: {one.answer or 'none yet'}" for one in found.questions]
     return Reply(found, "\n".join(parts))
 
 

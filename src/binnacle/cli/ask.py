@@ -1,0 +1,90 @@
+"""`bn ask`: the questions of agents, for people to answer."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.store import questions, tasks
+from binnacle.work.report import Question
+from binnacle.work.task import brief
+
+ASK = Group("ask")
+
+ID = arg("id", metavar="ID", help="the question, such as bnq-1f3a; bnq- may be left out")
+
+
+def _show_list(answer: Any, screen: Screen) -> None:
+    if not answer["questions"]:
+        screen.line("no questions")
+        return
+    rows = ((one.id, one.task_id, _state(one), one.text) for one in answer["questions"])
+    screen.table(rows, flexible=3, headings=("ID", "TASK", "", "QUESTION"))
+    screen.line("answer one with: bn ask answer ID TEXT")
+
+
+def _state(question: Question) -> str:
+    return "answered" if question.answered_at else "holds it up" if question.blocking else "open"
+
+
+def _show_one(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import fields, prose
+
+    question: Question = answer["question"]
+    screen.heading(f"{question.id}  {_state(question)}")
+    pairs = (
+        ("task", f"{answer['task'].id} {answer['task'].title} ({answer['task'].status})"),
+        ("asked by", question.asked_by),
+        ("asked", question.created_at),
+        ("answered by", question.answered_by),
+        ("answered", question.answered_at),
+    )
+    fields(pairs, screen)
+    prose("Question", question.text, screen)
+    prose("Options", "\n".join(f"{number}. {one}" for number, one in enumerate(question.options, 1)), screen)
+    prose("The agent would", question.preferred, screen)
+    prose("Answer", question.answer, screen)
+
+
+def _show_answered(answer: Any, screen: Screen) -> None:
+    task = answer["task"]
+    screen.line(f"{answer['question'].id} answered: {answer['question'].answer}")
+    more = f"; it still waits for {answer['still_open']} answer(s)" if answer["still_open"] else ""
+    screen.line(f"{task.id} {task.title} is {task.status}{more}")
+
+
+@ASK.command(
+    "list",
+    "the questions that wait for an answer",
+    "bn ask list -H",
+    arg("--all", action="store_true", help="the answered ones as well"),
+    arg("-n", "--limit", type=int, default=50, metavar="N", help="how many to show (50)"),
+    view=_show_list,
+)
+def list_questions(context: Context, args: Namespace) -> Any:
+    with context.reading() as tx:
+        found, total = questions.listed(tx, answered_too=args.all, limit=args.limit)
+    return {"questions": found, "total": total}
+
+
+@ASK.command("show", "a question with its options and its answer", "bn ask show bnq-1f3a -H", ID, view=_show_one)
+def show(context: Context, args: Namespace) -> Any:
+    with context.reading() as tx:
+        question = questions.get(tx, args.id)
+        return {"question": question, "task": brief(tasks.get(tx, question.task_id))}
+
+
+@ASK.command(
+    "answer",
+    "answer a question; the next session on the task is told",
+    "bn ask answer bnq-1f3a 'Keep the old column until the next release'",
+    ID,
+    arg("text", nargs="+", metavar="TEXT", help="the number or words of an option, or your own; - reads stdin"),
+    view=_show_answered,
+)
+def answer(context: Context, args: Namespace) -> Any:
+    said = context.read_input("-") if args.text == ["-"] else " ".join(args.text)
+    with context.writing() as tx:
+        answered = questions.answer(tx, args.id, said)
+    return {"question": answered.question, "task": brief(answered.task), "still_open": answered.still_open}

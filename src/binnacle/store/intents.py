@@ -1,0 +1,119 @@
+"""What an agent says along the way: it takes effect at once, whatever becomes of the task."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from binnacle.errors import Duplicate, InvalidInput
+from binnacle.store import comments, learnings, questions, tasks
+from binnacle.store.reports import bound, keep
+from binnacle.store.store import Reader, Writer
+from binnacle.work.journal import Comment
+from binnacle.work.learning import Added
+from binnacle.work.report import (
+    WORDS_LIMIT,
+    Category,
+    LearningKind,
+    Question,
+    Report,
+    Scope,
+    Severity,
+    SuggestionKind,
+    is_same_work,
+    title_for,
+    words_of,
+)
+from binnacle.work.task import NewTask, Task
+from binnacle.work.text import clean_name, clean_text
+
+COMPARED = 500
+"""Open tasks of a feature, the newest, that a suggestion is compared with."""
+
+
+class Kept(NamedTuple):
+    """A report and what it led to at once; one of the four, or a comment and nothing else."""
+
+    report: Report
+    comment: Comment | None = None
+    learning: Added | None = None
+    task: Task | None = None
+    question: Question | None = None
+
+
+def words(text: str, *, what: str) -> str:
+    """What an agent says, cleaned; it may not be empty."""
+    said = clean_text(text, what=what, limit=WORDS_LIMIT)
+    if not said:
+        raise InvalidInput(f"{what} is empty", hint="say it in a sentence")
+    return said
+
+
+def ask(tx: Writer, text: str, *, blocking: bool, options: Sequence[str] = (), preferred: str = "") -> Kept:
+    """Asks people about the task."""
+    on = bound(tx)
+    question = questions.ask(tx, on.task.id, text, blocking=blocking, options=options, preferred=preferred)
+    body = {"question": question.text, "blocking": blocking, "id": question.id}
+    return Kept(keep(tx, on, "question", body), question=question)
+
+
+def flag(tx: Writer, what: str, *, severity: Severity, category: Category | None = None) -> Kept:
+    """Points something out, as a comment on the task."""
+    on = bound(tx)
+    report = keep(tx, on, "flag", {"what": words(what, what="what"), "severity": severity, "category": category})
+    return Kept(report, comment=comments.add(tx, on.task.id, words_of(report)))
+
+
+def learn(tx: Writer, text: str, *, kind: LearningKind, rationale: str = "", scope: Scope = "feature") -> Kept:
+    """Keeps what was found out: for the project, for the feature of the task if it has one, or on the task alone."""
+    on = bound(tx)
+    said = {"text": words(text, what="text"), "rationale": clean_text(rationale, what="rationale", limit=WORDS_LIMIT)}
+    report = keep(tx, on, "learning", {**said, "kind": kind, "scope": scope})
+    if scope == "task":
+        return Kept(report, comment=comments.add(tx, on.task.id, words_of(report)))
+    feature = on.task.feature if scope == "feature" else None
+    added = learnings.add(tx, said["text"], feature=feature, reason=said["rationale"], task=on.task.id)
+    return Kept(report, learning=added)
+
+
+def suggest(tx: Writer, what: str, *, kind: SuggestionKind, why: str, feature: str | None = None) -> Kept:
+    """Suggests work. New work becomes a draft that a person or a planner decides on, anything else a comment.
+
+    Raises:
+        Duplicate: naming the open task that means the same.
+    """
+    on = bound(tx)
+    body = {"what": words(what, what="what"), "why": words(why, what="why"), "kind": kind, "feature": feature}
+    if kind not in ("new_task", "split"):
+        report = keep(tx, on, "suggestion", body)
+        return Kept(report, comment=comments.add(tx, on.task.id, words_of(report)))
+    title = title_for(body["what"] or "")
+    name = clean_name(feature, what="feature") if feature else on.task.feature
+    _check_is_new(tx, title, name)
+    how = "Split off" if kind == "split" else "Suggested while working on"
+    parts = (body["what"] if title != body["what"] else "", f"Why: {why}", f"{how} {on.task.id}.")
+    draft = NewTask(
+        title=title,
+        description="\n\n".join(part for part in parts if part),
+        status="draft",
+        feature=name,
+        provenance="agent",
+    )
+    report = keep(tx, on, "suggestion", body)
+    return Kept(report, task=tasks.add(tx, [draft])[0])
+
+
+def _check_is_new(tx: Reader, title: str, feature: str | None) -> None:
+    """Agents suggest what is planned already in words of their own; it is named instead of planned twice."""
+    where, values = ("feature = ?", [feature]) if feature else ("feature is null", [])
+    rows = tx.rows(
+        f"select id, title, status from task where {where} and status not in ('done', 'cancelled') "
+        "order by number desc limit ?",
+        *values,
+        COMPARED,
+    )
+    for task_id, known, status in rows:
+        if is_same_work(title, known):
+            raise Duplicate(
+                f"{task_id} ({status}) is nearly the same: {known}",
+                hint=f"leave it; if {task_id} lacks something, flag that instead",
+                details={"existing": task_id},
+            )

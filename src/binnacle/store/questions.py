@@ -1,0 +1,111 @@
+"""Questions that agents ask and people answer."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from binnacle.errors import InvalidInput, NotFound, Refused, did_you_mean
+from binnacle.store import flow, tasks
+from binnacle.store.ids import fresh_id
+from binnacle.store.rows import Table
+from binnacle.store.store import Reader, Writer
+from binnacle.work.report import WORDS_LIMIT, Question, choose
+from binnacle.work.task import Task
+from binnacle.work.text import clean_lines, clean_optional_line, clean_text, fold
+
+QUESTIONS = Table("question", Question, json=("options",), times=("created_at", "answered_at"))
+
+OPEN = "answered_at is null"
+OPTIONS_LIMIT = 20
+
+
+class Answered(NamedTuple):
+    """What an answer led to."""
+
+    question: Question
+    task: Task
+    """Pending again, if this was the last answer it waited for."""
+
+    still_open: int
+    """Blocking questions that the task still waits for."""
+
+
+def ask(
+    tx: Writer, task_id: str, text: str, *, blocking: bool, options: Sequence[str] = (), preferred: str = ""
+) -> Question:
+    """Keeps a question. Asked about the same task before, it is the same question, with its answer if it has one."""
+    wanted = Question(
+        id=fresh_id(tx, "question", "bnq-"),
+        task_id=task_id,
+        session=tx.session,
+        text=clean_text(text, what="question", limit=WORDS_LIMIT),
+        options=clean_lines(options, what="options", limit=OPTIONS_LIMIT),
+        preferred=clean_optional_line(preferred, what="preferred", limit=WORDS_LIMIT),
+        blocking=blocking,
+        asked_by=tx.by.name,
+        created_at=tx.now,
+    )
+    if not wanted.text:
+        raise InvalidInput("question is empty", hint="ask for what you need to know, in a sentence")
+    known = next((one for one in of_task(tx, task_id) if fold(one.text) == fold(wanted.text)), None)
+    if known is None:
+        QUESTIONS.insert(tx, [QUESTIONS.row(wanted)])
+        tx.record("question", wanted.id, "asked", {"task": task_id, "text": wanted.text[:200], "blocking": blocking})
+        return wanted
+    if blocking and not known.blocking and known.answered_at is None:
+        QUESTIONS.update(tx, {"blocking": True}, "id = ?", known.id)
+        tx.record("question", known.id, "updated", {"blocking": [False, True]})
+    return get(tx, known.id)
+
+
+def get(tx: Reader, text: str) -> Question:
+    """The question with this id; `bnq-` may be left out."""
+    wanted = f"bnq-{text.strip().casefold().removeprefix('bnq-')}"
+    found = QUESTIONS.first(tx, "where id = ?", wanted)
+    if found is None:
+        near = did_you_mean(wanted, [one.id for one in listed(tx)[0]])
+        raise NotFound(f"no question {text[:60]!r}", hint=near or "list them with: bn ask list --all")
+    return found
+
+
+def listed(tx: Reader, *, answered_too: bool = False, limit: int = 100) -> tuple[list[Question], int]:
+    """The questions that wait for an answer, those that hold up a task first, and how many there are.
+
+    With `answered_too` all of them, the open ones first, then the newest.
+    """
+    if answered_too:
+        order = "order by case when answered_at is null then 0 else 1 end, number desc limit ?"
+        found, where = QUESTIONS.select(tx, order, limit), "1 = 1"
+    else:
+        found, where = QUESTIONS.select(tx, f"where {OPEN} order by blocking desc, number limit ?", limit), OPEN
+    return found, len(found) if len(found) < limit else tx.count(f"select count(*) from question where {where}")
+
+
+def of_task(tx: Reader, task_id: str, *, limit: int = 50) -> list[Question]:
+    """The newest questions about a task, oldest first."""
+    return QUESTIONS.select(tx, "where task_id = ? order by number desc limit ?", task_id, limit)[::-1]
+
+
+def holding_up(tx: Reader, task_id: str) -> list[Question]:
+    """The questions without whose answers a task cannot go on."""
+    return QUESTIONS.select(tx, f"where task_id = ? and {OPEN} and blocking = 1 order by number", task_id)
+
+
+def answer(tx: Writer, text: str, said: str) -> Answered:
+    """Answers a question. A task that waited for nothing but this answer is pending again."""
+    if tx.by.kind == "agent" or tx.session:
+        raise Refused("questions are for people to answer", hint="leave it open; a person answers with: bn ask answer")
+    question = get(tx, text)
+    if question.answered_at is not None:
+        raise Refused(
+            f"{question.id} was answered by {question.answered_by}: {question.answer[:100]}",
+            hint=f"add to it with a comment: bn task comment {question.task_id} 'TEXT'",
+        )
+    words = choose(question, said)
+    columns = {"answer": words, "answered_by": tx.by.name, "answered_at": tx.now}
+    QUESTIONS.update(tx, columns, "id = ?", question.id)
+    tx.record("question", question.id, "answered", {"task": question.task_id, "answer": words[:200]})
+    still_open = len(holding_up(tx, question.task_id))
+    task = tasks.get(tx, question.task_id)
+    if task.status == "needs_input" and question.blocking and not still_open:
+        task = flow.reopen(tx, task.id, force=True).task
+    return Answered(get(tx, question.id), task, still_open)

@@ -1,0 +1,360 @@
+"""Reports of agents on the task of their session, and how they are settled when the session ends."""
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from binnacle.errors import Ambiguous, BinnacleError, NotFound, Refused
+from binnacle.store import comments, dependencies, flow, questions, sessions, tasks
+from binnacle.store.events import EVENTS
+from binnacle.store.ids import fresh_id
+from binnacle.store.rows import Table, marks
+from binnacle.store.sessions import SESSIONS
+from binnacle.store.store import Reader, Writer
+from binnacle.work.actor import SYSTEM
+from binnacle.work.ids import TaskId
+from binnacle.work.journal import Event
+from binnacle.work.report import (
+    CLOSING,
+    SILENT,
+    Outcome,
+    Question,
+    Report,
+    ReportKind,
+    may_requeue,
+    outcome_of,
+    reason_of,
+    remaining_of,
+    stuck_in_a_row,
+    words_of,
+)
+from binnacle.work.session import Session
+from binnacle.work.status import is_closed
+from binnacle.work.task import Task
+from binnacle.work.text import fold
+
+REPORTS = Table("report", Report, json=("body",), times=("created_at", "settled_at"))
+
+_CLOSING = f"kind in {marks(CLOSING)}"
+TRIED = 10
+"""Earlier attempts that the next one is told of."""
+
+
+class Bound(NamedTuple):
+    """What a call reports on."""
+
+    task: Task
+    session: Session | None
+    """The session that is bound to the task. Without one there is no end to wait for: reports are settled at once."""
+
+
+class Settled(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a task when the session that worked on it ended."""
+
+    task_id: TaskId
+    session: str | None = None
+    report: ReportKind
+    """The closing report that counted."""
+
+    outcome: Outcome
+    note: str = ""
+    """Why it came to something else than was reported."""
+
+    flags: tuple[str, ...] = ()
+    """What the agent flagged as blocking."""
+
+    questions: tuple[str, ...] = ()
+    """Ids of the questions that hold the task up."""
+
+    unblocked: tuple[TaskId, ...] = ()
+
+
+class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one session reported at its end, and what it came to."""
+
+    report: Report
+    said: str
+
+
+class Outcomes(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the next one who works on a task should know of those before."""
+
+    remaining: str = ""
+    tried: tuple[Attempt, ...] = ()
+    """Newest first."""
+
+    stuck: int = 0
+    """How many sessions in a row got stuck."""
+
+    questions: tuple[Question, ...] = ()
+    """In the order they were asked, with their answers."""
+
+
+def bound(tx: Writer) -> Bound:
+    """The task a report is about: that of the session, else the one the caller holds."""
+    session = SESSIONS.first(tx, "where id = ?", tx.session) if tx.session else None
+    if session is not None and session.task_id:
+        return Bound(tasks.get(tx, session.task_id), session)
+    held = tasks.held_by(tx, tx.by.name)
+    if not held:
+        raise Refused(
+            f"nothing to report on: the session is bound to no task, and {tx.by.name} holds none",
+            hint="take a task first; a report is about the task you work on",
+        )
+    if len(held) > 1:
+        names = ", ".join(task.id for task in held)
+        raise Ambiguous(f"{tx.by.name} holds several tasks: {names}", hint="finish or release all but one")
+    return Bound(held[0], None)
+
+
+def keep(tx: Writer, on: Bound, kind: ReportKind, body: Mapping[str, Any], *, author: str | None = None) -> Report:
+    """Keeps a report. A closing one is settled later, any other has its effect now."""
+    report = Report(
+        id=fresh_id(tx, "report", "bnr-"),
+        session=on.session.id if on.session else tx.session,
+        task_id=on.task.id,
+        kind=kind,
+        body={name: value for name, value in body.items() if value not in (None, "", ())},
+        author=author or tx.by.name,
+        created_at=tx.now,
+        settled_at=None if kind in CLOSING else tx.now,
+    )
+    REPORTS.insert(tx, [REPORTS.row(report)])
+    tx.record("report", report.id, "reported", {"task": report.task_id, "kind": kind, **_short(report.body)})
+    return report
+
+
+def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> tuple[Bound, Report, Settled | None]:
+    """Reports how the work on the task ended; settled now if no session is bound to the task."""
+    on = bound(tx)
+    report = keep(tx, on, kind, body)
+    return on, report, None if on.session else _settled(tx, on.task, report)
+
+
+def lost(tx: Reader, on: Bound, *, agents: Collection[str] = ()) -> str:
+    """How a session lost its task to someone else; empty if it did not.
+
+    `agents` are names the session worked under, besides those in its reports.
+    """
+    session, task = on.session, on.task
+    if session is None:
+        return ""
+    taken, began = _newest_start(tx, task.id), _newest_start(tx, session.id)
+    if taken is None or taken.session == session.id:
+        return ""
+    holder = str(taken.changes.get("claimed_by") or taken.actor)
+    is_later = began is None or taken.seq > began.seq
+    if is_later and (taken.session or "").startswith("bns-"):
+        return f"it was taken by {holder} in session {taken.session}"
+    names = {*agents, *(row[0] for row in tx.rows("select author from report where session = ?", session.id))}
+    opened = began is not None and began.actor == holder and (not is_later or task.claim_expires_at is not None)
+    if holder in names or opened or not (is_later or task.status == "in_progress"):
+        return ""
+    return f"it was taken by {holder} (claim {task.fence})"
+
+
+def settle(tx: Writer, session_id: str) -> Settled | None:
+    """Carries out what the reports of a session come to, once; None when there is nothing to settle.
+
+    To be called when the session ends. The last closing report counts; without one the agent was stuck.
+    """
+    agents = (tx.by.name,) if tx.by.kind == "agent" else ()
+    return _settle(tx, sessions.get(tx, session_id), agents)
+
+
+def settle_abandoned(tx: Writer, task_id: str, *, but: str) -> list[Settled]:
+    """Settles the sessions on a task that came before `but` and never were, because their server was killed.
+
+    To be called before `but` takes the task. A session that reported nothing counts as an attempt only if it had the
+    recipe of `but`: one that only planned or discussed the task did not get stuck on it.
+    """
+    current = sessions.get(tx, but)
+    number = "(select number from session where id = ?)"
+    earlier = SESSIONS.select(tx, f"where task_id = ? and number < {number} order by number", task_id, current.id)
+    reported = {row[0] for row in tx.rows("select distinct session from report where task_id = ?", task_id)}
+    found = [
+        _settle(tx, session, ()) for session in earlier if session.recipe == current.recipe or session.id in reported
+    ]
+    return [one for one in found if one is not None]
+
+
+def last_outcomes(tx: Reader, task_id: str) -> Outcomes:
+    """What came of the work on a task so far, for whoever goes on with it."""
+    reports = _attempts(tx, task_id)
+    counted = [report for report in reports if report.outcome not in ("", "superseded")]
+    return Outcomes(
+        remaining=remaining_of(counted),
+        tried=tuple(Attempt(report=report, said=words_of(report)) for report in counted[:TRIED]),
+        stuck=len(stuck_in_a_row(counted)),
+        questions=tuple(questions.of_task(tx, task_id)),
+    )
+
+
+def _settle(tx: Writer, session: Session, agents: Collection[str]) -> Settled | None:
+    task = tasks.TASKS.first(tx, "where id = ?", session.task_id)
+    if task is None:
+        return None
+    on = Bound(task, session)
+    closing = REPORTS.select(
+        tx, f"where session = ? and task_id = ? and {_CLOSING} order by number", session.id, task.id, *CLOSING
+    )
+    unsettled = [report for report in closing if report.settled_at is None]
+    gone = lost(tx, on, agents=agents)
+    if closing and not unsettled and (gone or not _holds(tx, on)):
+        return None
+    if not unsettled:
+        unsettled = [keep(tx, on, "stuck", {"reason": SILENT}, author=SYSTEM.name)]
+    *others, report = unsettled
+    for other in others:
+        REPORTS.update(tx, {"settled_at": tx.now, "outcome": "superseded"}, "id = ?", other.id)
+    return _settled(tx, task, report, gone=gone)
+
+
+def _holds(tx: Reader, on: Bound) -> bool:
+    """Whether the session took the task again after it was settled: it was resumed, and this is its second end."""
+    if on.session is None or on.task.status != "in_progress":
+        return False
+    taken = _newest_start(tx, on.task.id)
+    return taken is not None and taken.session == on.session.id
+
+
+def _newest_start(tx: Reader, entity_id: str) -> Event | None:
+    """How a task was last taken, or a session begun."""
+    return EVENTS.first(tx, "where entity_id = ? and action = 'started' order by seq desc", entity_id)
+
+
+def _settled(tx: Writer, task: Task, report: Report, *, gone: str = "") -> Settled:
+    """Settles one report, the one that counts; `gone` says how the task was lost, if it was."""
+    flags = _blocking_flags(tx, task.id)
+    outcome, note, unblocked = _left(tx, task, report, gone) if gone else _carried_out(tx, task, report)
+    REPORTS.update(tx, {"settled_at": tx.now, "outcome": outcome, "note": note}, "id = ?", report.id)
+    said = {"task": task.id, "kind": report.kind, "outcome": outcome}
+    tx.record("report", report.id, "settled", {**said, "note": note} if note else said)
+    return Settled(
+        task_id=task.id,
+        session=report.session,
+        report=report.kind,
+        outcome=outcome,
+        note=note,
+        flags=flags,
+        questions=tuple(one.id for one in questions.holding_up(tx, task.id)),
+        unblocked=unblocked,
+    )
+
+
+Came = tuple[Outcome, str, tuple[TaskId, ...]]
+
+
+def _left(tx: Writer, task: Task, report: Report, why: str) -> Came:
+    """Leaves a task alone; what was said about it is kept for the reader."""
+    said = words_of(report) if report.author != SYSTEM.name else f"{SILENT[0].upper()}{SILENT[1:]}"
+    comments.add(tx, task.id, f"{said}\n\n(Nothing was changed: {why}.)", author=report.author)
+    return "left", why, ()
+
+
+def _carried_out(tx: Writer, task: Task, report: Report) -> Came:
+    is_silent = report.author == SYSTEM.name
+    if is_closed(task.status):
+        if report.kind == task.status:
+            return "done", "", ()
+        why = f"the task was already {task.status}"
+        return ("left", why, ()) if is_silent else _left(tx, task, report, why)
+    if is_silent and not may_requeue(task.status):
+        return "left", f"the task was already {task.status}", ()
+    if task.status == "in_progress" and task.claimed_by != tx.by.name:
+        task = flow.release(tx, task.id, force=True).task
+    unfinished = ""
+    if report.kind == "done":
+        try:
+            return "done", "", flow.finish(tx, task.id, reason=report.body["summary"]).unblocked
+        except Refused as error:
+            unfinished = error.message
+    stuck = stuck_in_a_row(_attempts(tx, task.id))
+    outcome = outcome_of(
+        report.kind,
+        unfinished=unfinished,
+        awaits_answer=bool(questions.holding_up(tx, task.id)),
+        stuck_before=len(stuck),
+        has_upstream=report.kind == "blocked" and _wait_for_upstream(tx, task, report),
+    )
+    return _moved(tx, task, report, outcome, unfinished=unfinished, stuck=stuck)
+
+
+def _moved(tx: Writer, task: Task, report: Report, outcome: Outcome, *, unfinished: str, stuck: list[Report]) -> Came:
+    """Moves a task that is not done, and says on it why. What someone made of it meanwhile stands."""
+    if not may_requeue(task.status):
+        return _left(tx, task, report, f"the task is {task.status}")
+    if outcome == "blocked":
+        flow.block(tx, task.id, reason=_why_blocked(report, stuck), force=True)
+        return outcome, "", ()
+    said = words_of(report)
+    if unfinished:
+        said = f"Reported done, but not finished: {unfinished}.\n\n{said}"
+    comments.add(tx, task.id, said, author=report.author)
+    if outcome == "needs_input":
+        flow.set_status(tx, task.id, "needs_input", force=True)
+    elif task.status == "in_progress":
+        flow.release(tx, task.id, force=True)
+    else:
+        flow.reopen(tx, task.id, force=True)
+    return outcome, unfinished, ()
+
+
+def _why_blocked(report: Report, stuck: list[Report]) -> str:
+    if report.kind == "blocked":
+        return reason_of(report)
+    reasons = dict.fromkeys(reason_of(one) for one in (*reversed(stuck), report))
+    return f"stuck {len(stuck) + 1} times in a row\n" + "\n".join(f"- {reason}" for reason in reasons)
+
+
+def upstream(tx: Reader, body: Mapping[str, Any]) -> Task | None:
+    """The task that a blocker names, by its id or its title."""
+    if body.get("kind") == "external":
+        return None
+    named = str(body["on"])
+    found = tasks.TASKS.first(
+        tx, "where title_key = ? order by case when status = 'cancelled' then 1 else 0 end, number desc", fold(named)
+    )
+    if found is not None:
+        return found
+    for word in (part.strip(".,;:()") for part in named.split()):
+        if word.casefold().startswith("bn-") or word == named:
+            with suppress(BinnacleError):  # not an id, or not of one task
+                return tasks.get(tx, word)
+    return None
+
+
+def _wait_for_upstream(tx: Writer, task: Task, report: Report) -> bool:
+    """Makes the task wait for the one it is blocked on, if that is known and no circle comes of it."""
+    target = upstream(tx, report.body)
+    if target is None:
+        return False
+    try:
+        dependencies.add(tx, task.id, target.id, reason=reason_of(report)[:500])
+    except (Refused, NotFound):
+        return False
+    return True
+
+
+def _attempts(tx: Reader, task_id: str) -> list[Report]:
+    """The closing reports on a task that were settled, newest first."""
+    where = f"where task_id = ? and {_CLOSING} and settled_at is not null order by number desc limit 100"
+    return REPORTS.select(tx, where, task_id, *CLOSING)
+
+
+def _blocking_flags(tx: Reader, task_id: str) -> tuple[str, ...]:
+    """What was flagged as blocking since the task was last settled."""
+    last = f"(select max(number) from report where task_id = ? and outcome not in ('', 'superseded'))"
+    flags = REPORTS.select(
+        tx,
+        f"where task_id = ? and kind = 'flag' and number > coalesce({last}, 0) order by number",
+        task_id,
+        task_id,
+    )
+    return tuple(flag.body["what"] for flag in flags if flag.body["severity"] == "blocking")
+
+
+def _short(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value[:200] if isinstance(value, str) else value for name, value in body.items() if name != "kind"}

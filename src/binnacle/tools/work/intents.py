@@ -1,0 +1,167 @@
+"""Tools for an agent that works on the one task of its session: it says how the work goes and moves nothing itself."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from binnacle.store import intents, reports
+from binnacle.store.reports import Settled
+from binnacle.store.store import Writer
+from binnacle.tools.outcome import Reply
+from binnacle.tools.work.define import tool
+from binnacle.tools.work.words import Lines
+from binnacle.work.report import (
+    WORDS_LIMIT,
+    BlockerKind,
+    Category,
+    LearningKind,
+    ReportKind,
+    Scope,
+    Severity,
+    SuggestionKind,
+)
+from binnacle.work.text import clean_text
+
+CATEGORY = "intents"
+UNBOUND = ("E_REFUSED", "the session is bound to no task and you hold none")
+
+
+@tool(title="Report the task done", category=CATEGORY, aliases=["done"], errors=[UNBOUND])
+def report_done(tx: Writer, summary: Annotated[str, Meta(description="what was done and how it was checked")]) -> Reply:
+    """Says that your task is done. The last closing report of a session counts; stop after it."""
+    return _closed(tx, "done", {"summary": summary})
+
+
+@tool(title="Report the task partly done", category=CATEGORY, aliases=["partial"], errors=[UNBOUND])
+def report_partial(
+    tx: Writer,
+    summary: Annotated[str, Meta(description="what was done")],
+    remaining: Annotated[str, Meta(description="what is left, so that the next session can go on from there")],
+) -> Reply:
+    """Says that part of your task is done and what remains. The next session goes on with what remains."""
+    return _closed(tx, "partial", {"summary": summary, "remaining": remaining})
+
+
+@tool(title="Report being stuck", category=CATEGORY, aliases=["stuck"], errors=[UNBOUND])
+def report_stuck(
+    tx: Writer, reason: Annotated[str, Meta(description="what was tried and why it did not work")]
+) -> Reply:
+    """Says that you cannot get on with your task. Another session tries again, knowing what you tried."""
+    return _closed(tx, "stuck", {"reason": reason})
+
+
+@tool(title="Report a blocker", category=CATEGORY, aliases=["blocked"], errors=[UNBOUND])
+def report_blocked(
+    tx: Writer,
+    on: Annotated[str, Meta(description="id or title of the task that must be done first, or what else is missing")],
+    *,
+    kind: Annotated[BlockerKind | None, Meta(description="found out from 'on' when left out")] = None,
+    detail: Annotated[str, Meta(description="why it is needed")] = "",
+) -> Reply:
+    """Says that your task cannot go on before something else. Blocked on a task, it goes on when that is done."""
+    found = reports.upstream(tx, {"on": on, "kind": kind})
+    missing = f"no task {on!r} was found, so " if kind == "upstream_task" else ""
+    said = f"it waits for {found.id} {found.title}" if found else f"{missing}a person has to unblock it"
+    reply = _closed(tx, "blocked", {"on": on}, kind=kind, detail=detail)
+    return reply._replace(text=f"{reply.text}\n{said}")
+
+
+@tool(title="Ask a question", category=CATEGORY, aliases=["ask"], synonyms={"text": "question"}, errors=[UNBOUND])
+def report_question(
+    tx: Writer,
+    question: str,
+    blocking: Annotated[bool, Meta(description="whether the task cannot go on without an answer")],
+    *,
+    options: Annotated[Lines, Meta(description="answers to choose from")] = (),
+    preferred: Annotated[str, Meta(description="what you would do")] = "",
+) -> Reply:
+    """Asks people about your task. They answer later, and the next session is told; do not wait."""
+    kept = intents.ask(tx, question, blocking=blocking, options=options, preferred=preferred)
+    asked = kept.question
+    assert asked is not None
+    if asked.answered_at is not None:
+        said = f"{asked.id} was answered by {asked.answered_by}: {asked.answer}"
+    elif asked.blocking:
+        said = f"Asked: {asked.id}. The task waits for the answer; report what you did so far and stop."
+    else:
+        said = f"Asked: {asked.id}. Go on with what you think best."
+    return Reply({"report": kept.report.id, "question": asked}, said)
+
+
+@tool(title="Flag a problem", category=CATEGORY, aliases=["flag"], errors=[UNBOUND])
+def report_flag(
+    tx: Writer,
+    what: Annotated[str, Meta(description="what is wrong, and where")],
+    *,
+    severity: Severity = "warning",
+    category: Category | None = None,
+) -> Reply:
+    """Points out something wrong that is not your task to mend. It becomes a comment on the task."""
+    kept = intents.flag(tx, what, severity=severity, category=category)
+    return Reply({"report": kept.report.id, "comment": kept.comment}, f"Flagged on {kept.report.task_id}")
+
+
+@tool(
+    title="Report a learning",
+    category=CATEGORY,
+    aliases=["learned"],
+    synonyms={"reason": "rationale"},
+    errors=[UNBOUND, ("E_FULL", "no room; nothing was kept")],
+)
+def report_learning(
+    tx: Writer,
+    text: Annotated[str, Meta(description="what was found out, in a sentence; at most 500 characters")],
+    *,
+    kind: LearningKind = "discovery",
+    rationale: Annotated[str, Meta(description="how it is known, or why it was decided")] = "",
+    scope: Annotated[Scope, Meta(description="whom it helps")] = "feature",
+) -> Reply:
+    """Keeps something found out that those who come after should know."""
+    kept = intents.learn(tx, text, kind=kind, rationale=rationale, scope=scope)
+    if kept.learning is None:
+        return Reply({"report": kept.report.id, "comment": kept.comment}, f"Kept on {kept.report.task_id}")
+    outcome, learning = kept.learning.outcome, kept.learning.learning
+    where = f"feature {learning.feature}" if learning.feature else "the project"
+    data = {"report": kept.report.id, "outcome": outcome, "learning": learning}
+    return Reply(data, f"Learning {outcome} for {where}: {learning.text}")
+
+
+@tool(
+    title="Suggest work",
+    category=CATEGORY,
+    aliases=["suggest"],
+    errors=[UNBOUND, ("E_DUPLICATE", "a task means the same; it is named")],
+)
+def report_suggestion(
+    tx: Writer,
+    what: Annotated[str, Meta(description="what should be done; its first line becomes the title")],
+    why: str,
+    *,
+    kind: SuggestionKind = "new_task",
+    feature: Annotated[str | None, Meta(description="name of an existing feature; that of your task otherwise")] = None,
+) -> Reply:
+    """Suggests work beyond your task. A new task or a split becomes a draft, anything else a comment."""
+    kept = intents.suggest(tx, what, kind=kind, why=why, feature=feature)
+    if kept.task is None:
+        return Reply({"report": kept.report.id, "comment": kept.comment}, f"Noted on {kept.report.task_id}")
+    said = f"Draft {kept.task.id}: {kept.task.title}"
+    return Reply({"report": kept.report.id, "task": kept.task.id, "title": kept.task.title}, said)
+
+
+def _closed(tx: Writer, closing: ReportKind, said: dict[str, str], *, detail: str = "", **more: Any) -> Reply:
+    body = {name: intents.words(value, what=name) for name, value in said.items()}
+    detail = clean_text(detail, what="detail", limit=WORDS_LIMIT)
+    on, report, settled = reports.close(tx, closing, {**body, "detail": detail, **more})
+    data: dict[str, Any] = {"report": report.id, "task": on.task.id}
+    if settled is not None:
+        return Reply({**data, "settled": settled}, _told(settled))
+    text = f"Reported {closing} for {on.task.id}; it counts when this session ends. Stop here."
+    if why := reports.lost(tx, on):
+        return Reply({**data, "warnings": [why]}, f"{text}\nwarning: {why}; it will only be kept as a comment")
+    return Reply(data, text)
+
+
+def _told(settled: Settled) -> str:
+    why = f" ({settled.note})" if settled.note else ""
+    more = f"\nnow ready: {', '.join(settled.unblocked)}" if settled.unblocked else ""
+    return f"Reported {settled.report}: {settled.task_id} is {settled.outcome}{why}{more}"

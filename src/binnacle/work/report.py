@@ -1,0 +1,198 @@
+"""Reports: what an agent bound to one task says about it, and the rules of what follows.
+
+An agent does not move its task. It says how the work went; when its session ends, the last closing
+report decides what becomes of the task.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from binnacle.errors import InvalidInput
+from binnacle.work.status import Status
+from binnacle.work.text import TITLE_LIMIT, clean_optional_line, clean_text, fold
+
+ReportKind = Literal["done", "partial", "stuck", "blocked", "question", "flag", "learning", "suggestion"]
+CLOSING: tuple[ReportKind, ...] = ("done", "partial", "stuck", "blocked")
+"""Reports that say how the work ended; the others say something along the way."""
+
+Outcome = Literal["", "done", "pending", "blocked", "needs_input", "left", "superseded"]
+"""What became of the task; `left` alone, or the report was `superseded` by a later one. Empty until settled."""
+
+Severity = Literal["info", "warning", "blocking"]
+Category = Literal[
+    "bug", "stale", "contradiction", "ambiguity", "overlap", "performance", "security", "incomplete_prior"
+]
+LearningKind = Literal["discovery", "decision", "convention"]
+Scope = Literal["project", "feature", "task"]
+SuggestionKind = Literal["new_task", "split", "refactor", "alternative", "deprecate"]
+BlockerKind = Literal["upstream_task", "external"]
+
+STUCK_LIMIT = 3
+"""Sessions that may get stuck on a task, one after the other, before people have to look at it."""
+
+WORDS_LIMIT = 2000
+SILENT = "the session ended without a report"
+NEAR = 0.7
+"""Share of common words above which two titles mean the same work."""
+
+
+class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an agent said about its task."""
+
+    id: str
+    session: str | None = None
+    task_id: str
+    kind: ReportKind
+    body: dict[str, Any]
+    """What was said, by parameter."""
+
+    author: str
+    created_at: datetime
+    settled_at: datetime | None = None
+    """When it took effect: at once, or for a closing report when its session ended."""
+
+    outcome: Outcome = ""
+    note: str = ""
+    """Why it came to something else than was reported."""
+
+
+class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an agent asks people about its task."""
+
+    id: str
+    task_id: str
+    session: str | None = None
+    text: str
+    options: tuple[str, ...] = ()
+    preferred: str = ""
+    """What the agent would do if it were up to it."""
+
+    blocking: bool
+    """Whether the task cannot go on without an answer."""
+
+    asked_by: str
+    created_at: datetime
+    answer: str = ""
+    answered_by: str | None = None
+    answered_at: datetime | None = None
+
+
+def words_of(report: Report) -> str:
+    """What was reported, as the next reader of the task should find it."""
+    body = report.body
+    match report.kind:
+        case "done":
+            said = f"Done: {body['summary']}"
+        case "partial":
+            said = f"Partly done: {body['summary']}\n\nRemaining: {body['remaining']}"
+        case "stuck":
+            said = f"Stuck: {body['reason']}"
+        case "blocked":
+            said = f"Blocked on {reason_of(report)}"
+        case "flag":
+            said = f"Flag ({', '.join(filter(None, (body['severity'], body.get('category'))))}): {body['what']}"
+        case "learning":
+            why = f" ({body['rationale']})" if body.get("rationale") else ""
+            said = f"Learned ({body['kind']}): {body['text']}{why}"
+        case "suggestion":
+            said = f"Suggestion ({body['kind']}): {body['what']}\n\nWhy: {body['why']}"
+        case "question":
+            said = f"Asked: {body['question']}"
+    return said
+
+
+def reason_of(report: Report) -> str:
+    """Why a task cannot go on, from a report that it is stuck or blocked."""
+    body = report.body
+    if report.kind == "stuck":
+        return str(body["reason"])
+    return f"{body['on']}: {body['detail']}" if body.get("detail") else str(body["on"])
+
+
+def outcome_of(
+    kind: ReportKind, *, unfinished: str, awaits_answer: bool, stuck_before: int, has_upstream: bool
+) -> Outcome:
+    """What a task comes to by a closing report.
+
+    `unfinished` says why it cannot be done, if so; `has_upstream` that it now waits for the task it is blocked on.
+    """
+    if kind == "done" and not unfinished:
+        return "done"
+    if awaits_answer:
+        return "needs_input"
+    if kind == "stuck" and stuck_before + 1 >= STUCK_LIMIT:
+        return "blocked"
+    return "blocked" if kind == "blocked" and not has_upstream else "pending"
+
+
+def may_requeue(status: Status) -> bool:
+    """Whether a task may be made pending by a report; what someone made of it meanwhile stands."""
+    return status in ("in_progress", "pending", "partial")
+
+
+def stuck_in_a_row(reports: Sequence[Report]) -> list[Report]:
+    """The newest reports of being stuck with nothing else between them. `reports` are closing ones, newest first.
+
+    What was blocked for it begins anew: whoever unblocked the task gave it another chance.
+    """
+    found: list[Report] = []
+    for report in reports:
+        if report.outcome in ("left", "superseded"):
+            continue
+        if report.kind != "stuck" or report.outcome == "blocked":
+            break
+        found.append(report)
+    return found
+
+
+def remaining_of(reports: Iterable[Report]) -> str:
+    """What is left to do, by the newest closing report that says so. `reports` are newest first."""
+    for report in reports:
+        if report.outcome == "done":
+            break
+        if report.outcome in ("left", "superseded"):
+            continue
+        if report.kind == "partial":
+            return str(report.body["remaining"])
+        if report.kind == "done":
+            return report.note
+    return ""
+
+
+def choose(question: Question, text: str) -> str:
+    """The answer meant by `text`: the number or the words of an option, or words of one's own."""
+    said = clean_text(text, what="answer", limit=WORDS_LIMIT)
+    if not said:
+        raise InvalidInput("answer is empty", hint=f"bn ask answer {question.id} 'TEXT'")
+    if not question.options:
+        return said
+    if said.isdecimal() and said not in question.options:
+        number = int(said)
+        if not 1 <= number <= len(question.options):
+            raise InvalidInput(
+                f"{question.id} has {len(question.options)} options, not {number}",
+                hint="give the number of one, or your own words",
+            )
+        return question.options[number - 1]
+    return next((option for option in question.options if fold(option) == fold(said)), said)
+
+
+def title_for(what: str) -> str:
+    """A title for suggested work: its first line, or as much of it as a title may have."""
+    first = clean_optional_line(what.strip().partition("\n")[0], what="suggestion", limit=WORDS_LIMIT)
+    return first if len(first) <= TITLE_LIMIT else f"{first[: TITLE_LIMIT - 1].rstrip()}…"
+
+
+def is_same_work(a: str, b: str) -> bool:
+    """Whether two titles mean the same piece of work to a reader."""
+    ours, theirs = _words(a), _words(b)
+    union = len(ours | theirs)
+    return fold(a) == fold(b) or (union > 0 and len(ours & theirs) / union > NEAR)
+
+
+def _words(text: str) -> frozenset[str]:
+    stripped = (word.strip(".,;:!?\"'`()[]{}<>*") for word in fold(text).split())
+    return frozenset(word for word in stripped if len(word) > 2)
