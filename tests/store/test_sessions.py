@@ -159,3 +159,21 @@ def test_an_agent_that_ends_gives_back_what_it_held(store):
     assert see(store, agents.get, agent.id).ended_at == LATER
     assert actions(store, agent.id) == ["registered", "ended"]
     assert see(store, tasks.held_by, agent.id) == []
+
+
+def test_an_iteration_starts_one_task(store):
+    session = do(store, sessions.start).id
+    first, second = put(store), put(store)
+    do(store, flow.start, first.id, session=session)  # before the first iteration anything goes
+    do(store, flow.finish, first.id, session=session)
+    do(store, flow.reopen, first.id)
+    do(store, sessions.begin_iteration, session)
+    do(store, flow.start, first.id, session=session)
+    do(store, flow.finish, first.id, session=session)
+    for take in (lambda tx: flow.start(tx, second.id), flow.claim_next):
+        with pytest.raises(Refused, match=f"already works on {first.id}"):
+            do(store, take, session=session)
+    assert again(store, second).status == "pending"
+    do(store, sessions.begin_iteration, session)
+    do(store, flow.start, second.id, session=session)
+    assert [known.task_started for known in see(store, sessions.iterations, session)] == [first.id, second.id]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from binnacle.errors import InvalidInput, Refused, WrongStatus
-from binnacle.store import comments, dependencies, queue, tasks
+from binnacle.store import comments, dependencies, queue, sessions, tasks
 from binnacle.store.rows import cell
 from binnacle.store.store import Writer, stamp
 from binnacle.store.tasks import TASKS, TaskFilter
@@ -211,6 +211,7 @@ def _claim_columns(tx: Writer) -> dict[str, Any]:
 
 
 def _started(tx: Writer, task: Task) -> Move:
+    sessions.note_start(tx, task.id)
     tx.record("task", task.id, "started", {"claimed_by": task.claimed_by, "fence": task.fence})
     dropped = dependencies.cancelled(tx, task.id)
     warnings = (f"depends on cancelled work: {', '.join(dropped)}",) if dropped else ()

@@ -74,6 +74,12 @@ def note_task(tx: Writer, session_id: str, task_id: str) -> None:
     ITERATIONS.update(tx, {"task_started": task_id}, "session = ? and number = ?", session_id, iteration.number)
 
 
+def note_start(tx: Writer, task_id: str) -> None:
+    """Says so to the iteration that the change belongs to, if it belongs to one."""
+    if tx.session and ITERATIONS.first(tx, "where session = ?", tx.session):
+        note_task(tx, tx.session, task_id)
+
+
 def summarize(tx: Writer, session_id: str, summary: str) -> Iteration:
     """Ends the current iteration with what came of it."""
     iteration = _current(tx, session_id)
