@@ -46,6 +46,8 @@ class Toolbox:
         self._access = open_access(project)
         self._runner = Runner()
         self._catalog = open_catalog(project, self._access, self._runner, timeout=timeout)
+        if not terms.is_bare:
+            self._access.watch()  # before the plan is made: what changes from here on makes it anew
         self.refresh()
 
     def refresh(self) -> bool:

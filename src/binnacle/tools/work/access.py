@@ -121,6 +121,16 @@ class Access:
             self._patient = self._open(self._patience)
         return _transact(self._patient, caller, work, writes=writes, claims=claims)
 
+    def watch(self) -> None:
+        """Notices changes from now on; otherwise only those after the first call are noticed."""
+        if self._quick is None:
+            self._quick = self._open(AT_ONCE)
+        if self._quick.dialect.name == "sqlite":
+            self._quick.wait_change(0)
+        elif self._patient is None:
+            self._patient = self._open(self._patience)
+            self._patient.wait_change(0)
+
     async def has_changed(self) -> bool:
         """Whether anyone has changed the store since this was last asked. Before the first call nobody has."""
         changed, self._has_written = self._has_written, False
