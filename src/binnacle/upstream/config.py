@@ -1,0 +1,152 @@
+"""What is configured about upstream servers, as values. Reading files is in `sources`, their shapes in `shapes`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
+
+Transport = Literal["stdio", "http", "sse", "websocket"]
+AuthType = Literal["none", "api_key", "oauth", "token_file"]
+SourceKind = Literal["cli", "project", "user", "discipline"]
+Pin = Literal["warn", "strict", "off"]
+Protocol = Literal["auto", "handshake", "stateless"]
+
+HIDDEN = "‹hidden›"
+"""Stands where a value may be a secret."""
+
+
+class Auth(Struct, frozen=True, kw_only=True):
+    """How we show a server who we are. Its repr shows no secret."""
+
+    type: AuthType = "none"
+    header_name: str = "Authorization"
+    api_key: str = ""
+    auth_url: str = ""
+    token_url: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+    scopes: tuple[str, ...] = ()
+    token_path: str = ""
+    client_metadata_url: str = ""
+
+    def __repr__(self) -> str:
+        return f"Auth(type={self.type!r})"
+
+
+class ToolRules(Struct, frozen=True, kw_only=True):
+    """Which tools of a server are offered, and under which names."""
+
+    allow: tuple[str, ...] = ()
+    """Patterns of tool names; empty allows all."""
+
+    deny: tuple[str, ...] = ()
+    """Patterns of tool names; beats `allow`."""
+
+    rename: dict[str, str] = {}
+    """The server's name of a tool to the name we give it."""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What one server may use."""
+
+    result_bytes: int = 1_000_000
+    """A larger result is saved to a file and cut."""
+
+    concurrency: int = 16
+    """Calls in flight at once."""
+
+    per_minute: int = 0
+    """Calls that may start within a minute; 0 for no limit."""
+
+    progress_extends: bool = True
+    """Whether progress starts the timeout of a call anew."""
+
+
+class Source(Struct, frozen=True):
+    """Where a server was configured."""
+
+    kind: SourceKind
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        if not self.file:
+            return {"cli": "--mcp-server", "discipline": "discipline"}.get(self.kind, self.kind)
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class ServerConfig(Struct, frozen=True, kw_only=True):
+    """One server, complete and checked: variables filled in, exactly one of `command` and `url`.
+
+    Its repr shows no value of `env` and `headers`, no argument, and nothing of the URL behind the host.
+    """
+
+    name: str
+    transport: Transport
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = {}
+    auth: Auth = Auth()
+    timeout: float = 60.0
+    """Seconds a call may take."""
+
+    connect_timeout: float = 10.0
+    """Seconds until the server must be ready."""
+
+    lazy: bool = False
+    """Connects at the first use instead of at the start."""
+
+    enabled: bool = True
+    pin: Pin = "warn"
+    """What happens to a tool whose description or schema changed."""
+
+    protocol: Protocol = "auto"
+    """Which era of the protocol to speak; `auto` finds out."""
+
+    tools: ToolRules = ToolRules()
+    limits: Limits = Limits()
+    source: Source
+
+    def __repr__(self) -> str:
+        target = self.command or "/".join(self.url.split("/", 3)[:3]).rpartition("@")[2]
+        return f"ServerConfig({self.name!r}, {self.transport}, {target!r}, {self.source})"
+
+
+class Problem(NamedTuple):
+    """Something wrong in the configuration, for the person who can change it. Names keys, never secret values."""
+
+    server: str
+    """Empty if it concerns a whole file."""
+
+    where: str
+    """`file:line`, or the flag."""
+
+    message: str
+    hint: str
+
+
+class Loaded(NamedTuple):
+    """The servers that are configured well, by name, and what is wrong with the rest."""
+
+    servers: dict[str, ServerConfig]
+    problems: tuple[Problem, ...]
+
+
+def load_servers(
+    repo: str,
+    *,
+    flags: Sequence[str] = (),
+    discipline: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Loaded:
+    """The servers configured for the project in `repo`; never fails because one of them is wrong.
+
+    Args:
+        flags: values of `--mcp-server`, `NAME=URL` or `NAME=COMMAND ARG…`.
+        discipline: servers that the discipline brings, by name.
+        environ: what `${VAR}` is filled in from; the process's own environment unless given.
+    """
+    raise NotImplementedError
