@@ -18,6 +18,9 @@ from binnacle.store.store import Reader, Writer
 from binnacle.tools.catalog import Catalog
 from binnacle.work.session import Session
 
+REPORTS = "report_done"
+"""The tool by which a recipe is known to let its agent report what came of a task."""
+
 
 class Made(NamedTuple):
     """A plan and the recipe it was made from."""
@@ -65,22 +68,28 @@ def begin_session(tx: Writer, terms: Terms, *, name: str = "") -> Session:
 def serving_session(project: Project, terms: Terms) -> Iterator[str]:
     """A session that lasts as long as its server. Leaving it decides what becomes of its task."""
     by = current_actor()
+    recipe = load_recipe(terms.recipe, catalog_of(project), repo=project.repo)
     with open_store(project) as store:
-        load_recipe(terms.recipe, catalog_of(project), repo=project.repo)
         with store.write(by=by) as tx:
             session = begin_session(tx, terms)
         try:
             yield session.id
         finally:
             with store.write(by=by, session=session.id) as tx:
-                end_session(tx, session.id, reason="the client went away")
+                end_session(tx, recipe, session.id, reason="the client went away")
 
 
-def end_session(tx: Writer, session: str, *, reason: str) -> None:
-    """Decides what becomes of a session's task, and ends the session if nobody has."""
-    reports.settle(tx, session)
-    if sessions.get(tx, session).status == "active":
-        sessions.abort(tx, session, reason=reason)
+def end_session(tx: Writer, recipe: Recipe, session_id: str, *, reason: str) -> None:
+    """Decides what becomes of a session's task, and ends the session if nobody has.
+
+    Where the recipe has the tools to report, no report means that the agent was stuck; elsewhere only
+    a task that it still holds does.
+    """
+    session = sessions.get(tx, session_id)
+    if session.task_id and (any(rule.name == REPORTS for rule in recipe.tools) or reports.is_due(tx, session)):
+        reports.settle(tx, session_id)
+    if session.status == "active":
+        sessions.abort(tx, session_id, reason=reason)
 
 
 def resume_session(project: Project, session: str) -> Terms:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from binnacle.config.settings import load_settings
 from binnacle.plan.codebase import Codebase, survey
-from binnacle.store import comments, dependencies, features, learnings, notes, overview, sessions, tasks
+from binnacle.store import comments, dependencies, features, learnings, notes, overview, reports, sessions, tasks
 from binnacle.store.details import Details, details
 from binnacle.store.overview import Overview
 from binnacle.store.sessions import ITERATIONS
@@ -127,6 +127,7 @@ def load(
     settings = load_settings(repo)
     root = os.path.basename(os.path.abspath(repo))
     unloaded: dict[str, int] = {}
+    before = reports.last_outcomes(tx, about.task.id) if about else reports.Outcomes()
     return Loaded(
         now=tx.now,
         project=settings.text("project.title") or root,
@@ -143,6 +144,8 @@ def load(
         listing=_listing(tx, owner, unloaded) if sections is None or "tasks" in sections else (),
         task=about,
         attempts=about.comments[::-1] if about else (),
+        remaining=(before.remaining,) if before.remaining else (),
+        answers=tuple(f"{one.text} — {one.answer}" for one in before.questions if one.answer),
         dependencies=_outcomes(tx, about) if about else (),
         notes=_notes(tx, session, unloaded),
         history=_history(tx, session),

@@ -164,6 +164,12 @@ def settle(tx: Writer, session_id: str) -> Settled | None:
     return _settle(tx, sessions.get(tx, session_id), agents)
 
 
+def is_due(tx: Reader, session: Session) -> bool:
+    """Whether a session that offers no reports has something to settle all the same: it still holds its task."""
+    task = tasks.TASKS.first(tx, "where id = ?", session.task_id)
+    return task is not None and _holds(tx, Bound(task, session))
+
+
 def settle_abandoned(tx: Writer, task_id: str, *, but: str) -> list[Settled]:
     """Settles the sessions on a task that came before `but` and never were, because their server was killed.
 
@@ -213,7 +219,7 @@ def _settle(tx: Writer, session: Session, agents: Collection[str]) -> Settled | 
 
 
 def _holds(tx: Reader, on: Bound) -> bool:
-    """Whether the session took the task again after it was settled: it was resumed, and this is its second end."""
+    """Whether it was this session that took the task, and nobody has since."""
     if on.session is None or on.task.status != "in_progress":
         return False
     taken = _newest_start(tx, on.task.id)
@@ -346,7 +352,7 @@ def _attempts(tx: Reader, task_id: str) -> list[Report]:
 
 def _blocking_flags(tx: Reader, task_id: str) -> tuple[str, ...]:
     """What was flagged as blocking since the task was last settled."""
-    last = f"(select max(number) from report where task_id = ? and outcome not in ('', 'superseded'))"
+    last = "(select max(number) from report where task_id = ? and outcome not in ('', 'superseded'))"
     flags = REPORTS.select(
         tx,
         f"where task_id = ? and kind = 'flag' and number > coalesce({last}, 0) order by number",
