@@ -1,7 +1,7 @@
 """Reads YAML files that people write, and says what is wrong with them by line."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,6 +11,9 @@ from binnacle.errors import ConfigError, did_you_mean
 
 Value = TypeVar("Value")
 Path = tuple[str | int, ...]
+
+ANY = ""
+"""A step of a path that stands for any key."""
 
 
 class Lines:
@@ -46,55 +49,97 @@ def parse(text: str, kind: type[Value], *, file: str) -> tuple[Value, Lines]:
     """The same for text that was read from `file`."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
+        lines = Lines(file, dict(_lines(node, file, set())))
         data = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{file}:{line}: not YAML: {error.problem}", hint="check indentation and quotes") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{file}: not YAML: {error}", hint="it must be UTF-8 text") from error
-    lines = Lines(file, _lines(node))
+    except (ValueError, KeyError, AttributeError, RecursionError) as error:
+        # What the YAML library lets through for a date without such a day, a wrong tag, or a thousand brackets.
+        raise ConfigError(f"{file}: a value in it cannot be read: {error}", hint="put it in quotes") from error
     try:
         return msgspec.convert(data if data is not None else {}, kind), lines
     except msgspec.ValidationError as error:
-        raise _explained(str(error), kind, lines) from error
+        raise _explained(str(error), kind, lines, data) from error
 
 
-def _lines(node: Any, path: Path = ()) -> dict[Path, int]:
+def _lines(node: Any, file: str, seen: set[int], path: Path = ()) -> Iterator[tuple[Path, int]]:
+    """Where each part stands. A part that stands in two places, or a key that is there twice, is refused."""
     if node is None:
-        return {}
-    found = {path: node.start_mark.line + 1}
+        return
+    line = node.start_mark.line + 1
+    if id(node) in seen:
+        # A few lines of them can stand for more than memory holds.
+        raise ConfigError(f"{file}:{line}: an alias (*) is used for this", hint="write it out in both places")
+    seen.add(id(node))
+    yield path, line
     if isinstance(node, yaml.MappingNode):
+        keys = set()
         for key, value in node.value:
-            found |= _lines(value, (*path, key.value))
-            found[(*path, key.value)] = key.start_mark.line + 1
+            name, line = str(key.value), key.start_mark.line + 1
+            if name in keys:
+                raise ConfigError(f"{file}:{line}: {name!r} is there twice", hint="keep one of them")
+            keys.add(name)
+            yield from _lines(value, file, seen, (*path, name))
+            yield (*path, name), line
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            found |= _lines(value, (*path, index))
-    return found
+            yield from _lines(value, file, seen, (*path, index))
 
 
-def _explained(problem: str, kind: Any, lines: Lines) -> ConfigError:
+def _explained(problem: str, kind: Any, lines: Lines, data: Any) -> ConfigError:
     """What msgspec found, with the place and the nearest word."""
-    said, _, where = problem.partition(" - at `$")
-    path: Path = tuple(
-        int(index) if index else key for key, index in re.findall(r"\.([^.\[\]`]+)|\[(\d+)\]", where.rstrip("`"))
-    )
+    said, _, where = problem.partition(" - at `")
+    path = _path(where.rstrip("`"))
+    kinds = list(_kinds_at(msgspec.inspect.type_info(kind), path))
     if unknown := re.search(r"unknown field `(.+)`", said):
         word = unknown[1]
-        known = _keys_at(kind, path)
-        hint = did_you_mean(word, known) if known else "take it out"
-        return ConfigError(f"{lines.at(*path, word)}: unknown key {word!r}", hint=hint)
-    key = ".".join(str(one) for one in path)
-    said = said.replace("`", "").lower()
-    return ConfigError(f"{lines.at(*path)}: {f'{key}: ' if key else ''}{said}", hint="see docs for the format")
+        place = next(_holding(word, data, path), path)
+        known = [
+            one.encode_name for kind in kinds if isinstance(kind, msgspec.inspect.StructType) for one in kind.fields
+        ]
+        return ConfigError(f"{lines.at(*place, word)}: unknown key {word!r}", hint=did_you_mean(word, known))
+    key = ".".join(str(one) for one in path if one != ANY)
+    choices = [str(word) for one in kinds if isinstance(one, msgspec.inspect.LiteralType) for word in one.values]
+    given = re.search(r"enum value '(.+)'", said)
+    hint = did_you_mean(given[1], choices) if given else "see what stands there in a file that works"
+    told = said.replace("`", "")
+    return ConfigError(f"{lines.at(*path)}: {f'{key}: ' if key else ''}{told[0].lower()}{told[1:]}", hint=hint)
 
 
-def _keys_at(kind: Any, path: Path) -> list[str]:
-    """The keys known at a place: those of the struct there, through lists; none where it cannot be told."""
-    here: Any = msgspec.inspect.type_info(kind)
-    for step in path:
-        if isinstance(here, msgspec.inspect.StructType):
-            here = next((one.type for one in here.fields if one.encode_name == step), None)
-        else:
-            here = getattr(here, "item_type", None)
-    return [one.encode_name for one in here.fields] if isinstance(here, msgspec.inspect.StructType) else []
+def _path(where: str) -> Path:
+    """`$.tools[0][...]` as steps. msgspec does not say which key of a free mapping it means."""
+    steps = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])", where)
+    return tuple(int(index) if index else key or ANY for key, index, _ in steps)
+
+
+def _holding(word: str, data: Any, path: Path) -> Iterator[Path]:
+    """Where the mappings are, at a path with steps left open, that have `word` as a key."""
+    if not path:
+        if isinstance(data, dict) and word in data:
+            yield ()
+        return
+    step, rest = path[0], path[1:]
+    if step != ANY:
+        inner = data.get(step) if isinstance(data, dict) else data[step]
+        yield from ((step, *found) for found in _holding(word, inner, rest))
+    elif isinstance(data, dict):
+        for key, inner in data.items():
+            yield from ((str(key), *found) for found in _holding(word, inner, rest))
+
+
+def _kinds_at(here: Any, path: Path) -> Iterator[Any]:
+    """The types that a value at a place may have."""
+    if isinstance(here, msgspec.inspect.UnionType):
+        for one in here.types:
+            yield from _kinds_at(one, path)
+    elif not path:
+        yield here
+    elif isinstance(here, msgspec.inspect.StructType):
+        for field in here.fields:
+            if field.encode_name == path[0]:
+                yield from _kinds_at(field.type, path[1:])
+    elif (inner := getattr(here, "value_type", None) or getattr(here, "item_type", None)) is not None:
+        yield from _kinds_at(inner, path[1:])

@@ -12,7 +12,7 @@ from binnacle.config.location import PROJECT_DIR
 from binnacle.config.yaml_file import Lines, load
 from binnacle.errors import ConfigError, NotFound, did_you_mean
 from binnacle.plan.sections import SECTIONS
-from binnacle.plan.wording import Step, tools_in
+from binnacle.plan.wording import Step, bare_names, tools_in
 from binnacle.tools.catalog import Catalog, Found
 from binnacle.tools.schema import input_schema
 from binnacle.work.status import Status
@@ -117,20 +117,41 @@ def _load(name: str, files: Mapping[str, str], catalog: Catalog, below: tuple[st
         if (value := getattr(written, key)) is not UNSET
     }  # fmt: skip
     if written.instructions is not UNSET:
-        given["instructions"] = tuple((one,) if isinstance(one, str) else one for one in written.instructions)
-    kept = [rule for rule in base.tools if not _is_named(rule.name, written.without, catalog)]
-    own = [_rule(one) for one in written.tools]
-    replaced = {rule.name for rule in own}
-    tools = (*(rule for rule in kept if rule.name not in replaced), *own)
+        given["instructions"] = tuple(_in_own_names(one, catalog) for one in written.instructions)
     made = msgspec.structs.replace(
-        base, name=name, description=written.description or base.description, tools=tools, **given
+        base,
+        name=name,
+        description=written.description or base.description,
+        tools=_tools(written, base, catalog),
+        **given,
     )
-    if len(made.tools) > TOOL_LIMIT:
+    if (number := len(expanded(made, catalog))) > TOOL_LIMIT:
         raise ConfigError(
-            f"{lines.at('tools')}: {len(made.tools)} tools; a recipe names at most {TOOL_LIMIT}",
+            f"{lines.at('tools')}: {number} tools; a recipe has at most {TOOL_LIMIT}",
             hint="leave out what the session can do without",
         )
     return made
+
+
+def _tools(written: _File, base: Recipe, catalog: Catalog) -> tuple[ToolRule, ...]:
+    """Those of the base that were not taken away or given anew, and the recipe's own."""
+    own = {rule.name: rule for rule in map(_rule, written.tools)}
+    kept = (rule for rule in base.tools if not _is_named(rule.name, written.without, catalog))
+    return (*(rule for rule in kept if rule.name not in own), *own.values())
+
+
+def expanded(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
+    """The rules with every pattern replaced by the tools it matches, by their own names; no name is there twice."""
+    found: dict[str, ToolRule] = {}
+    for rule in recipe.tools:
+        for name in _matched(rule, catalog):
+            found.setdefault(name, msgspec.structs.replace(rule, name=name))
+    return list(found.values())
+
+
+def _matched(rule: ToolRule, catalog: Catalog) -> list[str]:
+    """The names that a rule stands for."""
+    return [one.name for one in catalog if fnmatchcase(one.name, rule.name)] if "*" in rule.name else [rule.name]
 
 
 def _base(
@@ -161,8 +182,8 @@ def _check_words(written: _File, base: Recipe, lines: Lines, catalog: Catalog) -
         if not isinstance(one, str) and len(one) != 1:
             raise ConfigError(f"{place}: one tool an entry", hint="- update_task: {only: [priority]}")
         rule = _rule(one)
-        if "*" not in rule.name:
-            _check_rule(rule, _find(rule.name, catalog, place), place)
+        for name in _matched(rule, catalog):
+            _check_rule(rule, _find(name, catalog, place), place)
     for index, name in enumerate(written.without):
         if not any(_is_named(rule.name, (name,), catalog) for rule in base.tools):
             known = [rule.name for rule in base.tools]
@@ -181,9 +202,27 @@ def _check_names(written: _File, lines: Lines, catalog: Catalog) -> None:
     for name, other in (written.instead or {}).items():
         for word in (name, other):
             _find(word, catalog, lines.at("instead", name))
-    for index, one in enumerate(written.instructions or ()):
-        for word in tools_in((one,) if isinstance(one, str) else one):
-            _find(word, catalog, lines.at("instructions", index))
+    for index, step in enumerate(written.instructions or ()):
+        for wording in (step,) if isinstance(step, str) else step:
+            _check_wording(wording, lines.at("instructions", index), catalog)
+
+
+def _check_wording(wording: str, place: str, catalog: Catalog) -> None:
+    """Every tool must be named in braces: only then does the step go where the tool is not."""
+    for word in sorted(tools_in((wording,))):
+        _find(word, catalog, place)
+    for word in bare_names(wording):
+        if word in catalog:
+            raise ConfigError(f"{place}: {word} is a tool", hint=f"write {{{word}}}, so that the step goes with it")
+
+
+def _in_own_names(step: str | Step, catalog: Catalog) -> Step:
+    """The wordings of a step, with every tool under its own name."""
+    wordings = (step,) if isinstance(step, str) else step
+    names = {word: catalog.find(word).spec.name for word in sorted(tools_in(wordings))}
+    for word, own in names.items():
+        wordings = tuple(one.replace(f"{{{word}}}", f"{{{own}}}") for one in wordings)
+    return wordings
 
 
 def _check_rule(rule: ToolRule, found: Found, place: str) -> None:

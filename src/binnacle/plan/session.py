@@ -10,7 +10,7 @@ from msgspec import Struct
 from binnacle.plan.binding import Check, expose
 from binnacle.plan.context import Loaded
 from binnacle.plan.prompt import Prompt, render
-from binnacle.plan.recipe import Recipe, Scope, ToolRule, matching, names_of
+from binnacle.plan.recipe import Recipe, Scope, ToolRule, expanded, matching, names_of
 from binnacle.plan.tokens import count
 from binnacle.plan.wording import Step, keep_known
 from binnacle.plan.wording import render as worded
@@ -122,7 +122,7 @@ def choose(recipe: Recipe, catalog: Catalog, discipline: Discipline | None) -> t
     denied = discipline.denied_tools if discipline else ()
     rules: list[ToolRule] = []
     disabled: dict[str, str] = {}
-    for rule in _expanded(recipe, catalog):
+    for rule in expanded(recipe, catalog):
         own = catalog.find(rule.name).spec.name
         if discipline and (word := matching(denied, names_of(rule.name, catalog))):
             disabled[own] = f"denied to the discipline {discipline.name} by {word!r}"
@@ -133,16 +133,6 @@ def choose(recipe: Recipe, catalog: Catalog, discipline: Discipline | None) -> t
         if spec.name not in there:
             disabled.setdefault(spec.name, f"not in the recipe {recipe.name}")
     return rules, dict(sorted(disabled.items()))
-
-
-def _expanded(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
-    """The rules with every pattern replaced by the tools it matches; one name is never there twice."""
-    found: dict[str, ToolRule] = {}
-    for rule in recipe.tools:
-        names = [one.name for one in catalog if matching([rule.name], [one.name])] if "*" in rule.name else [rule.name]
-        for name in names:
-            found.setdefault(name, msgspec.structs.replace(rule, name=name))
-    return list(found.values())
 
 
 def bind(

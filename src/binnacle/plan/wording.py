@@ -25,6 +25,11 @@ def tools_in(step: Step) -> frozenset[str]:
     return frozenset(name for wording in step for name in _PLACEHOLDER.findall(wording))
 
 
+def bare_names(wording: str) -> list[str]:
+    """The words outside of a wording's placeholders that may be names of tools."""
+    return [word for word in _WORD.findall(_PLACEHOLDER.sub("", wording)) if _is_telling(word)]
+
+
 def render(steps: Iterable[Step], names: Mapping[str, str]) -> list[str]:
     """Each step in the first of its wordings whose tools are all there. A step without one is left out.
 
