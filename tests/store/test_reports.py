@@ -408,6 +408,24 @@ def test_sessions_that_only_planned_the_task_did_not_get_stuck_on_it(store):
     assert said_on(store, task) == []
 
 
+def test_sessions_that_ended_without_having_to_report_did_not_get_stuck_either(store):
+    task = put(store)
+    for _ in range(4):
+        talked = bind(store, task, recipe="discuss", claim=False)
+        assert do(store, reports.settle_abandoned, task.id, but=talked, session=talked) == []
+        do(store, sessions.abort, talked, reason="the client went away")
+    assert said_on(store, task) == []
+
+
+def test_a_session_that_was_killed_holding_the_task_gives_it_back_whatever_its_recipe(store):
+    task = put(store)
+    killed = bind(store, task, recipe="task_execution")
+    later = bind(store, task, claim=False, by=OTHER)
+    (settled,) = do(store, reports.settle_abandoned, task.id, but=later, by=OTHER, session=later)
+    assert (settled.session, settled.outcome) == (killed, "pending")
+    assert again(store, task).claimed_by is None
+
+
 def test_a_later_session_on_the_task_is_not_abandoned(store):
     task = put(store)
     first = bind(store, task, claim=False)

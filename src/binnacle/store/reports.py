@@ -173,15 +173,20 @@ def is_due(tx: Reader, session: Session) -> bool:
 def settle_abandoned(tx: Writer, task_id: str, *, but: str) -> list[Settled]:
     """Settles the sessions on a task that came before `but` and never were, because their server was killed.
 
-    To be called before `but` takes the task. A session that reported nothing counts as an attempt only if it had the
-    recipe of `but`: one that only planned or discussed the task did not get stuck on it.
+    To be called before `but` takes the task. A session that reported nothing was stuck if it still holds the task, or
+    if it never ended and had the recipe of `but`: one that only discussed the task did not get stuck on it.
     """
     current = sessions.get(tx, but)
     number = "(select number from session where id = ?)"
     earlier = SESSIONS.select(tx, f"where task_id = ? and number < {number} order by number", task_id, current.id)
-    reported = {row[0] for row in tx.rows("select distinct session from report where task_id = ?", task_id)}
+    unsettled = "select distinct session from report where task_id = ? and settled_at is null"
+    reported = {row[0] for row in tx.rows(unsettled, task_id)}
     found = [
-        _settle(tx, session, ()) for session in earlier if session.recipe == current.recipe or session.id in reported
+        _settle(tx, session, ())
+        for session in earlier
+        if session.id in reported
+        or (session.status == "active" and session.recipe == current.recipe)
+        or is_due(tx, session)
     ]
     return [one for one in found if one is not None]
 
