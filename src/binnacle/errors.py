@@ -9,6 +9,8 @@
     ├── NotReady            E_PREREQUISITE       another tool must be called first
     ├── TimedOut            E_TIMEOUT            it took longer than it may
     ├── ToolDisabled        E_TOOL_DISABLED      the session does not have that tool
+    ├── UpstreamError       E_UPSTREAM           another MCP server did not do what it should
+    │   └── UpstreamDown    E_UPSTREAM_DOWN      it cannot be reached now
     ├── Refused             E_REFUSED            a rule of the work model says no
     │   ├── Duplicate       E_DUPLICATE          it is there already
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
@@ -91,6 +93,15 @@ class TimedOut(BinnacleError):
 
 class ToolDisabled(BinnacleError):
     code = "E_TOOL_DISABLED"
+
+
+class UpstreamError(BinnacleError):
+    code = "E_UPSTREAM"
+
+
+class UpstreamDown(UpstreamError):
+    code = "E_UPSTREAM_DOWN"
+    retryable = True
 
 
 class Refused(BinnacleError):

@@ -1,0 +1,117 @@
+"""A way to one server: what carries messages there and back, whatever it is made of."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from msgspec import Raw
+
+from binnacle.errors import BinnacleError, UpstreamDown
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import NO_ID, Invalid, Message, Notification, Request, Response
+
+Receive = Callable[[Message, bytes], None]
+"""Takes what a server sends of its own accord, and the id of the request it belongs to; empty where nobody can tell."""
+
+
+class Outgoing(NamedTuple):
+    """A request of ours."""
+
+    id: bytes
+    message: bytes
+    method: str
+    name: str = ""
+    """The tool, prompt or resource it is about, which HTTP of the stateless era repeats in a header."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers that HTTP of the stateless era wants: arguments marked in the tool's schema."""
+
+
+class Link(Protocol):
+    """An open way to a server. Whoever opened it closes it."""
+
+    ended: asyncio.Future[str]
+    """Done when the way is gone by itself, with what is known about why."""
+
+    version: str
+    """The protocol version that was agreed on; HTTP says it in a header. Set by the client."""
+
+    async def open(self) -> None:
+        """Makes the way.
+
+        Raises:
+            UpstreamDown: it cannot be made, and why.
+        """
+
+    async def ask(self, request: Outgoing) -> Response:
+        """Sends a request and waits for its answer. Cancelling it tells the server.
+
+        Raises:
+            UpstreamDown: the way is gone.
+        """
+
+    async def tell(self, message: bytes) -> None:
+        """Sends a notification, or an answer to the server's request."""
+
+    async def close(self) -> None:
+        """Ends the way and what is behind it, within a bound. Never raises."""
+
+
+class Duplex:
+    """Matches answers with requests where both directions are one stream: pipes, sockets, events."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._waiting: dict[bytes, asyncio.Future[Response]] = {}
+        self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.version = ""
+
+    async def _send(self, message: bytes) -> None:
+        raise NotImplementedError
+
+    async def ask(self, request: Outgoing) -> Response:
+        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._waiting[request.id] = answer
+        try:
+            if self.ended.done():
+                raise UpstreamDown(self.ended.result())
+            await self._send(request.message)
+            return await answer
+        except asyncio.CancelledError:
+            params = {"requestId": Raw(request.id), "reason": "the caller no longer waits"}
+            with contextlib.suppress(BinnacleError):
+                await self._send(jsonrpc.notification_message("notifications/cancelled", params))
+            raise
+        finally:
+            self._waiting.pop(request.id, None)
+
+    async def tell(self, message: bytes) -> None:
+        if self.ended.done():
+            raise UpstreamDown(self.ended.result())
+        await self._send(message)
+
+    def _deliver(self, data: bytes) -> bool:
+        """Hands on what came in; whether it was a message at all."""
+        found = jsonrpc.parse(data)
+        for message in found if isinstance(found, list) else (found,):
+            match message:
+                case Response(request_id):
+                    waiting = self._waiting.pop(request_id, None)  # a second answer finds nobody
+                    if waiting is not None and not waiting.done():
+                        waiting.set_result(message)
+                case Request() | Notification():
+                    self._receive(message, b"")
+                case Invalid(request_id):
+                    if request_id == NO_ID:
+                        return False
+        return True
+
+    def _end(self, why: str) -> None:
+        """The way is gone: nothing that waits will be answered."""
+        if not self.ended.done():
+            self.ended.set_result(why)
+        waiting, self._waiting = self._waiting, {}
+        for one in waiting.values():
+            if not one.done():
+                one.set_exception(UpstreamDown(why))
