@@ -208,6 +208,14 @@ def test_blocked_on_anything_else_waits_for_people(store, on, kind):
     assert said_on(store, task) == [f"Blocked: {on}: no key"]
 
 
+def test_what_was_reported_is_said_by_the_agent_whoever_settles(store):
+    task = put(store)
+    session = bind(store, task)
+    close(store, session, "blocked", on="the vendor")
+    settle(store, session, by=ANN)
+    assert [comment.author for comment in see(store, comments.listed, task.id)] == [AGENT.name]
+
+
 def test_what_is_external_is_no_task_even_if_one_is_called_so(store):
     task, other = put(store), put(store, "the vendor")
     assert run(store, task, "blocked", on=other.title, kind="external").outcome == "blocked"

@@ -39,8 +39,8 @@ def _show_status(answer: Any, screen: Screen) -> None:
 
 
 def _show_question(question: dict[str, Any], screen: Screen) -> None:
-    hold = " holds it up" if question.get("blocking") else ""
-    screen.line(f"{screen.styled('?', 'magenta')} {question['asked_by']} asks about {question['task_id']}{hold}:")
+    waits = ", which waits for the answer" if question["blocking"] else ""
+    screen.line(f"{screen.styled('?', 'magenta')} {question['asked_by']} asks about {question['task_id']}{waits}:")
     screen.block(question["text"])
     screen.block("\n".join(f"{number}. {one}" for number, one in enumerate(question["options"], 1)), indent=4)
     screen.line(f"  answer with: {question['answer_with']}")

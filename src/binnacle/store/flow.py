@@ -96,16 +96,23 @@ def skip(tx: Writer, text: str, *, reason: str, fence: int | None = None, force:
 
 
 def block(
-    tx: Writer, text: str, *, reason: str, on: str | None = None, fence: int | None = None, force: bool = False
+    tx: Writer,
+    text: str,
+    *,
+    reason: str,
+    on: str | None = None,
+    author: str | None = None,
+    fence: int | None = None,
+    force: bool = False,
 ) -> Move:
-    """Says that a task cannot go on, and why.
+    """Says that a task cannot go on, and why; in the words of `author`, if not the actor's own.
 
     Blocked `on` another task, it waits for that one and becomes ready by itself when it is done.
     """
     task = _writable(tx, text, fence, force)
     if is_closed(task.status):
         raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
-    comments.add(tx, task.id, f"Blocked: {reason}" if reason else "")
+    comments.add(tx, task.id, f"Blocked: {reason}" if reason else "", author=author)
     if on is None:
         return _move(tx, task, "blocked", "blocked", note=reason)
     moved = _move(tx, task, "pending", "blocked", note=reason) if task.status != "pending" else Move(task)

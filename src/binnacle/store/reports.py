@@ -298,7 +298,7 @@ def _moved(tx: Writer, task: Task, report: Report, outcome: Outcome, *, unfinish
     if not may_requeue(task.status):
         return _left(tx, task, report, f"the task is {task.status}")
     if outcome == "blocked":
-        flow.block(tx, task.id, reason=_why_blocked(report, stuck), force=True)
+        flow.block(tx, task.id, reason=_why_blocked(report, stuck), author=report.author, force=True)
         return outcome, "", ()
     said = words_of(report)
     if unfinished:
