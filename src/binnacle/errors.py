@@ -10,7 +10,8 @@
     ├── TimedOut            E_TIMEOUT            it took longer than it may
     ├── ToolDisabled        E_TOOL_DISABLED      the session does not have that tool
     ├── UpstreamError       E_UPSTREAM           another MCP server did not do what it should
-    │   └── UpstreamDown    E_UPSTREAM_DOWN      it cannot be reached now
+    │   ├── UpstreamDown    E_UPSTREAM_DOWN      it cannot be reached now
+    │   └── UpstreamBusy    E_UPSTREAM_BUSY      it has as many calls as it may have
     ├── Refused             E_REFUSED            a rule of the work model says no
     │   ├── Duplicate       E_DUPLICATE          it is there already
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
@@ -102,6 +103,15 @@ class UpstreamError(BinnacleError):
 class UpstreamDown(UpstreamError):
     code = "E_UPSTREAM_DOWN"
     retryable = True
+
+
+class UpstreamBusy(UpstreamError):
+    code = "E_UPSTREAM_BUSY"
+    retryable = True
+
+
+class UpstreamLogin(UpstreamError):
+    code = "E_UPSTREAM_LOGIN"
 
 
 class Refused(BinnacleError):

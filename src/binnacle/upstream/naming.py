@@ -1,0 +1,62 @@
+"""What upstream tools are called in a session: names that every client accepts, and that never stand for two tools."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from hashlib import sha256
+
+Owner = tuple[str, str]
+"""A server and the tool it has, both as they call themselves."""
+
+LONGEST = 64
+"""Characters that every model's provider accepts in the name of a tool."""
+
+DIGITS = (0, 8, 16, 32)
+"""How much of the hash a name carries: none, unless it is too long or would not be the only one of its kind."""
+
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def public_names(tools: Iterable[Owner]) -> dict[str, Owner]:
+    """The name each tool is called by, and whose it is.
+
+    Where one name would stand for several tools, all of them get a hash of server and tool. It depends on
+    nothing else, neither on the order nor on what other tools there are.
+    """
+    steps = dict.fromkeys(tools, 0)
+    while crowded := [owners for owners in _by_name(steps).values() if len(owners) > 1]:
+        for owners in crowded:
+            # Only the least exact of them change: nobody loses a hashed name because another tool took its looks.
+            least = min(steps[owner] for owner in owners)
+            for owner in owners:
+                steps[owner] += steps[owner] == least
+    return {name: owner for name, (owner,) in _by_name(steps).items()}
+
+
+def collisions(tools: Iterable[Owner]) -> dict[str, list[Owner]]:
+    """The names that would have stood for several tools, and those tools."""
+    found = _by_name(dict.fromkeys(tools, 0))
+    return {name: sorted(owners) for name, owners in found.items() if len(owners) > 1}
+
+
+def display(server: str, tool: str) -> str:
+    """How a tool is shown to people."""
+    return f"{server}:{tool}"
+
+
+def _by_name(steps: dict[Owner, int]) -> dict[str, list[Owner]]:
+    found: dict[str, list[Owner]] = defaultdict(list)
+    for owner, step in steps.items():
+        found[_name(owner, DIGITS[step])].append(owner)
+    return found
+
+
+def _name(owner: Owner, digits: int) -> str:
+    server, tool = owner
+    plain = _FOREIGN.sub("_", f"mcp_{server}_{tool}")
+    if not digits and len(plain) <= LONGEST:
+        return plain
+    # The length of the server's name goes in first, so that no two pairs are ever the same text.
+    text = f"{len(server)}:{server}{tool}".encode("utf-8", "surrogatepass")
+    suffix = sha256(text).hexdigest()[: digits or DIGITS[1]]
+    return f"{plain[: LONGEST - len(suffix) - 1]}_{suffix}"
