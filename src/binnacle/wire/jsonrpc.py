@@ -180,6 +180,6 @@ def notification_message(method: str, params: Any) -> bytes:
     return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (encode(method), encode(params))
 
 
-def request_message(request_id: str, method: str, params: Any) -> bytes:
+def request_message(request_id: str | int, method: str, params: Any) -> bytes:
     """A request of ours."""
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (encode(request_id), encode(method), encode(params))

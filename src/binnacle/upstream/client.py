@@ -1,0 +1,309 @@
+"""Speaks MCP with one server, in whichever era it knows."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import count
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from binnacle import __version__
+from binnacle.errors import UpstreamError
+from binnacle.upstream.link import Link, Outgoing, Receive
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, Message, Notification, Request, Response, RpcError
+from binnacle.wire.mcp import (
+    CAPABILITIES_KEY,
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE,
+    NAMED,
+    PREFIX,
+    STATELESS_VERSIONS,
+    UNSUPPORTED_VERSION,
+    VERSION_KEY,
+    Era,
+)
+
+INFO = {"name": "binnacle", "title": "Binnacle", "version": __version__}
+CAPABILITIES: dict[str, Any] = {"elicitation": {}}
+"""What we can do for a server: pass its questions on to a client that can show them."""
+
+LATEST = STATELESS_VERSIONS[-1]
+SECOND_TRY = 1.5
+"""Seconds without an answer to a question of the new era, after which the old handshake is tried beside it."""
+
+PAGES = 200
+"""Pages of a list that are asked for at most."""
+
+Asked = Callable[[str, Raw], Awaitable[Any]]
+"""Answers a request of the server: its method and parameters."""
+
+
+class Waiting(NamedTuple):
+    """What the server of a call under way may want of its caller."""
+
+    on_progress: Callable[[Raw], None] | None = None
+    asked: Asked | None = None
+
+
+NOBODY = Waiting()
+
+
+class _Error(Struct):
+    code: int = jsonrpc.INTERNAL_ERROR
+    message: str = ""
+    data: Any = None
+
+
+class _Progress(Struct):
+    token: Raw = msgspec.field(name="progressToken", default=Raw(b"null"))
+
+
+class _Discovered(Struct):
+    versions: list[str] = msgspec.field(name="supportedVersions", default_factory=list)
+    capabilities: dict[str, Any] = {}
+    instructions: str = ""
+
+
+class _Initialized(Struct):
+    version: str = msgspec.field(name="protocolVersion", default="")
+    capabilities: dict[str, Any] = {}
+    server: dict[str, Any] = msgspec.field(name="serverInfo", default_factory=dict)
+    instructions: str = ""
+
+
+class Client:
+    """One connection. Make it, `connect`, and ask; closing the link ends it."""
+
+    def __init__(
+        self, make_link: Callable[[Receive], Link], *, name: str, on_change: Callable[[str, Raw], None]
+    ) -> None:
+        """`on_change` hears of what the server notifies about on its own: the method, the parameters."""
+        self.link = make_link(self._receive)
+        self.name = name
+        self.era: Era = "handshake"
+        self.capabilities: dict[str, Any] = {}
+        self.server: dict[str, Any] = {}
+        self.instructions = ""
+        self._on_change = on_change
+        self._numbers = count(1)
+        self._waiting: dict[bytes, Waiting] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+        self._listening: asyncio.Task[None] | None = None
+
+    async def connect(self, protocol: Literal["auto", "handshake", "stateless"]) -> None:
+        """Agrees on a version: the newest both know.
+
+        Raises:
+            UpstreamError: there is none, or the server answers nonsense.
+        """
+        try:
+            if protocol == "handshake":
+                await self._initialize()
+            elif protocol == "stateless":
+                self._adopt(await self._discover(LATEST))
+            else:
+                await self._negotiate()
+        except RpcError as error:
+            raise UpstreamError(f"{self.name} refused to connect: {error.message}", hint="see its log") from error
+        except msgspec.DecodeError as error:
+            raise UpstreamError(f"{self.name} answered nonsense: {error}", hint="is it an MCP server?") from error
+        if self.era == "stateless":
+            self._listening = asyncio.get_running_loop().create_task(self._listen())
+
+    async def _negotiate(self) -> None:
+        """Asks in the new era first; what is no sign of it leads to the handshake, as does silence."""
+        discovering = asyncio.ensure_future(self._discover(LATEST))
+        try:
+            await asyncio.wait({discovering}, timeout=SECOND_TRY)
+            if not discovering.done():
+                await self._both(discovering)
+                return
+            try:
+                found = discovering.result()
+            except RpcError as error:
+                if error.code == UNSUPPORTED_VERSION and not _knows_handshake(error.data):
+                    raise
+            except msgspec.DecodeError:
+                pass
+            else:
+                if any(version in STATELESS_VERSIONS for version in found.versions):
+                    self._adopt(found)
+                    return
+            await self._initialize()
+        finally:
+            discovering.cancel()
+
+    async def _both(self, discovering: "asyncio.Future[_Discovered]") -> None:
+        """A server that starts slowly, or does not answer what it does not know: whichever comes first counts."""
+        initializing = asyncio.ensure_future(self._initialize())
+        try:
+            both: set[asyncio.Future[Any]] = {discovering, initializing}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if discovering.done() and not discovering.exception():
+                self._adopt(discovering.result())
+            else:
+                await initializing
+        finally:
+            initializing.cancel()
+
+    async def _discover(self, version: str) -> _Discovered:
+        self.era, self.link.version = "stateless", version
+        return msgspec.json.decode(await self.ask("server/discover", {}), type=_Discovered)
+
+    def _adopt(self, found: _Discovered) -> None:
+        version = next((one for one in reversed(STATELESS_VERSIONS) if one in found.versions), None)
+        if version is None:
+            raise UpstreamError(f"{self.name} speaks {', '.join(found.versions)}; we speak {LATEST}")
+        self.era, self.link.version = "stateless", version
+        self.capabilities, self.instructions = found.capabilities, found.instructions
+
+    async def _initialize(self) -> None:
+        self.era, self.link.version = "handshake", ""
+        params = {"protocolVersion": LATEST_HANDSHAKE, "capabilities": CAPABILITIES, "clientInfo": INFO}
+        answer = await self.ask("initialize", params)
+        found = msgspec.json.decode(answer, type=_Initialized)
+        if found.version not in HANDSHAKE_VERSIONS:
+            raise UpstreamError(f"{self.name} speaks version {found.version!r}, which nobody here knows")
+        self.era, self.link.version = "handshake", found.version
+        self.capabilities, self.server = found.capabilities, found.server
+        self.instructions = found.instructions
+        await self.link.tell(jsonrpc.notification_message("notifications/initialized", {}))
+
+    async def ask(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        waiting: Waiting = NOBODY,
+        *,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> Raw:
+        """Asks the server something; the result as it came.
+
+        Raises:
+            RpcError: the server's error.
+            UpstreamDown: it is gone.
+        """
+        number = next(self._numbers)
+        request_id = str(number).encode()
+        message = jsonrpc.request_message(number, method, self._with_meta(params, number, waiting))
+        self._waiting[request_id] = waiting
+        try:
+            name = params.get(NAMED.get(method, ""), "")
+            answer = await self.link.ask(Outgoing(request_id, message, method, name, headers))
+        finally:
+            del self._waiting[request_id]
+        if answer.error is not None:
+            raise _error_of(answer)
+        return Raw(answer.result or b"{}")
+
+    def _with_meta(self, params: Mapping[str, Any], number: int, waiting: Waiting) -> Mapping[str, Any]:
+        meta: dict[str, Any] = dict(params.get("_meta") or {})
+        if waiting.on_progress is not None:
+            meta["progressToken"] = number
+        if self.era == "stateless":
+            meta |= {
+                VERSION_KEY: self.link.version,
+                CAPABILITIES_KEY: CAPABILITIES if waiting.asked else {},
+                f"{PREFIX}clientInfo": INFO,
+            }
+        return {**params, "_meta": meta} if meta else params
+
+    async def entries(self, method: str, key: str) -> list[Raw]:
+        """Everything in a list, over all its pages."""
+        found: list[Raw] = []
+        cursor: dict[str, Any] = {}
+        for _ in range(PAGES):
+            page = msgspec.json.decode(await self.ask(method, cursor), type=dict[str, Raw])
+            found += msgspec.json.decode(page.get(key, Raw(b"[]")), type=list[Raw])
+            following = msgspec.json.decode(page.get("nextCursor", Raw(b"null")))
+            if not isinstance(following, str) or not following:
+                break
+            cursor = {"cursor": following}
+        return found
+
+    async def ping(self) -> None:
+        """Asks for a sign of life."""
+        await self.ask("ping" if self.era == "handshake" else "server/discover", {})
+
+    def _receive(self, message: Message, request_id: bytes) -> None:
+        """Takes what the server sends on its own."""
+        match message:
+            case Notification("notifications/progress", params):
+                self._progress(Raw(params))
+            case Notification("notifications/cancelled"):
+                pass  # of a question that was passed on: it runs into its bound
+            case Notification(method, params):
+                self._on_change(method, Raw(params))
+            case Request():
+                task = asyncio.get_running_loop().create_task(self._answer(message, request_id))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
+
+    def _progress(self, params: Raw) -> None:
+        try:
+            token = bytes(msgspec.json.decode(params, type=_Progress).token)
+        except msgspec.DecodeError:
+            return
+        waiting = self._waiting.get(token)
+        if waiting is not None and waiting.on_progress is not None:
+            waiting.on_progress(params)
+
+    async def _answer(self, request: Request, request_id: bytes) -> None:
+        """Answers a request of the server, in the name of the call it belongs to."""
+        asked = self._asked(request_id)
+        try:
+            if request.method == "ping":
+                answer = jsonrpc.result_message(request.id, b"{}")
+            elif asked is None:
+                text = f"nobody here can be asked {request.method}"
+                answer = jsonrpc.error_message(request.id, METHOD_NOT_FOUND, text)
+            else:
+                said = await asked(request.method, Raw(request.params))
+                answer = jsonrpc.result_message(request.id, jsonrpc.encode(said))
+        except RpcError as error:
+            answer = jsonrpc.error_message(request.id, error.code, error.message, error.data)
+        with contextlib.suppress(UpstreamError):  # it no longer wants to know
+            await self.link.tell(answer)
+
+    def _asked(self, request_id: bytes) -> Asked | None:
+        """Who answers for the call a request belongs to; where that is not said, for the newest that can."""
+        if request_id:
+            found = self._waiting.get(request_id)
+            return found.asked if found else None
+        return next((one.asked for one in reversed(self._waiting.values()) if one.asked), None)
+
+    async def _listen(self) -> None:
+        """Hears of changes in the new era; a server that has none to tell refuses, and that is that."""
+        wanted = {
+            f"{what}ListChanged": True
+            for what in ("tools", "prompts", "resources")
+            if isinstance(self.capabilities.get(what), dict) and self.capabilities[what].get("listChanged")
+        }
+        if not wanted:
+            return
+        try:
+            await self.ask("subscriptions/listen", {"notifications": wanted})
+        except (RpcError, UpstreamError):
+            return
+
+    async def close(self) -> None:
+        """Ends the connection and what waits for it."""
+        for task in (*self._answering, *([self._listening] if self._listening else ())):
+            task.cancel()
+        await self.link.close()
+
+
+def _error_of(answer: Response) -> RpcError:
+    try:
+        error = msgspec.json.decode(answer.error or b"{}", type=_Error)
+    except msgspec.DecodeError:
+        return RpcError(jsonrpc.INTERNAL_ERROR, (answer.error or b"").decode(errors="replace")[:500])
+    return RpcError(error.code, error.message, error.data)
+
+
+def _knows_handshake(data: Any) -> bool:
+    supported = data.get("supported", ()) if isinstance(data, dict) else ()
+    return not supported or any(version in HANDSHAKE_VERSIONS for version in supported)

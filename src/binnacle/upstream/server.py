@@ -1,0 +1,340 @@
+"""One upstream server under supervision: connected, watched, connected again, and never in the way.
+
+A call to a server that is down fails at once. One that is in flight when its server dies fails at once, too,
+with the server's last words; it is made again only if its tool says that this does no harm.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from binnacle.errors import BinnacleError, TimedOut, UpstreamDown, UpstreamError, UpstreamLogin
+from binnacle.upstream.client import Client
+from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.link import Link, Receive
+from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+
+State = Literal["connecting", "ready", "degraded", "failed", "needs_login", "disabled", "awaiting_approval"]
+
+FIRST_DELAY, LAST_DELAY = 0.1, 60.0
+"""Seconds before the second attempt to connect, and at most between two: each waits twice as long as the one before."""
+
+SUSTAINED = 30.0
+"""Seconds a server must have been up for its earlier failures to be forgotten."""
+
+HEALTH = 30.0
+"""Seconds between signs of life that are asked for while nothing else is."""
+
+HEALTH_WITHIN = 10.0
+FAILURES = 5
+"""Calls in a row that were not answered, after which no more are sent until the server gave a sign of life."""
+
+PATIENCE = 5.0
+"""Seconds that a call waits for a server which is being connected at that moment."""
+
+KEPT = 600.0
+"""Seconds that the tools of a server which is down stay listed."""
+
+Open = Callable[[ServerConfig, Receive], Link]
+"""Makes a link for a server."""
+
+
+class Tool(Struct, frozen=True):
+    """A tool as its server describes it."""
+
+    name: str
+    entry: Raw
+    """Its entry in the server's list, untouched."""
+
+    is_repeatable: bool
+    """Whether calling it twice does no more than calling it once."""
+
+
+class Status(NamedTuple):
+    """How a server stands."""
+
+    state: State
+    reason: str
+    since: float
+    """When it came to stand so, in seconds of the epoch."""
+
+    next_retry: float | None
+
+
+class _Hints(Struct):
+    read_only: bool = msgspec.field(name="readOnlyHint", default=False)
+    idempotent: bool = msgspec.field(name="idempotentHint", default=False)
+
+
+class _Entry(Struct):
+    name: str
+    annotations: _Hints | None = None
+
+
+class Upstream:
+    """Supervises one server. Start it, use it, close it."""
+
+    def __init__(self, config: ServerConfig, open_link: Open, *, on_change: Callable[["Upstream"], None]) -> None:
+        """`on_change` is called whenever its state or what it offers has changed."""
+        self.config = config
+        self.tools: tuple[Tool, ...] = ()
+        self.prompts: tuple[Raw, ...] = ()
+        self.resources: tuple[Raw, ...] = ()
+        self.templates: tuple[Raw, ...] = ()
+        self.status = Status("connecting", "not used yet" if config.lazy else "", time.time(), None)
+        self.latency: float | None = None
+        """Seconds of the last answer to a sign of life."""
+
+        self._open = open_link
+        self._on_change = on_change
+        self._client: Client | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+        self._kick = asyncio.Event()
+        self._changed: set[str] = set()
+        self._news = asyncio.Event()
+        self._failures = 0
+        self._lost_at: float | None = None
+
+    def start(self) -> None:
+        """Begins to connect, in the background; a lazy one waits for its first call."""
+        if self._running is None:
+            self._running = asyncio.get_running_loop().create_task(self._run())
+
+    def hold(self, state: State, reason: str) -> None:
+        """Keeps it from being connected: disabled, or not approved."""
+        self._set(state, reason)
+
+    @property
+    def client(self) -> Client | None:
+        """The connection, while there is one."""
+        return self._client
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether its tools are to be listed: it is up, or was a short while ago."""
+        return self._client is not None or (self._lost_at is not None and time.monotonic() - self._lost_at < KEPT)
+
+    async def _run(self) -> None:
+        delay = 0.0
+        while True:
+            began = time.monotonic()
+            try:
+                reason = await self._live()
+            except UpstreamLogin as error:
+                self._set("needs_login", error.message)
+                await self._wait_for_kick(None)
+                continue
+            except BinnacleError as error:
+                reason = error.message
+            if time.monotonic() - began > SUSTAINED:
+                delay = 0.0
+            pause = delay * random.uniform(0.5, 1.0)  # noqa: S311 - so that servers do not come back all at once
+            delay = min(max(delay * 2, FIRST_DELAY), LAST_DELAY)
+            if pause:
+                self._set("failed", reason, retry_in=pause)
+                await self._wait_for_kick(pause)
+
+    async def _wait_for_kick(self, seconds: float | None) -> None:
+        """Waits, unless someone wants to use the server before."""
+        self._kick.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._kick.wait()
+        except TimeoutError:
+            return
+
+    async def _live(self) -> str:
+        """Connects and stays until the connection is lost. Returns why it was."""
+        self._set("connecting", "")
+        client = Client(partial(self._open, self.config), name=self.config.name, on_change=self._notice)
+        try:
+            try:
+                async with asyncio.timeout(self.config.connect_timeout):
+                    await client.link.open()
+                    await client.connect(self.config.protocol)
+                    self._client = client
+                    self._changed = {"tools", "prompts", "resources"}
+                    await self._refresh(client)
+            except TimeoutError:
+                raise UpstreamDown(
+                    f"{self.config.name} was not ready within {self.config.connect_timeout:g} s",
+                    hint="raise its connect_timeout if it needs longer",
+                ) from None
+            self._failures, self._lost_at = 0, None
+            self._set("ready", "")
+            return await self._watch(client)
+        finally:
+            if self._client is not None:
+                self._client, self._lost_at = None, time.monotonic()
+                self._set("connecting", "the connection was lost")
+            await client.close()
+
+    async def _watch(self, client: Client) -> str:
+        """Looks after a connection: reads lists that have changed, asks for signs of life."""
+        while True:
+            news = asyncio.ensure_future(self._news.wait())
+            try:
+                waits: set[asyncio.Future[Any]] = {news, client.link.ended}
+                await asyncio.wait(waits, timeout=HEALTH, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                news.cancel()
+            if client.link.ended.done():
+                return client.link.ended.result()
+            if self._changed:
+                self._news.clear()
+                async with asyncio.timeout(self.config.timeout):
+                    await self._refresh(client)
+            else:
+                self._news.clear()
+                await self._check(client)
+
+    async def _check(self, client: Client) -> None:
+        """Asks for a sign of life.
+
+        Raises:
+            UpstreamDown: there was none.
+        """
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(HEALTH_WITHIN):
+                await client.ping()
+        except TimeoutError:
+            raise UpstreamDown(f"{self.config.name} gave no sign of life within {HEALTH_WITHIN:g} s") from None
+        except RpcError:
+            pass  # an answer all the same
+        self.latency = time.perf_counter() - began
+        if self.status.state == "degraded":
+            self._failures = 0
+            self._set("ready", "")
+
+    def _notice(self, method: str, params: Raw) -> None:  # noqa: ARG002
+        """Takes note of a change that the server tells of."""
+        what = method.removeprefix("notifications/").partition("/")[0]
+        if method.endswith("/list_changed") and what in ("tools", "prompts", "resources"):
+            self._changed.add(what)
+            self._news.set()
+
+    async def _refresh(self, client: Client) -> None:
+        """Reads the lists that have changed."""
+        changed, self._changed = self._changed, set()
+        if "tools" in changed:
+            self.tools = tuple(_tools(await _entries(client, "tools", "tools/list", "tools")))
+        if "prompts" in changed:
+            self.prompts = tuple(await _entries(client, "prompts", "prompts/list", "prompts"))
+        if "resources" in changed:
+            self.resources = tuple(await _entries(client, "resources", "resources/list", "resources"))
+            self.templates = tuple(await _entries(client, "resources", "resources/templates/list", "resourceTemplates"))
+        self._on_change(self)
+
+    async def ready(self) -> Client:
+        """The connection; waits a little for one that is just being made.
+
+        Raises:
+            UpstreamDown: there is none now, with what is known about it.
+        """
+        if self._client is not None and self.status.state == "ready":
+            return self._client
+        if self.status.state in ("disabled", "awaiting_approval", "needs_login"):
+            raise self._down()
+        self.start()
+        self._kick.set()
+        if self.status.state != "connecting":
+            raise self._down()
+        try:
+            async with asyncio.timeout(min(PATIENCE, self.config.connect_timeout)):
+                await self._settled.wait()
+        except TimeoutError:
+            raise self._down() from None
+        if self._client is None:
+            raise self._down()
+        return self._client
+
+    def _down(self) -> UpstreamDown:
+        state, reason, _, retry = self.status
+        name = self.config.name
+        hints = {
+            "needs_login": f"sign in with: bn upstream login {name}",
+            "awaiting_approval": f"a person must approve it: bn upstream approve {name}",
+            "disabled": f"turn it on with: bn upstream enable {name}",
+        }
+        soon = f"it is tried again in {max(0.0, retry - time.time()):.0f} s; " if retry else ""
+        return UpstreamDown(
+            f"{name} is {state.replace('_', ' ')}{f': {reason}' if reason else ''}",
+            hint=hints.get(state, f"{soon}do without it for now"),
+            details={"server": name, "state": state},
+        )
+
+    async def call(self, work: Callable[[Client], Awaitable[Raw]], *, is_repeatable: bool) -> Raw:
+        """Uses the connection. What fails because the server died is done once more if that does no harm."""
+        client = await self.ready()
+        try:
+            return await self._counted(work, client)
+        except UpstreamDown:
+            if not is_repeatable or not client.link.ended.done():
+                raise
+        return await self._counted(work, await self.ready())
+
+    async def _counted(self, work: Callable[[Client], Awaitable[Raw]], client: Client) -> Raw:
+        try:
+            result = await work(client)
+        except RpcError:
+            self._failures = 0
+            raise
+        except (UpstreamError, TimedOut):
+            self._failures += 1
+            if self._failures >= FAILURES and self.status.state == "ready":
+                self._set("degraded", f"{self._failures} calls in a row were not answered")
+                self._news.set()
+            raise
+        self._failures = 0
+        return result
+
+    def _set(self, state: State, reason: str, *, retry_in: float | None = None) -> None:
+        now = time.time()
+        since = self.status.since if state == self.status.state else now
+        self.status = Status(state, reason, since, now + retry_in if retry_in is not None else None)
+        if state == "connecting":
+            self._settled.clear()
+        else:
+            self._settled.set()
+        self._on_change(self)
+
+    async def close(self) -> None:
+        """Ends the connection and what is behind it."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+
+
+async def _entries(client: Client, capability: str, method: str, key: str) -> list[Raw]:
+    """A list of the server; nothing, if it has none of that kind."""
+    if capability not in client.capabilities:
+        return []
+    try:
+        return await client.entries(method, key)
+    except RpcError as error:
+        if error.code == METHOD_NOT_FOUND:
+            return []
+        raise UpstreamError(f"{client.name} answered {method} with an error: {error.message}") from error
+    except msgspec.DecodeError as error:
+        raise UpstreamError(f"{client.name} answered {method} with nonsense: {error}") from error
+
+
+def _tools(entries: list[Raw]) -> list[Tool]:
+    """Those of the entries that describe a tool."""
+    found: list[Tool] = []
+    for entry in entries:
+        try:
+            known = msgspec.json.decode(entry, type=_Entry)
+        except msgspec.DecodeError:
+            continue
+        hints = known.annotations or _Hints()
+        found.append(Tool(known.name, entry, hints.read_only or hints.idempotent))
+    return found

@@ -1,0 +1,176 @@
+"""A server that is a process of ours: it reads its standard input and writes a message a line.
+
+Its output may be anything, also junk and bytes that are no text; its errors are kept, not shown. What was
+started is ended with all it started itself, also when we are killed: the keeper sees to that.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from binnacle.errors import UpstreamDown
+from binnacle.processes.keeper import CannotStart, Keeper, Owned
+from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.link import Duplex, Receive
+
+LINE_LIMIT = 64 << 20
+"""Bytes of one message. A longer line is passed over."""
+
+BACKLOG = 16 << 20
+"""Bytes kept for a server that does not read, beyond which nothing more is sent to it."""
+
+TAIL = 4000
+"""Characters of a server's last words that are shown when it dies."""
+
+LINES = 1000
+"""Lines of standard error kept for `bn upstream logs`."""
+
+GRACE = 2.0
+"""Seconds a server gets to end by itself, once its input was closed, and again once it was asked to."""
+
+INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+"""What a server gets of our environment besides what its configuration names: what programs cannot do without."""
+
+
+class Log:
+    """The last lines a server wrote to its standard error, however much it was."""
+
+    def __init__(self) -> None:
+        self.lines: deque[str] = deque(maxlen=LINES)
+        self._rest = b""
+
+    def write(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._rest = self._rest[-LINE_LIMIT >> 10 :]
+        self.lines.extend(line[:2000].decode(errors="replace").rstrip() for line in lines[-LINES:])
+
+    def tail(self) -> str:
+        """The last words."""
+        found = [*self.lines, self._rest[:2000].decode(errors="replace")]
+        return "\n".join(line for line in found if line.strip())[-TAIL:]
+
+
+class StdioLink(Duplex):
+    """Speaks with a process over its standard input and output."""
+
+    def __init__(self, config: ServerConfig, receive: Receive, *, keeper: Keeper, log: Log) -> None:
+        super().__init__(receive)
+        self._config = config
+        self._keeper = keeper
+        self._log = log
+        self._process: Owned | None = None
+        self._transports: list[asyncio.BaseTransport] = []
+        self._writer: asyncio.WriteTransport | None = None
+        self._buffer = bytearray()
+        self._searched = 0
+        self._skipping = False
+        self._watching: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        config = self._config
+        ends: list[int] = []
+        try:
+            stdin, to_server = _pipe(ends)
+            from_server, stdout = _pipe(ends)
+            errors, stderr = _pipe(ends)
+            self._process = await self._keeper.start(
+                (config.command, *config.args),
+                env=_environment(config.env),
+                cwd=config.cwd or os.getcwd(),
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+            )
+            await self._connect(to_server, from_server, errors, ends)
+        except CannotStart as error:
+            raise UpstreamDown(f"{config.name}: {error.message}", hint="check its command") from error
+        finally:
+            for descriptor in ends:
+                os.close(descriptor)
+        self._watching = asyncio.get_running_loop().create_task(self._watch(self._process))
+
+    async def _connect(self, to_server: int, from_server: int, errors: int, ends: list[int]) -> None:
+        """Hands our ends of the pipes to the event loop, which closes them."""
+        loop = asyncio.get_running_loop()
+        for descriptor, take in ((from_server, self.feed), (errors, self._log.write)):
+            file = os.fdopen(descriptor, "rb", buffering=0)
+            ends.remove(descriptor)
+            transport, _ = await loop.connect_read_pipe(partial(_Reading, take), file)
+            self._transports.append(transport)
+        sink = os.fdopen(to_server, "wb", buffering=0)
+        ends.remove(to_server)
+        self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, sink)
+
+    async def _watch(self, process: Owned) -> None:
+        code = await process.wait()
+        await asyncio.sleep(0)  # so that the last words in the pipe are read first
+        self._end(self._epitaph(code))
+
+    def _epitaph(self, code: int) -> str:
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        said = self._log.tail()
+        return f"{self._config.name} {how}" + (f"; its last words:\n{said}" if said else "")
+
+    async def _send(self, message: bytes) -> None:
+        if self._writer is None or self._writer.is_closing():
+            raise UpstreamDown(f"{self._config.name} takes no more input", hint="it is being started again")
+        if self._writer.get_write_buffer_size() > BACKLOG:
+            raise UpstreamDown(f"{self._config.name} does not read what it is sent", hint="try again later")
+        self._writer.write(message + b"\n")
+
+    def feed(self, data: bytes) -> None:
+        """Takes what the server wrote."""
+        self._buffer += data
+        start = 0
+        while (end := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
+            line, start, self._searched = bytes(self._buffer[start:end]), end + 1, 0
+            if self._skipping:
+                self._skipping = False
+            elif line.strip() and not self._deliver(line) and not self._deliver(_readable(line)):
+                self._log.write(b"(on its output, no message) " + line[:500] + b"\n")
+        del self._buffer[:start]
+        self._searched = len(self._buffer)
+        if len(self._buffer) > LINE_LIMIT:
+            self._skipping = True
+            self._buffer.clear()
+            self._searched = 0
+
+    async def close(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+        if self._writer is not None:
+            self._writer.abort()
+        if self._process is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(GRACE):
+                    await self._process.wait()
+            await self._process.end(grace=GRACE)
+        for transport in self._transports:
+            transport.close()
+        self._end(f"{self._config.name} was closed")
+
+
+class _Reading(asyncio.Protocol):
+    def __init__(self, take: Callable[[bytes], None]) -> None:
+        self._take = take
+
+    def data_received(self, data: bytes) -> None:
+        self._take(data)
+
+
+def _pipe(ends: list[int]) -> tuple[int, int]:
+    pair = os.pipe()
+    ends.extend(pair)
+    return pair
+
+
+def _readable(line: bytes) -> bytes:
+    """A line whose bytes are no text, with those replaced."""
+    return line.decode(errors="replace").encode()
+
+
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
+    return {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(given)
