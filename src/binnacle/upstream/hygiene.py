@@ -1,0 +1,174 @@
+"""Looks over the tools a server offers, before anyone reads them: nothing hidden, nothing endless.
+
+What is prose is cleaned. A name or a value that a call has to repeat cannot be cleaned without becoming another one,
+so a tool with hidden text there is refused.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Any, Literal, NamedTuple
+
+PROSE = {"description": 4000, "title": 200, "$comment": 4000}
+"""Keys under which text is only read, and how many characters of it are passed on."""
+
+DATA = frozenset({"default", "const", "enum", "examples", "pattern"})
+"""Keys of a schema under which everything is a value that calls repeat."""
+
+NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Keys of a schema under which the keys are names, not words of the schema."""
+
+DEPTH = 64
+"""How deep a tool's JSON may be nested."""
+
+_KINDS = {
+    "terminal sequences": r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))",
+    "control characters": r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufff9-\ufffb]|\r(?!\n)",
+    "bidirectional controls": r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]",
+    "zero-width characters": r"[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u3164"
+    r"\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]",
+    "tag characters": r"[\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]",
+    # One of the last two after a character picks its picture or its plain form, and is everywhere.
+    "variation selectors": r"[\ufe00-\ufe0d\U000e0100-\U000e01ef]|(?<=[\ufe00-\ufe0f])[\ufe0e\ufe0f]",
+}
+_HIDDEN = re.compile("|".join(f"({pattern})" for pattern in _KINDS.values()))
+_IN_VALUES = re.compile(
+    # Control characters are honest values, as a separator is; joiners belong to several scripts and to emoji.
+    r"[\u202a-\u202e\u2066-\u206f\u200b\u2060-\u2065\ufeff\U000e0000-\U000e0fff]"
+)
+
+Place = Literal["schema", "names", "value"]
+"""What the keys and strings of a piece of JSON are."""
+
+
+class Finding(NamedTuple):
+    """Something that was taken out of a tool, or why the tool was refused."""
+
+    tool: str
+    where: str
+    """The way to it, as `inputSchema.properties.path.description`; empty for the tool as a whole."""
+
+    what: str
+
+
+class Screened(NamedTuple):
+    """The tools of a server that may be shown, and what was found."""
+
+    tools: list[dict[str, Any]]
+    """Those without findings are the very objects that came in."""
+
+    cleaned: list[Finding]
+    refused: list[Finding]
+
+
+class _Refused(Exception):
+    """The tool cannot be offered."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(what)
+        self.where = where
+        self.what = what
+
+
+def screen(tools: Iterable[Any]) -> Screened:
+    """Looks over a whole list. Of two tools with the same name the first one counts."""
+    found = Screened([], [], [])
+    names: set[str] = set()
+    for number, tool in enumerate(tools, 1):
+        name = tool.get("name") if isinstance(tool, dict) else None
+        told = visible(name) if isinstance(name, str) and name else f"tool {number}"
+        try:
+            cleaned, findings = _screen(tool, told, names)
+        except _Refused as refused:
+            found.refused.append(Finding(told, refused.where, refused.what))
+            continue
+        names.add(cleaned["name"])
+        found.tools.append(cleaned)
+        found.cleaned.extend(findings)
+    return found
+
+
+def visible(text: str) -> str:
+    """Text with everything that cannot be seen spelled out, for people who look at it."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else f"\\u{{{ord(one):x}}}" for one in text)
+
+
+def _screen(tool: Any, told: str, taken: Collection[str]) -> tuple[dict[str, Any], list[Finding]]:
+    if not isinstance(tool, dict):
+        raise _Refused("", "it is not an object")
+    name = tool.get("name")
+    if not isinstance(name, str) or not name:
+        raise _Refused("name", "it has no name")
+    if kinds := _kinds(name):
+        raise _Refused("name", f"its name contains {kinds}")
+    if name in taken:
+        raise _Refused("name", "another tool of the server has the same name")
+    if not isinstance(tool.get("inputSchema"), dict):
+        raise _Refused("inputSchema", "it does not say what it takes")
+    findings: list[Finding] = []
+    return _walk(tool, (), "schema", findings, told), findings
+
+
+def _walk(node: Any, path: tuple[str, ...], place: Place, findings: list[Finding], tool: str) -> Any:
+    """The cleaned node; the node itself, if it was clean."""
+    if len(path) > DEPTH:
+        raise _Refused("", f"its JSON is nested deeper than {DEPTH}")
+    if isinstance(node, str):
+        _check_value(node, path)
+        return node
+    if isinstance(node, list):
+        changed = [_walk(one, (*path, str(number)), place, findings, tool) for number, one in enumerate(node)]
+        return node if all(new is old for new, old in zip(changed, node, strict=True)) else changed
+    if not isinstance(node, dict):
+        return node
+    found = {key: _entry(key, value, (*path, key), place, findings, tool) for key, value in node.items()}
+    return node if all(found[key] is node[key] for key in node) else found
+
+
+def _entry(key: str, value: Any, path: tuple[str, ...], place: Place, findings: list[Finding], tool: str) -> Any:
+    if kinds := _kinds(key):
+        raise _Refused(_spelled(path), f"the name of a parameter or field contains {kinds}")
+    if place == "schema" and key in PROSE and isinstance(value, str):
+        text, told = _cleaned(value, PROSE[key])
+        findings += (Finding(tool, _spelled(path), what) for what in told)
+        return text
+    return _walk(value, path, _below(key, place), findings, tool)
+
+
+def _below(key: str, place: Place) -> Place:
+    if place == "value" or (place == "schema" and key in DATA):
+        return "value"
+    return "names" if place == "schema" and key in NAMED else "schema"
+
+
+def _check_value(text: str, path: tuple[str, ...]) -> None:
+    if not text.isascii() and _IN_VALUES.search(text):
+        raise _Refused(_spelled(path), f"a value that calls have to repeat contains {_kinds(text)}")
+
+
+def _cleaned(text: str, longest: int) -> tuple[str, list[str]]:
+    """The text as it may be read, and what was done to it."""
+    told: list[str] = []
+    if kinds := _kinds(text):
+        told.append(f"{kinds} taken out")
+        # Twice, because selectors may have come together that something else had kept apart.
+        text = _HIDDEN.sub("", _HIDDEN.sub("", text))
+    if len(text) > longest:
+        told.append(f"cut from {len(text)} to {longest} characters")
+        text = f"{text[:longest]} … [cut: {len(text) - longest} more characters]"
+    return text, told
+
+
+def _kinds(text: str) -> str:
+    """What is hidden in a text, counted; empty if nothing is."""
+    if text.isprintable() and text.isascii():
+        return ""
+    kinds = tuple(_KINDS)
+    counts = Counter(kinds[(match.lastindex or 1) - 1] for match in _HIDDEN.finditer(text))
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
+
+
+def _spelled(path: tuple[str, ...]) -> str:
+    return visible(".".join(path))
