@@ -106,6 +106,18 @@ class Call:
             self.capabilities = (meta.capabilities or {}) if meta else {}
             self.client = (meta.client or {}) if meta else {}
 
+    @property
+    def wants_progress(self) -> bool:
+        return self.progress_token is not msgspec.UNSET
+
+    @property
+    def request_state(self) -> str | None:
+        return self.params.request_state or None
+
+    @property
+    def input_responses(self) -> dict[str, Any] | None:
+        return self.params.input_responses or None
+
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Says how far the request is, if the client wants to know."""
         if self.progress_token is msgspec.UNSET:

@@ -88,7 +88,7 @@ class CatalogHost:
         state = call.peer.state
         if "actor" not in state:
             state["actor"] = self._actor(call.client)
-        return Caller(actor=state["actor"], session=self._session, state=state, progress=call.progress)
+        return Caller(actor=state["actor"], session=self._session, state=state, progress=call.progress, client=call)
 
     def marked_schema(self, tool: str) -> Mapping[str, Any]:
         if self._marked is None:

@@ -4,19 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from binnacle.errors import InvalidInput, did_you_mean
 from binnacle.tools.schema import Schema, input_schema
 from binnacle.tools.spec import Alias, ToolSpec
 
 
-def parse(spec: ToolSpec, alias: Alias | None, raw: bytes) -> Struct:
-    """The arguments as a value of the tool's parameters.
+def parse(spec: ToolSpec, alias: Alias | None, raw: bytes) -> Any:
+    """The arguments as a value of the tool's parameters; those of another server's tool as they came.
 
     Raises:
         InvalidInput: naming the parameter, what was expected, and the nearest valid word.
     """
+    if spec.foreign is not None:
+        return msgspec.Raw(raw)
     if alias is None:
         # The way of nearly every call: straight from bytes to a checked value. Where another word was
         # used for a parameter it fails, because nothing unknown is let through.

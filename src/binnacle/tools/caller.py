@@ -1,7 +1,7 @@
 """Who calls a tool, and how they hear of its progress."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 
@@ -15,6 +15,29 @@ def _silent(done: float, total: float | None, message: str) -> None:
     """Nobody wants to know."""
 
 
+class Client(Protocol):
+    """What another server may want of the client behind a call."""
+
+    @property
+    def era(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]: ...
+
+    @property
+    def wants_progress(self) -> bool: ...
+
+    @property
+    def request_state(self) -> str | None:
+        """What the client was told to hand back, when it calls again with answers."""
+
+    @property
+    def input_responses(self) -> Mapping[str, Any] | None: ...
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """Asks the client while its call is under way."""
+
+
 class Caller(Struct, kw_only=True):
     """One client of the catalog: an MCP connection, or a command."""
 
@@ -26,3 +49,5 @@ class Caller(Struct, kw_only=True):
     """What providers keep for this client between calls. `actor` in it is who it turned out to be."""
 
     progress: Progress = _silent
+    client: Client | None = None
+    """None where there is nobody to ask."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from binnacle.tools.schema import input_schema, output_schema
 from binnacle.tools.spec import Alias, Hints, ToolSpec
 
@@ -19,6 +21,8 @@ class Exposed(NamedTuple):
     def entry(self) -> dict[str, Any]:
         """As `tools/list` shows it."""
         spec = self.spec
+        if spec.foreign is not None:
+            return {**msgspec.json.decode(spec.foreign, type=dict[str, Any]), "name": self.name}
         output = output_schema(spec)
         entry: dict[str, Any] = {
             "name": self.name,

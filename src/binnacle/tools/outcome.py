@@ -1,6 +1,7 @@
 """What a call comes to, in the one form every client gets: text and structure, each sufficient alone."""
 
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ class Reply(NamedTuple):
     is_error: bool = False
     """Whether what it tells of is a failure, as a command that was not found."""
 
+    foreign: Mapping[str, Any] | None = None
+    """The result of another server's tool, passed on as it came; then there is neither data nor text."""
+
 
 class Outcome(NamedTuple):
     """What the caller gets."""
@@ -24,9 +28,12 @@ class Outcome(NamedTuple):
     text: str
     envelope: dict[str, Any]
     is_error: bool = False
+    foreign: Mapping[str, Any] | None = None
 
     def to_mcp(self) -> dict[str, Any]:
         """As the result of `tools/call`."""
+        if self.foreign is not None:
+            return dict(self.foreign)
         return {
             "content": [{"type": "text", "text": self.text}],
             "structuredContent": self.envelope,
@@ -37,7 +44,7 @@ class Outcome(NamedTuple):
 def succeeded(reply: Reply, *, seconds: float) -> Outcome:
     """The outcome of a call that worked."""
     envelope = {"ok": not reply.is_error, "type": "success", "data": reply.data, "meta": _meta(seconds)}
-    return Outcome(reply.text, envelope, reply.is_error)
+    return Outcome(reply.text, envelope, reply.is_error, reply.foreign)
 
 
 def failed(error: BinnacleError, *, seconds: float, prefix: bool) -> Outcome:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import Reply
@@ -67,6 +67,9 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     errors: tuple[Contract, ...] = ()
     prefix: bool = False
     """Whether errors read `[E_CODE] message`, as for scripts and upstream tools, or `error: message`, as for work."""
+
+    foreign: Raw | None = None
+    """The entry of another server's tool, as that server wrote it. Its arguments are passed on as they came."""
 
     synonyms: Mapping[str, str] = {}
     """Other words accepted for parameters, at any depth; what maps to nothing is accepted and dropped."""
