@@ -91,6 +91,18 @@ def test_blocked_on_another_task_it_becomes_ready_by_itself(store):
     assert ready(store) == ["second"]
 
 
+@pytest.mark.parametrize("close", [flow.finish, lambda tx, one: flow.skip(tx, one, reason="not wanted")])
+def test_blocked_on_what_is_closed_it_waits_for_someone_to_look(store, close):
+    first = put(store, "first")
+    do(store, close, first.id)
+    task = do(store, flow.start, put(store, "second").id).task
+    moved = do(store, flow.block, task.id, reason="it is not really done", on=first.id)
+    assert (moved.task.status, moved.task.claimed_by) == ("blocked", None)
+    assert first.id in moved.warnings[0]
+    assert [known.depends_on for known in see(store, dependencies.of, [task.id])[task.id]] == [first.id]
+    assert ready(store) == []
+
+
 @pytest.mark.parametrize("status", STATUSES)
 def test_everything_can_be_reopened(store, status):
     task = in_status(store, status)

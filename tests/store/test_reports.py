@@ -208,6 +208,13 @@ def test_blocked_on_anything_else_waits_for_people(store, on, kind):
     assert said_on(store, task) == [f"Blocked: {on}: no key"]
 
 
+def test_blocked_on_what_is_done_waits_for_people(store):
+    task, other = put(store), put(store, "write the schema")
+    do(store, flow.finish, other.id)
+    assert run(store, task, "blocked", on=other.id, detail="a column is missing").outcome == "blocked"
+    assert again(store, task).status == "blocked"
+
+
 def test_what_was_reported_is_said_by_the_agent_whoever_settles(store):
     task = put(store)
     session = bind(store, task)

@@ -107,7 +107,8 @@ def block(
 ) -> Move:
     """Says that a task cannot go on, and why; in the words of `author`, if not the actor's own.
 
-    Blocked `on` another task, it waits for that one and becomes ready by itself when it is done.
+    Blocked `on` another task, it waits for that one and becomes ready by itself when it is done. If that is
+    closed already there is nothing to wait for: it is blocked until someone has looked at both.
     """
     task = _writable(tx, text, fence, force)
     if is_closed(task.status):
@@ -115,6 +116,11 @@ def block(
     comments.add(tx, task.id, f"Blocked: {reason}" if reason else "", author=author)
     if on is None:
         return _move(tx, task, "blocked", "blocked", note=reason)
+    other = tasks.get(tx, on)
+    if is_closed(other.status):
+        moved = _move(tx, task, "blocked", "blocked", note=reason)
+        warning = f"{other.id} is {other.status}; someone has to look at it before this goes on"
+        return moved._replace(task=dependencies.add(tx, task.id, other.id, reason=reason[:500]), warnings=(warning,))
     moved = _move(tx, task, "pending", "blocked", note=reason) if task.status != "pending" else Move(task)
     return moved._replace(task=dependencies.add(tx, task.id, on, reason=reason[:500]))
 

@@ -338,9 +338,9 @@ def upstream(tx: Reader, body: Mapping[str, Any]) -> Task | None:
 
 
 def _wait_for_upstream(tx: Writer, task: Task, report: Report) -> bool:
-    """Makes the task wait for the one it is blocked on, if that is known and no circle comes of it."""
+    """Makes the task wait for the one it is blocked on, if that is known and open, and no circle comes of it."""
     target = upstream(tx, report.body)
-    if target is None:
+    if target is None or is_closed(target.status):
         return False
     try:
         dependencies.add(tx, task.id, target.id, reason=reason_of(report)[:500])

@@ -20,6 +20,7 @@ from binnacle.work.report import (
     Severity,
     SuggestionKind,
 )
+from binnacle.work.status import is_closed
 from binnacle.work.text import clean_text
 
 CATEGORY = "intents"
@@ -60,8 +61,11 @@ def report_blocked(
 ) -> Reply:
     """Says that your task cannot go on before something else. Blocked on a task, it goes on when that is done."""
     found = reports.upstream(tx, {"on": on, "kind": kind})
-    missing = f"no task {on!r} was found, so " if kind == "upstream_task" else ""
-    said = f"it waits for {found.id} {found.title}" if found else f"{missing}a person has to unblock it"
+    if found is not None and not is_closed(found.status):
+        said = f"it waits for {found.id} {found.title}"
+    else:
+        why = f"{found.id} is {found.status}, so " if found else f"no task {on!r} was found, so "
+        said = f"{why if found or kind == 'upstream_task' else ''}a person has to unblock it"
     reply = _closed(tx, "blocked", {"on": on}, kind=kind, detail=detail)
     return reply._replace(text=f"{reply.text}\n{said}")
 
