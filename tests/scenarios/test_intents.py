@@ -166,7 +166,18 @@ def test_57_a_report_of_a_blocker_makes_the_task_wait(bn, task, work_on):
     assert [one["id"] for one in bn("ready")["tasks"]] == [task]
 
 
-def test_58_done_is_reported_while_parts_are_open(bn, task, work_on):
+def test_58_a_report_of_a_blocker_that_is_said_to_be_done(bn, task, work_on):
+    other = bn.add("Write the login endpoint")
+    bn("task", "done", other, "--reason", "it answers")
+    agent = work_on(task)
+    assert "a person has to unblock it" in agent.text("report_blocked", on=other, detail="it answers without a user")
+    agent.leave()
+    assert status(bn, task) == "blocked"
+    assert bn("ready")["tasks"] == []
+    assert "it answers without a user" in comments(bn, task)[0]
+
+
+def test_59_done_is_reported_while_parts_are_open(bn, task, work_on):
     bn("task", "split", task, "Draw the form", "Send the form")
     agent = work_on(task)
     agent("report_done", summary="all of it")
@@ -176,7 +187,7 @@ def test_58_done_is_reported_while_parts_are_open(bn, task, work_on):
     assert said.startswith("Reported done, but not finished")
 
 
-def test_59_an_agent_with_intents_tries_to_move_tasks(bn, task, work_on):
+def test_60_an_agent_with_intents_tries_to_move_tasks(bn, task, work_on):
     agent = work_on(task)
     assert {name for name in agent.tools() if not name.startswith("report_")} == {"get_task"}
     for tool, instead in {"set_task_status": "report_done", "create_task": "report_suggestion"}.items():

@@ -4,6 +4,11 @@ import re
 
 import pytest
 
+on_each_transport = pytest.mark.parametrize(
+    "transport", [pytest.param([], id="stdio"), pytest.param(["--http", "127.0.0.1:0"], id="http")]
+)
+"""For servers that do not come far enough for an agent to connect."""
+
 
 def test_33_a_persona_without_a_right(connect, bn):
     bn("discipline", "add", "reader", "--deny", "set_task_status", "--deny", "append_*", "--system-prompt",
@@ -52,6 +57,7 @@ def test_35_two_sessions_at_once_with_different_recipes(connect, bn, sessions):
     ]
 
 
+@on_each_transport
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -60,9 +66,9 @@ def test_35_two_sessions_at_once_with_different_recipes(connect, bn, sessions):
         ("description: x\nextends: lop\n", "mine.yaml:2: no recipe 'lop'"),
     ],
 )
-def test_36_a_recipe_with_a_mistake_in_it(bn, write_recipe, text, said, sessions):
+def test_36_a_recipe_with_a_mistake_in_it(bn, write_recipe, sessions, transport, text, said):
     write_recipe("mine", text)
-    error = bn.fails("mcp", "serve", "--recipe", "mine")
+    error = bn.fails("mcp", "serve", *transport, "--recipe", "mine")
     assert error["code"] == "E_CONFIG"
     assert said in error["message"]
     assert "did you mean" in error["hint"]
@@ -123,6 +129,7 @@ def test_40_a_discipline_is_deleted_while_a_session_has_it(connect, bn, write_re
     assert bn("discipline", "list")["disciplines"] == []
 
 
+@on_each_transport
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
@@ -133,10 +140,10 @@ def test_40_a_discipline_is_deleted_while_a_session_has_it(connect, bn, write_re
         (["--session", "bns-ffff"], ""),
     ],
 )
-def test_41_a_session_about_nothing_that_exists(bn, sessions, words, hint):
+def test_41_a_session_about_nothing_that_exists(bn, sessions, transport, words, hint):
     bn("discipline", "add", "reader")
     bn("feature", "add", "auth")
-    error = bn.fails("mcp", "serve", *words)
+    error = bn.fails("mcp", "serve", *transport, *words)
     assert error["code"] == "E_NOT_FOUND"
     assert hint in error["hint"]
     assert sessions() == []
