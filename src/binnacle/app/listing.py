@@ -65,7 +65,7 @@ def fingerprint(recipe: str, repo: str) -> int:
 
 def _states(folders: list[str]) -> Iterator[str]:
     for folder in folders:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
             yield from sorted(
                 f"{entry.path} {entry.stat().st_mtime_ns} {entry.stat().st_size}"
                 for entry in entries

@@ -10,7 +10,7 @@ from binnacle.app.terms import ServedSession, Terms
 from binnacle.app.toolbox import catalog_of
 from binnacle.errors import Refused
 from binnacle.plan.context import load
-from binnacle.plan.files import Kept, check, read, write
+from binnacle.plan.files import Kept, is_kept, read, write
 from binnacle.plan.recipe import Recipe, load_recipe
 from binnacle.plan.session import SessionPlan, plan, subject
 from binnacle.store import reports, sessions
@@ -137,9 +137,9 @@ def kept_plan(tx: Reader, project: Project, catalog: Catalog, session: Session) 
     """
     folder = session_folder(project, session.id)
     made = make_plan(tx, project, catalog, terms_of(session), session=session.id)
-    if os.path.isdir(folder):
-        check(folder)
-        if read(folder).catalog == made.plan.catalog:
+    if is_kept(folder):
+        kept = read(folder)
+        if kept is not None and kept.catalog == made.plan.catalog:
             return made.plan
     write(folder, made.plan, cwd=project.repo)
     return made.plan

@@ -47,6 +47,8 @@ class LazyTools:
         self._box: Toolbox | None = None
         self._told: Listing | None = None
         self._seen = fingerprint(terms.recipe, project.repo)
+        self._is_behind = False
+        """Whether something has changed that the plan does not know of yet."""
 
     def instructions(self) -> str:
         """What a client is told about the tools."""
@@ -82,6 +84,7 @@ class LazyTools:
 
     async def watch(self, engine: Engine) -> None:
         """Tells the clients when their tools have changed, because a recipe or a discipline has, or the store."""
+        said = ""
         while True:
             await asyncio.sleep(LOOK)
             if self._box is None:
@@ -90,14 +93,25 @@ class LazyTools:
                 stored = await self._box.has_store_changed()
                 if stored:
                     engine.updated(STATUS)
-                written = fingerprint(self._terms.recipe, self._project.repo)
-                if ((stored and not self._terms.is_bare) or written != self._seen) and self._box.refresh():
-                    self._told = None
-                    engine.changed("tools")
-                self._seen = written
+                self._look(self._box, stored=stored)
+                said = ""
             except BinnacleError as error:
-                # The session goes on with the tools it has; what is wrong is in the log.
-                _log.warning("the plan cannot be made anew: %s", error.message)
+                # The session goes on with the tools it has; what is wrong is in the log, once.
+                if error.message != said:
+                    _log.warning("the plan cannot be made anew: %s", error.message)
+                said = error.message
+            if self._told is not None and self._told != self._made():
+                self._told = None
+                engine.changed("tools")
+
+    def _look(self, box: "Toolbox", *, stored: bool) -> None:
+        """Makes the plan anew if its recipe was written anew, or if the store changed and has a say in it."""
+        written = fingerprint(self._terms.recipe, self._project.repo)
+        reread, self._seen = written != self._seen, written
+        self._is_behind |= reread or (stored and not self._terms.is_bare)
+        if self._is_behind:
+            box.refresh(reread=reread)
+            self._is_behind = False
 
     async def aclose(self) -> None:
         if self._box is not None:

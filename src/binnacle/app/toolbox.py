@@ -4,10 +4,10 @@ import msgspec
 
 from binnacle.app import Project, find_project, open_store
 from binnacle.app.terms import Terms
-from binnacle.errors import NotFound
+from binnacle.errors import BinnacleError, NotFound
 from binnacle.passthrough.runner import Runner
 from binnacle.plan.binding import task_check
-from binnacle.plan.recipe import load_recipe
+from binnacle.plan.recipe import Recipe, load_recipe
 from binnacle.plan.session import Subject, bind, choose, introduction, shown_names, subject
 from binnacle.store import agents, overview, tasks
 from binnacle.store.store import Reader
@@ -17,6 +17,7 @@ from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.shell import Shell
 from binnacle.tools.work.access import Access
 from binnacle.tools.work.catalog import work_tools
+from binnacle.work.feature import Discipline
 from binnacle.work.task import brief
 
 
@@ -46,22 +47,29 @@ class Toolbox:
         self._access = open_access(project)
         self._runner = Runner()
         self._catalog = open_catalog(project, self._access, self._runner, timeout=timeout)
-        if not terms.is_bare:
-            self._access.watch()  # before the plan is made: what changes from here on makes it anew
-        self.refresh()
+        self._made_of: tuple[Recipe, Discipline | None] | None = None
+        try:
+            if not terms.is_bare:
+                self._access.watch()  # before the plan is made: what changes from here on makes it anew
+            self.refresh(reread=True)
+        except BinnacleError:
+            self._access.close()
+            raise
 
-    def refresh(self) -> bool:
-        """Works out the tools of the session as things stand now. Returns whether that changed what it has."""
-        known = getattr(self, "listing", None)
-        recipe = load_recipe(self._terms.recipe, self._catalog, repo=self._project.repo)
-        about = self._subject()
+    def refresh(self, *, reread: bool) -> None:
+        """Works out the tools of the session as things stand now. Unless it is `reread`, the recipe is as it was."""
+        if reread:
+            self._recipe = load_recipe(self._terms.recipe, self._catalog, repo=self._project.repo)
+        recipe, about = self._recipe, self._subject()
+        if self._made_of == (recipe, about.discipline):
+            return
         rules, _ = choose(recipe, self._catalog, about.discipline)
         check = task_check(self._access, about.task.id if about.task else None)
         exposed = bind(recipe, rules, self._catalog, about, check=check)
         self.dispatcher = Dispatcher(self._catalog, exposed=exposed, instead=recipe.instead)
         self.instructions = introduction(shown_names(exposed))
         self.listing = msgspec.json.encode([one.entry() for one in exposed])
-        return known != self.listing
+        self._made_of = (recipe, about.discipline)
 
     def _subject(self) -> Subject:
         if self._terms.is_bare:

@@ -6,15 +6,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from binnacle.app.terms import ServedSession, Terms
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.errors import NotFound, UsageError
-
-if TYPE_CHECKING:
-    from binnacle.server.http import HttpServer
+from binnacle.errors import UsageError
 
 MCP = Group("mcp")
 
@@ -52,26 +49,28 @@ def serve(context: Context, args: Namespace) -> Any:
     timeout = args.timeout if args.timeout is not None else _timeout_from_environment()
     if not 0 < timeout <= 86400:
         raise UsageError(f"bn mcp serve: not a timeout: {timeout:g}", hint="seconds, more than 0")
+    address = _address(args) if args.http is not None else None
     with _session(context, args) as session:
-        if args.http is None:
+        if address is None:
             # Python's own event loop: on two pipes it is as fast as uvloop, and loads sooner.
             asyncio.run(_serve_stdio(context, session, timeout))
             return
         with asyncio.Runner(loop_factory=_http_loop()) as runner:
-            runner.run(_serve_http(context, args, session, timeout))
+            runner.run(_serve_http(context, args, session, address, timeout))
 
 
 @contextmanager
 def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
     """The session to be served. One that begins with the server also ends with it."""
     terms = Terms(args.recipe or "default", args.discipline, args.feature, args.task)
+    is_chosen = args.recipe is not None or not terms.is_bare
     if args.session is not None:
-        if terms != Terms():
+        if is_chosen:
             raise UsageError("bn mcp serve: --session brings its own recipe and subject", hint="leave out the others")
         from binnacle.app.planning import resume_session
 
         yield ServedSession(resume_session(context.project, args.session), args.session)
-    elif terms == Terms():
+    elif not is_chosen:
         yield ServedSession()
     else:
         from binnacle.app.planning import serving_session
@@ -107,7 +106,9 @@ async def _serve_stdio(context: Context, session: ServedSession, timeout: float)
         await StdioServer(engine, source=source, sink=sink).serve()
 
 
-async def _serve_http(context: Context, args: Namespace, session: ServedSession, timeout: float) -> None:
+async def _serve_http(
+    context: Context, args: Namespace, session: ServedSession, address: tuple[str, int], timeout: float
+) -> None:
     import secrets
 
     from binnacle.app.serving import open_engine
@@ -115,9 +116,7 @@ async def _serve_http(context: Context, args: Namespace, session: ServedSession,
     from binnacle.server.http import LOCAL, HttpServer
     from binnacle.server.serving import bind, serve_http
 
-    host, port = _address(args.http)
-    if args.no_auth and host not in ("127.0.0.1", "localhost", "::1"):
-        raise UsageError(f"--no-auth only on a loopback address, not {host}", hint="leave out --no-auth")
+    host, port = address
     token = None if args.no_auth else args.token or os.environ.get("BN_MCP_TOKEN") or secrets.token_urlsafe(24)
     listener = bind(host, port)
     shown = f"[{host}]" if ":" in host else host
@@ -132,14 +131,11 @@ async def _serve_http(context: Context, args: Namespace, session: ServedSession,
         if context.human and token:
             sys.stderr.write(f"token: {token}\n")
 
-    async def open_face(stack: AsyncExitStack, name: str, path: str) -> "HttpServer | None":
+    async def open_face(stack: AsyncExitStack, name: str, path: str) -> HttpServer:
         """The endpoint of a session that was planned before."""
         from binnacle.app.planning import resume_session
 
-        try:
-            served = ServedSession(resume_session(context.project, name), name)
-        except NotFound:
-            return None
+        served = ServedSession(resume_session(context.project, name), name)
         engine = await stack.enter_async_context(
             open_engine(context.project, served, prompts=_prompts, timeout=timeout)
         )
@@ -155,11 +151,14 @@ async def _serve_http(context: Context, args: Namespace, session: ServedSession,
             await faces.aclose()
 
 
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
+def _address(args: Namespace) -> tuple[str, int]:
+    name, _, port = args.http.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
-        raise UsageError(f"not an address: {text!r}", hint="PORT or HOST:PORT; port 0 takes a free one")
-    return host.strip("[]") or "127.0.0.1", int(port)
+        raise UsageError(f"not an address: {args.http!r}", hint="PORT or HOST:PORT; port 0 takes a free one")
+    host = name.strip("[]") or "127.0.0.1"
+    if args.no_auth and host not in ("127.0.0.1", "localhost", "::1"):
+        raise UsageError(f"--no-auth only on a loopback address, not {host}", hint="leave out --no-auth")
+    return host, int(port)
 
 
 def _prompts() -> Any:

@@ -33,12 +33,13 @@ def planned(context: Context, args: Namespace, *, recipe: str, said: str = "") -
         return make_plan(tx, context.project, catalog_of(context.project), terms, said=said).plan
 
 
-def _all(context: Context) -> "tuple[Catalog, list[Recipe]]":
+def _all(context: Context, *, only: str | None = None) -> "tuple[Catalog, list[Recipe]]":
+    """Every tool and every recipe, or the one that is named."""
     from binnacle.app.toolbox import catalog_of
     from binnacle.plan.recipe import load_recipe, recipe_files
 
     catalog, repo = catalog_of(context.project), context.project.repo
-    return catalog, [load_recipe(name, catalog, repo=repo) for name in recipe_files(repo)]
+    return catalog, [load_recipe(name, catalog, repo=repo) for name in ([only] if only else recipe_files(repo))]
 
 
 def _show(answer: Any, screen: Screen) -> None:
@@ -172,14 +173,12 @@ def _show_explanation(answer: Any, screen: Screen) -> None:
 def explain(context: Context, args: Namespace) -> Any:
     from binnacle.plan.session import choose, subject
 
-    catalog, recipes = _all(context)
+    catalog, recipes = _all(context, only=args.recipe)
     spec = catalog.find(args.tool).spec
     with context.reading() as tx:
         who = subject(tx, args.discipline, args.feature, args.task).discipline
     rows = []
     for recipe in recipes:
-        if args.recipe not in (None, recipe.name):
-            continue
         rules, disabled = choose(recipe, catalog, who)
         names = [rule.name for rule in rules if catalog.find(rule.name).spec is spec]
         why = f"as {', '.join(names)}" if names else disabled[spec.name]

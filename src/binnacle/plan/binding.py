@@ -8,7 +8,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo
 
 from binnacle.errors import NotReady, Refused
-from binnacle.plan.recipe import TASK_PARAMETERS, Scope, ToolRule
+from binnacle.plan.recipe import Scope, ToolRule, task_parameter
 from binnacle.store import dependencies, tasks
 from binnacle.store.store import Reader
 from binnacle.tools.caller import Caller
@@ -23,8 +23,8 @@ from binnacle.work.task import Task
 Check = Callable[[Caller, str | None, Scope], Awaitable[str]]
 """Finds the task that is meant, and refuses one outside the scope."""
 
-CREATES = "task_add"
-"""The tool whose tasks get the status that a recipe says."""
+CREATES, BATCH = "task_add", "tasks"
+"""The tool whose tasks get the status that a recipe says, and its parameter that holds them."""
 
 
 def expose(
@@ -32,10 +32,10 @@ def expose(
 ) -> Exposed:
     """A tool as a session sees it. Without `check`, what it looks like, but not to be called."""
     spec, alias = catalog.find(rule.name)
+    if created_status is not None and spec.name == CREATES:
+        spec = _creating(spec, created_status)
     if rule.only:
         spec = _with_parameters(spec, _only(spec.parameters, alias, rule.only))
-    if created_status is not None and spec.name == CREATES:
-        spec = _creating(spec, alias, created_status)
     if rule.task != "any":
         spec = _scoped(spec, rule.task, task, check)
     return Exposed(rule.name, spec, alias)
@@ -51,17 +51,17 @@ def task_check(access: Access, own: str | None) -> Check:
 
 
 def _meant(tx: Reader, caller: Caller, given: str | None, own: str | None, scope: Scope) -> str:
-    held = own or next((task.id for task in tasks.held_by(tx, caller.actor.name)), None)
-    if held is None:
-        raise NotReady("this session works on no task yet", hint="take a task first")
-    meant = tasks.get(tx, given or held)
-    if meant.id == held or (scope == "near" and _is_near(tx, meant, tasks.get(tx, held))):
+    mine = [tasks.get(tx, own)] if own else tasks.held_by(tx, caller.actor.name)
+    if not mine:
+        raise NotReady("this session works on no task", hint="it needs one of its own: bn mcp serve --task ID")
+    meant = tasks.get(tx, given) if given else mine[0]
+    if any(meant.id == task.id or (scope == "near" and _is_near(tx, meant, task)) for task in mine):
         return meant.id
     around = ", one of its feature or one that waits for it" if scope == "near" else ""
     raise Refused(
-        f"{meant.id} is not the task of this session ({held}){around}",
-        hint=f"leave {meant.id} as it is; say what you found about it in a comment on {held}",
-        details={"task": held},
+        f"{meant.id} is not the task of this session ({mine[0].id}){around}",
+        hint=f"leave {meant.id} as it is; say what you found about it in a comment on {mine[0].id}",
+        details={"task": mine[0].id},
     )
 
 
@@ -72,12 +72,12 @@ def _is_near(tx: Reader, task: Task, own: Task) -> bool:
 
 
 def _scoped(spec: ToolSpec, scope: Scope, own: str | None, check: Check | None) -> ToolSpec:
-    """The tool for tasks within a scope. Where there is one task to mean, it need not be named."""
-    name = next(one for one in TASK_PARAMETERS if one in spec.parameters.__struct_fields__)
-    parameters = spec.parameters
-    if own is not None:
-        told = Annotated[str | None, msgspec.Meta(description=f"{own} when left out")]
-        parameters = _struct(parameters, (_field(one, told, None) if one.name == name else one for one in _all(spec)))
+    """The tool for tasks within a scope. The session's own need not be named."""
+    name = task_parameter(spec)
+    assert name is not None, "the recipe was checked when it was loaded"
+    told = Annotated[str | None, msgspec.Meta(description=f"{own or 'the task you work on'} when left out")]
+    fields = msgspec.structs.fields(spec.parameters)
+    parameters = _struct(spec.parameters, (_field(one, told, None) if one.name == name else one for one in fields))
 
     async def run(caller: Caller, values: Any) -> Reply:
         assert check is not None
@@ -88,19 +88,18 @@ def _scoped(spec: ToolSpec, scope: Scope, own: str | None, check: Check | None) 
     return msgspec.structs.replace(spec, parameters=parameters, run=run)
 
 
-def _creating(spec: ToolSpec, alias: Alias | None, status: Status) -> ToolSpec:
+def _creating(spec: ToolSpec, status: Status) -> ToolSpec:
     """The tool that adds tasks, in this status. What an agent says of it is accepted and passed over."""
-    item = alias.item if alias and alias.item else "tasks"
-    element = _element(spec.parameters, item)
-    optional = [name for name in element.__struct_fields__ if name != "status"]
-    narrowed = _with_parameters(spec, _only(spec.parameters, Alias(name="", item=item), optional))
+    fields = _element(spec.parameters, BATCH).__struct_fields__
+    others = [name for name in fields if name != "status"]
+    narrowed = _only(spec.parameters, Alias(name="", item=BATCH), others)
 
     async def run(caller: Caller, values: Any) -> Reply:
         full = msgspec.convert(values, spec.parameters, from_attributes=True)
-        made = tuple(msgspec.structs.replace(one, status=status) for one in getattr(full, item))
-        return await spec.run(caller, msgspec.structs.replace(full, **{item: made}))
+        made = tuple(msgspec.structs.replace(one, status=status) for one in getattr(full, BATCH))
+        return await spec.run(caller, msgspec.structs.replace(full, **{BATCH: made}))
 
-    return msgspec.structs.replace(narrowed, run=run, synonyms={**spec.synonyms, "status": ""})
+    return msgspec.structs.replace(spec, parameters=narrowed, run=run, synonyms={**spec.synonyms, "status": ""})
 
 
 def _with_parameters(spec: ToolSpec, parameters: type[Struct]) -> ToolSpec:
@@ -139,10 +138,6 @@ def _element(parameters: type[Struct], name: str) -> type[Struct]:
         kind = get_args(kind)[0]
     element: type[Struct] = get_args(kind)[0]
     return element
-
-
-def _all(spec: ToolSpec) -> tuple[FieldInfo, ...]:
-    return msgspec.structs.fields(spec.parameters)
 
 
 def _field(one: FieldInfo, kind: Any, default: Any) -> FieldInfo:

@@ -1,23 +1,29 @@
 """The files of a session: what it may do, what its agent reads, and how a client reaches its tools.
 
-They are written together by renaming a finished folder into place. Beside them lies a check sum of every line, so
-that a file changed by hand is noticed and the line named: the plan is what the server enforces, not what the file says.
+They are written beside each other in a folder of their own, which counts once it has its name and is then moved over
+the old files; whoever was killed at that is finished by the next one who looks. Beside them lies a check sum of every
+line, so that a file changed by hand is noticed and the line named: the plan is what the server enforces, not what the
+file says.
 """
 
 import os
 import shutil
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from binnacle.errors import Refused
+from binnacle.config.clients.files import locked
+from binnacle.errors import ConfigError, Refused
 from binnacle.plan.session import SCHEMA, SessionPlan
 
 CONTEXT, PROMPT, CONFIG, CHECKS = "context.json", "prompt.md", "mcp.json", "checks.json"
+NEW, READY = ".new", ".ready"
+"""Folders of a writer: while it writes, and when what it wrote counts."""
 
 
 class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,67 +55,93 @@ def paths(folder: str) -> Kept:
 
 
 def write(folder: str, plan: SessionPlan, *, cwd: str) -> Kept:
-    """Writes the files of a session, all or none; others see the old ones or the new ones."""
+    """Writes the files of a session, all or none. What else is in the folder, as a transcript, stays."""
     texts = {
         CONTEXT: _json(_context(plan)),
         PROMPT: plan.prompt.text,
         CONFIG: _json(client_config(plan, cwd=cwd)),
     }
     texts[CHECKS] = _json({name: _sums(text) for name, text in texts.items()})
-    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
-    new = f"{folder}.{os.getpid()}.new"
-    shutil.rmtree(new, ignore_errors=True)
-    os.mkdir(new, mode=0o700)
-    for name, text in texts.items():
-        with open(os.path.join(new, name), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-    _put(new, folder)
+    try:
+        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(folder, mode=0o700)
+        with _alone(folder):
+            _write_new(os.path.join(folder, NEW), texts)
+            os.rename(os.path.join(folder, NEW), os.path.join(folder, READY))
+            _finish(folder)
+    except OSError as error:
+        hint = "check its permissions and the space that is left"
+        raise ConfigError(f"cannot write {folder}: {error.strerror}", hint=hint) from error
     return paths(folder)
 
 
-def _put(new: str, folder: str) -> None:
-    """Puts the new folder in the place of the old one. What else the old one holds, as a transcript, moves over."""
-    old = f"{folder}.{os.getpid()}.old"
-    if os.path.isdir(folder):
-        for name in os.listdir(folder):
-            if not os.path.exists(os.path.join(new, name)):
-                os.link(os.path.join(folder, name), os.path.join(new, name))
-        os.rename(folder, old)
-    os.rename(new, folder)
-    shutil.rmtree(old, ignore_errors=True)
+def _write_new(new: str, texts: Mapping[str, str]) -> None:
+    shutil.rmtree(new, ignore_errors=True)
+    os.mkdir(new, mode=0o700)
+    for name, text in texts.items():
+        with open(os.path.join(new, name), "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
 
 
-def read(folder: str) -> Context:
-    """The context of the session kept in `folder`."""
-    path = paths(folder).context
-    try:
-        with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(), type=Context)
-    except (OSError, msgspec.DecodeError) as error:
-        raise Refused(f"cannot read {path}: {error}", hint="start a new session") from error
+@contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """Keeps others from writing and checking meanwhile. What a killed writer had ready is put in place first."""
+    with locked(os.path.join(folder, CONTEXT)):
+        _finish(folder)
+        yield
 
 
-def check(folder: str) -> None:
-    """Makes sure that no file was changed since it was written.
+def _finish(folder: str) -> None:
+    """Moves what is ready over what was there."""
+    ready = os.path.join(folder, READY)
+    if not os.path.isdir(ready):
+        return
+    for name in os.listdir(ready):
+        os.replace(os.path.join(ready, name), os.path.join(folder, name))
+    os.rmdir(ready)
+
+
+def is_kept(folder: str) -> bool:
+    """Whether a plan was written to `folder`, however much is left of it."""
+    return any(os.path.exists(os.path.join(folder, name)) for name in (CONTEXT, PROMPT, CONFIG, CHECKS, READY))
+
+
+def read(folder: str) -> Context | None:
+    """The context of the session kept in `folder`, once its files were found as they were written.
+
+    None if another version of the program wrote it, in a shape of its own.
 
     Raises:
-        Refused: with the file, the line and what it says now.
+        Refused: a file was changed: which, the line, and what it says now.
     """
-    sums = _read_sums(folder)
-    for name, known in sums.items():
-        path = os.path.join(folder, name)
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()
-        except OSError as error:
-            raise _edited(path, f"cannot be read: {error.strerror}") from error
-        for number, (line, expected) in enumerate(zip(lines, known, strict=False), 1):
-            if zlib.crc32(line.encode()) != expected:
-                raise _edited(path, f"line {number} is not as it was written: {line.strip()[:120]!r}")
-        if len(lines) != len(known):
-            raise _edited(path, f"has {len(lines)} lines; {len(known)} were written")
+    with _alone(folder):
+        known = _read_sums(folder)
+        for name in (CONTEXT, PROMPT, CONFIG):
+            _compare(os.path.join(folder, name), known.get(name, []))
+        with open(paths(folder).context, "rb") as file:
+            content = file.read()
+    try:
+        found = msgspec.json.decode(content, type=Context)
+    except msgspec.DecodeError:
+        return None
+    return found if found.schema == SCHEMA else None
+
+
+def _compare(path: str, known: list[int]) -> None:
+    """Makes sure that a file has the lines that were written."""
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            text = file.read()
+    except OSError as error:
+        raise _edited(path, f"cannot be read: {error.strerror}") from error
+    for number, (line, now, expected) in enumerate(zip(text.split("\n"), _sums(text), known, strict=False), 1):
+        if now != expected:
+            raise _edited(path, f"line {number} is not as it was written: {line.strip()[:120]!r}")
+    if (number := text.count("\n") + 1) != len(known):
+        raise _edited(path, f"has {number} lines; {len(known)} were written")
 
 
 def _read_sums(folder: str) -> dict[str, list[int]]:
@@ -117,8 +149,10 @@ def _read_sums(folder: str) -> dict[str, list[int]]:
     try:
         with open(path, "rb") as file:
             return msgspec.json.decode(file.read(), type=dict[str, list[int]])
-    except (OSError, msgspec.DecodeError) as error:
-        raise _edited(path, f"cannot be read: {error}") from error
+    except OSError as error:
+        raise _edited(path, f"cannot be read: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise _edited(path, f"is not as it was written: {error}") from error
 
 
 def _edited(path: str, how: str) -> Refused:
@@ -132,7 +166,8 @@ def _edited(path: str, how: str) -> Refused:
 
 def client_config(plan: SessionPlan, *, cwd: str) -> dict[str, Any]:
     """A client's `--mcp-config`: our server, serving this plan, and the discipline's own servers."""
-    command = shutil.which("bn") or os.path.join(os.path.dirname(sys.executable), "bn")
+    beside = os.path.join(os.path.dirname(sys.executable), "bn")
+    command = beside if os.path.exists(beside) else shutil.which("bn") or "bn"
     ours = {"type": "stdio", "command": command, "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
     return {"mcpServers": {"binnacle": ours, **plan.upstreams}}
 
@@ -157,4 +192,4 @@ def _json(value: Any) -> str:
 
 
 def _sums(text: str) -> list[int]:
-    return [zlib.crc32(line.encode()) for line in text.splitlines()]
+    return [zlib.crc32(line.encode()) for line in text.split("\n")]

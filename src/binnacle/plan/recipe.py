@@ -15,6 +15,7 @@ from binnacle.plan.sections import SECTIONS
 from binnacle.plan.wording import Step, bare_names, tools_in
 from binnacle.tools.catalog import Catalog, Found
 from binnacle.tools.schema import input_schema
+from binnacle.tools.spec import ToolSpec
 from binnacle.work.status import Status
 
 BOX = os.path.join(os.path.dirname(__file__), "recipes")
@@ -23,9 +24,6 @@ TOOL_LIMIT = 40
 
 Scope = Literal["any", "own", "near"]
 """Which tasks a tool may be used on: any, the session's own, or also those of its feature and its dependents."""
-
-TASK_PARAMETERS = ("id", "task_id")
-"""What tools call the task they are about."""
 
 
 class ToolRule(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -186,10 +184,8 @@ def _check_words(written: _File, base: Recipe, lines: Lines, catalog: Catalog) -
             _check_rule(rule, _find(name, catalog, place), place)
     for index, name in enumerate(written.without):
         if not any(_is_named(rule.name, (name,), catalog) for rule in base.tools):
-            known = [rule.name for rule in base.tools]
-            raise ConfigError(
-                f"{lines.at('without', index)}: {name!r} is not in what it extends", hint=did_you_mean(name, known)
-            )
+            hint = did_you_mean(name, [rule.name for rule in base.tools]) or "'extends' says where from"
+            raise ConfigError(f"{lines.at('without', index)}: {name!r} is not in what it extends", hint=hint)
     for index, name in enumerate(written.sections or ()):
         if name not in SECTIONS:
             raise ConfigError(
@@ -229,11 +225,16 @@ def _check_rule(rule: ToolRule, found: Found, place: str) -> None:
     known = input_schema(found.spec, found.alias)["properties"]
     for parameter in rule.only:
         if parameter not in known:
-            raise ConfigError(
-                f"{place}: {rule.name} has no parameter {parameter!r}", hint=did_you_mean(parameter, list(known))
-            )
-    if rule.task != "any" and not any(name in found.spec.parameters.__struct_fields__ for name in TASK_PARAMETERS):
+            hint = did_you_mean(parameter, list(known)) or f"bn tool {found.spec.name} --schema shows them"
+            raise ConfigError(f"{place}: {rule.name} has no parameter {parameter!r}", hint=hint)
+    if rule.task != "any" and task_parameter(found.spec) is None:
         raise ConfigError(f"{place}: {rule.name} is not about one task", hint="leave out 'task'")
+
+
+def task_parameter(spec: ToolSpec) -> str | None:
+    """What a tool calls the task it is about: `task_id`, or `id` if it is one of the tasks' own tools."""
+    names = ("task_id", "id") if spec.name.startswith("task_") else ("task_id",)
+    return next((name for name in names if name in spec.parameters.__struct_fields__), None)
 
 
 def _find(name: str, catalog: Catalog, place: str) -> Found:

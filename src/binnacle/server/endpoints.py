@@ -5,11 +5,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
+from binnacle.errors import BinnacleError, NotFound
 from binnacle.server.http import HttpServer, Reply, Scope, headers_of, respond
 from binnacle.server.streams import Receive, Send
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import INVALID_REQUEST
 
-Open = Callable[[AsyncExitStack, str, str], Awaitable[HttpServer | None]]
-"""Opens the face of a session, by its id, at a path; None if there is no such session. The stack closes it."""
+Open = Callable[[AsyncExitStack, str, str], Awaitable[HttpServer]]
+"""Opens the face of a session, by its id, at a path. The stack closes it."""
 
 AT_ONCE = 64
 """Sessions open at once; the one that was silent longest is closed, and opened again when it speaks."""
@@ -46,11 +49,11 @@ class Endpoints:
         found = self._opened.pop(session, None)
         if found is None:
             stack = AsyncExitStack()
-            face = await self._open(stack, session, f"{self._prefix}{session}")
-            if face is None:
-                await stack.aclose()
-                raise Reply(404)
-            found = _Endpoint(face, stack)
+            try:
+                found = _Endpoint(await self._open(stack, session, f"{self._prefix}{session}"), stack)
+            except BinnacleError as error:
+                said = jsonrpc.error_message(jsonrpc.NO_ID, INVALID_REQUEST, f"{error.message}; {error.hint}")
+                raise Reply(404 if isinstance(error, NotFound) else 409, said) from error
             while len(self._opened) >= AT_ONCE:
                 await self._end(next(iter(self._opened)))
         self._opened[session] = found  # most recently used last

@@ -1,0 +1,235 @@
+"""Recipes as files: what one says, what it takes from another, and what is wrong with it."""
+
+import pytest
+
+from binnacle.errors import ConfigError, NotFound
+from binnacle.plan.recipe import TOOL_LIMIT, Recipe, ToolRule, expanded, load_recipe, matching, recipe_files
+from plan.test_box import the_catalog
+
+
+@pytest.fixture
+def repo(tmp_path):
+    (tmp_path / ".binnacle" / "recipes").mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.fixture
+def write(repo):
+    """Writes a recipe of the project's own and returns its file."""
+
+    def write(text: str, name: str = "mine") -> str:
+        file = repo / ".binnacle" / "recipes" / f"{name}.yaml"
+        file.write_text(text)
+        return str(file)
+
+    return write
+
+
+@pytest.fixture
+def load(repo):
+    def load(name: str = "mine") -> Recipe:
+        return load_recipe(name, the_catalog(), repo=str(repo))
+
+    return load
+
+
+@pytest.fixture
+def wrong(write, load):
+    """What is said of a recipe: the line, the message and the hint."""
+
+    def wrong(text: str) -> tuple[int, str, str]:
+        file = write(text)
+        with pytest.raises(ConfigError) as caught:
+            load()
+        place, _, message = caught.value.message.partition(": ")
+        assert place.startswith(f"{file}:"), caught.value.message
+        return int(place.rpartition(":")[2]), message, caught.value.hint
+
+    return wrong
+
+
+def names(recipe: Recipe) -> list[str]:
+    return [rule.name for rule in recipe.tools]
+
+
+def test_a_recipe_says_everything_at_once(write, load):
+    write(
+        "description: mine\n"
+        "tools:\n"
+        "  - get_task\n"
+        "  - update_task: {only: [priority], task: near}\n"
+        "  - debug_*\n"
+        "instead: {delete_task: update_task}\n"
+        "created_status: draft\n"
+        "sections: [project, task]\n"
+        "budget: 900\n"
+        "upstreams: true\n"
+        "instructions:\n"
+        "  - Read it.\n"
+        "  - - Read it with {get_task}.\n"
+        "    - Guess.\n"
+    )
+    assert load() == Recipe(
+        name="mine",
+        description="mine",
+        tools=(
+            ToolRule(name="get_task"),
+            ToolRule(name="update_task", only=("priority",), task="near"),
+            ToolRule(name="debug_*"),
+        ),
+        instead={"delete_task": "update_task"},
+        created_status="draft",
+        sections=("project", "task"),
+        budget=900,
+        upstreams=True,
+        instructions=(("Read it.",), ("Read it with {task_get}.", "Guess.")),
+    )
+
+
+def test_a_project_adds_recipes_and_puts_its_own_before_those_in_the_box(repo, write, load):
+    file = write("description: ours\ntools: [get_task]\n", "yap")
+    write("tools: [bn_run]\n", "shell")
+    files = recipe_files(str(repo))
+    assert files["yap"] == file
+    assert set(files) == {*recipe_files(None), "shell"}
+    assert (load("yap").description, names(load("yap")), names(load("shell"))) == ("ours", ["get_task"], ["bn_run"])
+    assert "shell" not in recipe_files(None)
+
+
+def test_files_that_are_no_recipes_are_passed_over(repo, write):
+    (repo / ".binnacle" / "recipes" / "README.md").write_text("ours")
+    assert set(recipe_files(str(repo))) == set(recipe_files(None))
+    assert set(recipe_files(str(repo / "elsewhere"))) == set(recipe_files(None))
+
+
+def test_an_unknown_recipe_is_refused_with_the_nearest(load):
+    with pytest.raises(NotFound) as caught:
+        load("task_executon")
+    assert caught.value.hint == "did you mean 'task_execution'?"
+
+
+class TestExtending:
+    def test_tools_are_added_and_keys_replaced(self, write, load):
+        write("extends: discuss\ntools: [bn_run]\nbudget: 1000\ninstructions: [Talk.]\n")
+        write("tools: [get_discipline]\nextends: mine\n", "other")
+        base, mine = load("discuss"), load()
+        assert names(mine) == [*names(base), "bn_run"]
+        assert (mine.budget, mine.instructions) == (1000, (("Talk.",),))
+        assert (mine.name, mine.description, mine.sections) == ("mine", base.description, base.sections)
+        assert names(load("other")) == [name for name in names(mine) if name != "get_discipline"] + ["get_discipline"]
+
+    def test_tools_are_taken_away_by_any_name_or_pattern(self, write, load):
+        write("extends: opus_review\nwithout: [task_update, '*_feature', learning_add]\n")
+        gone = {"update_task", "get_feature", "create_feature", "update_feature", "move_task_to_feature"}
+        gone |= {"append_feature_learning", "append_learning"}
+        assert set(names(load("opus_review"))) - set(names(load())) == gone
+
+    def test_a_tool_given_again_has_the_new_limits(self, write, load):
+        write("extends: opus_review\ntools:\n- update_task: {only: [tags]}\n- create_task: {}\n")
+        rules = {rule.name: rule for rule in load().tools}
+        assert rules["update_task"].only == ("tags",)
+        assert len(rules) == len(load().tools) == len(load("opus_review").tools)
+
+    def test_a_project_extends_the_one_in_the_box_that_it_stands_in_front_of(self, write, load):
+        before = names(load("discuss"))
+        write("extends: discuss\ntools: [bn_run]\n", "discuss")
+        write("extends: discuss\ntools: [get_task]\n")
+        assert names(load("discuss")) == [*before, "bn_run"]
+        assert names(load()) == [*before, "bn_run", "get_task"]
+
+    def test_what_the_box_builds_on_may_be_the_projects_own(self, write, load):
+        write("extends: task_execution\nwithout: [search_tasks]\n", "task_execution")
+        assert "search_tasks" not in names(load("debug"))
+
+    def test_a_key_can_be_emptied(self, write, load):
+        write(
+            "extends: braindump\ncreated_status: null\nsections: []\ninstead: {}\ninstructions: []\nupstreams: false\n"
+        )
+        mine = load()
+        assert (mine.created_status, mine.sections, dict(mine.instead), mine.instructions) == (None, (), {}, ())
+        assert names(mine) == names(load("braindump"))
+
+    def test_a_circle_is_refused_and_spelled_out(self, write, load):
+        file = write("description: x\nextends: mine\n", "other")
+        write("extends: other\n")
+        with pytest.raises(ConfigError) as caught:
+            load()
+        assert caught.value.message == f"{file}:2: a circle: mine → other → mine"
+
+    def test_a_recipe_cannot_extend_itself(self, wrong):
+        assert wrong("tools: [bn_run]\nextends: mine\n") == (2, "a circle: mine → mine", "extend another one")
+
+    def test_an_unknown_base_is_refused_with_the_nearest(self, wrong):
+        assert wrong("extends: enrichmnt\n") == (1, "no recipe 'enrichmnt'", "did you mean 'enrichment'?")
+
+    def test_what_is_wrong_in_the_base_is_said_of_the_base(self, write, load):
+        file = write("tools: [nope_at_all]\n", "other")
+        write("extends: other\n")
+        with pytest.raises(ConfigError, match="nope_at_all") as caught:
+            load()
+        assert caught.value.message.startswith(f"{file}:1: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message", "hint"),
+    [
+        ("tools:\n- get_task\n- get_tsak\n", 3, "no tool 'get_tsak'", "'get_task'"),
+        ("tools:\n- update_task:\n    only: [prioritty]\n", 2, "no parameter 'prioritty'", "'priority'"),
+        ("tools:\n- create_task: {only: [titel]}\n", 2, "no parameter 'titel'", "'title'"),
+        ("tools:\n- task_up*: {only: [titel]}\n", 2, "has no parameter 'titel'", "'title'"),
+        ("tools:\n- list_tasks: {task: own}\n", 2, "list_tasks is not about one task", "leave out 'task'"),
+        ("tools:\n- update_task_comment: {task: own}\n", 2, "is not about one task", "leave out 'task'"),
+        ("tools:\n- feature_*: {task: own}\n", 2, "is not about one task", "leave out 'task'"),
+        ("tools:\n- get_task: {task: mine}\n", 2, "invalid enum value 'mine'", "'near'"),
+        ("tools:\n- get_task: {}\n  bn_run: {}\n", 2, "one tool an entry", "- update_task"),
+        ("tools:\n- {}\n", 2, "one tool an entry", "- update_task"),
+        ("tools:\n- get_task: {onyl: [x]}\n", 2, "unknown key 'onyl'", "'only'"),
+        ("tools:\n- get_task:\n", 2, "expected object, got null", ""),
+        ("tools:\n- [get_task]\n", 2, "expected str | object, got array", ""),
+        ("tools: get_task\n", 1, "tools: expected array, got str", ""),
+        ("description: a\ntool: [get_task]\n", 2, "unknown key 'tool'", "'tools'"),
+        ("sections:\n- project\n- progres\n", 3, "no section 'progres'", "'progress'"),
+        ("extends: yap\nwithout:\n- get_task\n- delete_task\n", 4, "'delete_task' is not in what it extends", ""),
+        ("without: [get_task]\n", 1, "'get_task' is not in what it extends", "extends"),
+        ("instead:\n  bn_run: get_task\n  delete_tsak: bn_run\n", 3, "'delete_tsak'", "'delete_task'"),
+        ("tools: [get_task]\ninstead: {delete_task: get_tsak}\n", 2, "no tool 'get_tsak'", "'get_task'"),
+        ("instructions:\n- Rest.\n- - Call {get_task}.\n  - Call {get_tsak}.\n", 3, "no tool 'get_tsak'", "'get_task'"),
+        ("instructions:\n- Call get_task and {get_task}.\n", 2, "get_task is a tool", "write {get_task}"),
+        ("instructions:\n- 5\n", 2, "expected str | array, got int", ""),
+        ("created_status: drafft\n", 1, "created_status: invalid enum value 'drafft'", "'draft'"),
+        ("budget: 10\n", 1, "budget: expected int >= 500", ""),
+        ("budget: lots\n", 1, "budget: expected int, got str", ""),
+        ("upstreams: maybe\n", 1, "upstreams: expected bool, got str", ""),
+        ("tools: [get_task\nbudget: 900\n", 2, "not YAML", "indentation"),
+        ("- a\n", 1, "expected object, got array", ""),
+        (f"description: a\ntools: {['get_task'] * 3 + ['*']}\n", 2, "a recipe has at most 40", "leave out"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_line_and_the_nearest_word(wrong, text, line, message, hint):
+    said = wrong(text)
+    assert said[0] == line, said
+    assert message in said[1]
+    assert hint in said[2]
+    assert said[2], "there is always a next step"
+
+
+def test_forty_tools_are_not_too_many(write, load, wrong):
+    every = [spec.name for spec in the_catalog()]
+    assert len(every) > TOOL_LIMIT
+    write(f"tools: {every[:TOOL_LIMIT]}\n")
+    assert len(load().tools) == TOOL_LIMIT
+    assert "41 tools" in wrong(f"tools: {every[: TOOL_LIMIT + 1]}\n")[1]
+
+
+def test_a_pattern_stands_for_the_tools_there_are(write, load):
+    write("tools:\n- get_task\n- task_get\n- comment_*: {only: []}\n- bridge_*\n- get_task: {task: own}\n")
+    rules = expanded(load(), the_catalog())
+    assert [rule.name for rule in rules] == ["get_task", "task_get", "comment_add", "comment_update", "comment_delete"]
+    assert rules[0].task == "own", "what is said last counts"
+
+
+def test_words_and_patterns_match_whole_names():
+    assert matching(["task_list"], ["task_listing", "task_list"]) == "task_list"
+    assert matching(["task_list"], ["task_listing"]) is None
+    assert matching(["debug_*", "*"], ["bn_run"]) == "*"
+    assert matching(["Task_*"], ["task_list"]) is None
