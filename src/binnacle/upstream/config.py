@@ -149,4 +149,7 @@ def load_servers(
         discipline: servers that the discipline brings, by name.
         environ: what `${VAR}` is filled in from; the process's own environment unless given.
     """
-    raise NotImplementedError
+    # Not at the top: reading is built on these types, and who only names them should not load it.
+    from binnacle.upstream.sources import load
+
+    return load(repo, flags=flags, discipline=discipline, environ=environ)

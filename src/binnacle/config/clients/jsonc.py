@@ -7,6 +7,7 @@ our entry and in it; elsewhere they are the client's business.
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from binnacle.config.clients.source import NAME, REMOTE_KEYS, Place, Source
@@ -32,6 +33,42 @@ def take(source: Source, place: Place) -> str:
     rest = source.text[node.start + 1 : ours.start] + source.text[ours.node.end : node.end - 1]
     is_empty = len(node.members) == 1 and not rest.replace(",", "").strip()
     return _cut(source.text, root, container) if is_empty else _cut(source.text, node, ours)
+
+
+def put_at(source: Source, path: Sequence[str], value: Any) -> str:
+    """The text with a value below some keys. Objects on the way are made, everything else stays as it is."""
+    root = parse(source)
+    if root is None:
+        for key in reversed(path):
+            value = {key: value}
+        gap = "" if not source.text or source.text.endswith("\n") else source.newline
+        return f"{source.text}{gap}{_render(value, source.newline, '  ')}{source.newline}"
+    node = root
+    for depth, key in enumerate(path):
+        member = _member(source, node, key, repr(path[depth - 1]) if depth else "the file")
+        if member is None:
+            for below in reversed(path[depth + 1 :]):
+                value = {below: value}
+            return _insert(source, root, node, key, value)
+        node = member.node
+    if node.value == value:
+        return source.text
+    layout = _layout(source, root, node)
+    new = json.dumps(value) if layout.is_flat else _render(value, source.newline + layout.closing, layout.unit)
+    return _splice(source.text, node.start, node.end, new)
+
+
+def take_at(source: Source, path: Sequence[str]) -> str:
+    """The text without what stands below some keys."""
+    node = parse(source)
+    for depth, key in enumerate(path):
+        member = node and _member(source, node, key, repr(path[depth - 1]) if depth else "the file")
+        if not node or not member:
+            return source.text
+        if depth == len(path) - 1:
+            return _cut(source.text, node, member)
+        node = member.node
+    return source.text
 
 
 def _step(source: Source, place: Place) -> str:

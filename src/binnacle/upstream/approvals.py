@@ -1,0 +1,179 @@
+"""Which local commands of a project a person has approved.
+
+A repository that is cloned must not start programs by being opened. So a command that a project's file or a discipline
+asks for runs only after a person has seen exactly it; what stands in the person's own files or on the command line
+needs nothing more. Kept by project and server in `approvals.json` among the person's own configuration, never in the
+project. Arguments are kept there as a digest, and as they were written, without literal secrets, to show what changed.
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.config.clients.files import locked, read
+from binnacle.errors import ConfigError, Refused
+from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.places import approvals_file
+
+_CODE_LOADING = re.compile(
+    r"PATH|LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|PYTHON.*|PERL5(LIB|OPT)|RUBY(LIB|OPT)|BASH_ENV|ENV|SHELLOPTS"
+    r"|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GIT_SSH.*|(npm_config|NPM_CONFIG|UV|PIP)_.*"
+)
+"""Variables that decide which code a program runs. Their values are approved, not only their names."""
+
+
+class Seen(NamedTuple):
+    """A command as a person sees it before approving: as written, without literal secrets."""
+
+    words: tuple[str, ...]
+    cwd: str
+    env: tuple[str, ...]
+    """Names only."""
+
+
+class Approval(Struct, frozen=True, kw_only=True):
+    """That a person let a project start a command."""
+
+    sha256: str
+    command: tuple[str, ...] = ()
+    """As it was shown."""
+
+    cwd: str = ""
+    env: tuple[str, ...] = ()
+    by: str = ""
+    at: str = ""
+
+
+class _File(Struct):
+    projects: dict[str, dict[str, Approval]] = {}
+
+
+def needs_approval(config: ServerConfig) -> bool:
+    """Whether somebody else than the person decides what would be started."""
+    return config.transport == "stdio" and config.source.kind in ("project", "discipline")
+
+
+def is_approved(config: ServerConfig, repo: str, *, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a server may be started. A file of approvals that cannot be read approves of nothing."""
+    if not needs_approval(config):
+        return True
+    with suppress(ConfigError):
+        found = find_approval(config.name, repo, environ=environ)
+        return found is not None and found.sha256 == digest(config)
+    return False
+
+
+def find_approval(name: str, repo: str, *, environ: Mapping[str, str] | None = None) -> Approval | None:
+    """What was approved under a name, whether it still holds or not.
+
+    Raises:
+        ConfigError: the approvals cannot be read.
+    """
+    return _read(approvals_file(environ)).projects.get(_project(repo), {}).get(name)
+
+
+def approve(
+    config: ServerConfig, repo: str, seen: Seen, *, by: str, is_agent: bool, environ: Mapping[str, str] | None = None
+) -> None:
+    """Lets the project in `repo` start a server's command from now on.
+
+    Raises:
+        Refused: an agent asked for it.
+        ConfigError: the approvals cannot be read or written.
+    """
+    if is_agent:
+        raise Refused(
+            f"only a person can approve the command of {config.name!r}",
+            hint=f"ask someone to run: bn upstream approve {config.name}",
+        )
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    approval = Approval(sha256=digest(config), command=seen.words, cwd=seen.cwd, env=seen.env, by=by, at=now)
+    path = approvals_file(environ)
+    with locked(path):
+        kept = _read(path)
+        kept.projects.setdefault(_project(repo), {})[config.name] = approval
+        _write(path, kept)
+
+
+def forget(name: str, repo: str, *, environ: Mapping[str, str] | None = None) -> None:
+    """Takes an approval back, if there is one."""
+    path = approvals_file(environ)
+    if not os.path.exists(path):
+        return
+    with locked(path):
+        kept = _read(path)
+        if kept.projects.get(_project(repo), {}).pop(name, None):
+            kept.projects = {project: servers for project, servers in kept.projects.items() if servers}
+            _write(path, kept)
+
+
+def digest(config: ServerConfig) -> str:
+    """Stands for exactly this command, its arguments, its directory and the names of its variables."""
+    from hashlib import sha256
+
+    loading = {name: value for name, value in config.env.items() if _CODE_LOADING.fullmatch(name)}
+    canonical = [config.command, config.args, config.cwd, sorted(config.env), sorted(loading.items())]
+    return sha256(json.dumps(canonical, separators=(",", ":")).encode()).hexdigest()
+
+
+def differences(approval: Approval, seen: Seen) -> list[str]:
+    """What changed since a command was approved, a line each."""
+    changes = [*_word_changes(approval.command, seen.words)]
+    if approval.cwd != seen.cwd:
+        changes.append(f"directory: was {approval.cwd or 'the project'}, now {seen.cwd or 'the project'}")
+    changes += [f"variable added: {name}" for name in seen.env if name not in approval.env]
+    changes += [f"variable gone: {name}" for name in approval.env if name not in seen.env]
+    return changes or ["the value of something in it: a variable, or a text that is not shown"]
+
+
+def _word_changes(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    changes = []
+    for index in range(max(len(old), len(new))):
+        before, after = ("".join(words[index : index + 1]) for words in (old, new))
+        what = f"argument {index}" if index else "command"
+        if index >= len(old):
+            changes.append(f"{what} added: {after}")
+        elif index >= len(new):
+            changes.append(f"{what} gone: {before}")
+        elif before != after:
+            changes.append(f"{what}: was {before}, now {after}")
+    return changes
+
+
+def _project(repo: str) -> str:
+    return os.path.realpath(repo)
+
+
+def _read(path: str) -> _File:
+    try:
+        return msgspec.json.decode(read(path) or "{}", type=_File)
+    except msgspec.DecodeError as error:
+        hint = "mend or remove the file; commands then have to be approved again"
+        raise ConfigError(f"{path}: not a file of approvals: {error}", hint=hint, details={"file": path}) from error
+
+
+def _write(path: str, kept: _File) -> None:
+    """Replaces the file; nobody else may ever read or change it, whatever its mode was."""
+    folder = os.path.dirname(path)
+    content = msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n"
+    try:
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".approvals.")  # 0600 from the start
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(handle)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error

@@ -1,0 +1,88 @@
+"""Changes one server's entry in a file: comments, order and layout of the rest stay, the old text is kept beside it."""
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from binnacle.config.clients import jsonc
+from binnacle.config.clients.files import locked, read, write
+from binnacle.config.clients.source import Source
+from binnacle.config.clients.spans import parse
+from binnacle.upstream.shapes import snake_case
+from binnacle.upstream.sources import CONTAINERS
+
+_BOM = "\ufeff"
+
+
+class Written(NamedTuple):
+    """What became of a file."""
+
+    file: str
+    is_changed: bool
+    backup: str | None = None
+
+
+def put_server(path: str, name: str, entry: dict[str, Any]) -> Written:
+    """Adds a server, or replaces the one of that name. Makes the file if it is not there.
+
+    Raises:
+        ConfigError: the file is not JSON or cannot be written, and is as it was.
+    """
+    return _change(path, lambda source: jsonc.put_at(source, (_container(source, name), name), entry))
+
+
+def take_server(path: str, name: str) -> Written:
+    """Takes a server out. Raises as `put_server` does."""
+    return _change(path, lambda source: jsonc.take_at(source, (_container(source, name), name)))
+
+
+def switch_server(path: str, name: str, *, enabled: bool) -> Written:
+    """Enables or disables a server that is in the file. Raises as `put_server` does."""
+
+    def switched(source: Source) -> str:
+        container = _container(source, name)
+        key, value = _switch(_entries(source, container).get(name), enabled=enabled)
+        return jsonc.put_at(source, (container, name, key), value) if key else source.text
+
+    return _change(path, switched)
+
+
+def _switch(entry: Any, *, enabled: bool) -> tuple[str, bool]:
+    """The key to set and its value, in the words that the entry uses; no key if it says so already."""
+    keys = {snake_case(key): key for key in entry} if isinstance(entry, dict) else {}
+    if "disabled" in keys:
+        return keys["disabled"], not enabled
+    if "enabled" in keys or not enabled:
+        return keys.get("enabled", "enabled"), enabled
+    return "", enabled
+
+
+def _container(source: Source, name: str) -> str:
+    """The key that a server is below, or should be in this file."""
+    there = [key for key in CONTAINERS if _entries(source, key)]
+    return next((key for key in there if name in _entries(source, key)), next(iter(there), _empty_container(source)))
+
+
+def _empty_container(source: Source) -> str:
+    root = parse(source)
+    keys = root.value if root and isinstance(root.value, dict) else {}
+    return next((key for key in CONTAINERS if key in keys), CONTAINERS[0])
+
+
+def _entries(source: Source, container: str) -> dict[str, Any]:
+    root = parse(source)
+    value = root.value.get(container) if root and isinstance(root.value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _change(path: str, edit: Callable[[Source], str]) -> Written:
+    if not os.path.exists(path) and not edit(Source(path, "")):
+        return Written(path, is_changed=False)
+    with locked(path):
+        before = read(path)
+        text = before or ""
+        bom = _BOM if text.startswith(_BOM) else ""
+        after = bom + edit(Source(path, text.removeprefix(_BOM)))
+        if after == text:
+            return Written(path, is_changed=False)
+        return Written(path, is_changed=True, backup=write(path, before=before, after=after))

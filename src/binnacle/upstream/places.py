@@ -1,0 +1,39 @@
+"""Which files say something about upstream servers. None of them need exist."""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from binnacle.config.location import PROJECT_DIR
+from binnacle.upstream.config import SourceKind
+
+
+class ConfigFile(NamedTuple):
+    """A file that servers may be configured in."""
+
+    kind: SourceKind
+    path: str
+
+
+def config_files(repo: str, environ: Mapping[str, str] | None = None) -> tuple[ConfigFile, ...]:
+    """Every file that is looked for; the first that has a name counts. New entries go to the first of their kind."""
+    return (
+        ConfigFile("project", os.path.join(repo, PROJECT_DIR, "mcp.json")),
+        ConfigFile("project", os.path.join(repo, ".beans", "mcp.json")),
+        ConfigFile("user", os.path.join(_user_dir(environ), "mcp.json")),
+        ConfigFile("user", os.path.join(_home(environ), ".config", "beans-agent", "mcp.json")),
+    )
+
+
+def approvals_file(environ: Mapping[str, str] | None = None) -> str:
+    """What the person has approved, for all projects."""
+    return os.path.join(_user_dir(environ), "approvals.json")
+
+
+def _user_dir(environ: Mapping[str, str] | None) -> str:
+    given = (os.environ if environ is None else environ).get("XDG_CONFIG_HOME")
+    return os.path.join(given or os.path.join(_home(environ), ".config"), "binnacle")
+
+
+def _home(environ: Mapping[str, str] | None) -> str:
+    return (os.environ if environ is None else environ).get("HOME") or os.path.expanduser("~")

@@ -1,0 +1,342 @@
+"""From the shapes that people write a server in to the one type that we work with.
+
+Understands the product's own shape, the `mcpServers` of most clients and VS Code's `servers`, with keys in camelCase
+or snake_case. An unknown key is refused: a misspelt `deny` would open what it should close.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from binnacle.errors import did_you_mean
+from binnacle.upstream import fields
+from binnacle.upstream.config import Auth, Limits, Problem, ServerConfig, Source, ToolRules, Transport
+from binnacle.upstream.fields import Reader, Wrong
+from binnacle.upstream.variables import Variables
+
+Path = tuple[str, ...]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+TRANSPORTS: dict[str, Transport] = {
+    "stdio": "stdio",
+    "local": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamableHttp": "http",
+    "sse": "sse",
+    "ws": "websocket",
+    "websocket": "websocket",
+}
+"""What clients call the transports."""
+
+SERVER: dict[str, Reader] = {
+    "transport": fields.choice(TRANSPORTS),
+    "command": fields.text,
+    "args": fields.texts,
+    "env": fields.environment,
+    "cwd": fields.text,
+    "url": fields.text,
+    "headers": fields.headers,
+    "timeout": fields.seconds,
+    "connect_timeout": fields.seconds,
+    "lazy": fields.flag,
+    "enabled": fields.flag,
+    "pin": fields.choice({one: one for one in ("warn", "strict", "off")}),
+    "protocol": fields.choice({one: one for one in ("auto", "handshake", "stateless")}),
+}
+AUTH: dict[str, Reader] = {
+    "type": fields.choice({one: one for one in ("none", "api_key", "oauth", "token_file")}),
+    "header_name": fields.header,
+    "api_key": fields.text,
+    "auth_url": fields.url("http", "https"),
+    "token_url": fields.url("http", "https"),
+    "client_id": fields.text,
+    "client_secret": fields.text,
+    "scopes": fields.scopes,
+    "token_path": fields.text,
+    "client_metadata_url": fields.url("https"),
+}
+TOOLS: dict[str, Reader] = {"allow": fields.texts, "deny": fields.texts, "rename": fields.mapping}
+LIMITS: dict[str, Reader] = {
+    "result_bytes": fields.count(least=1),
+    "concurrency": fields.count(least=1),
+    "per_minute": fields.count(least=0),
+    "progress_extends": fields.flag,
+}
+SECTIONS = {"auth": AUTH, "tools": TOOLS, "limits": LIMITS}
+
+ALIASES: dict[str, Path] = {
+    "type": ("transport",),
+    "http_url": ("url",),
+    "server_url": ("url",),
+    "uri": ("url",),
+    "include_tools": ("tools", "allow"),
+    "enabled_tools": ("tools", "allow"),
+    "exclude_tools": ("tools", "deny"),
+    "disabled_tools": ("tools", "deny"),
+    "scope": ("scopes",),
+}
+"""What clients call some keys, in snake_case."""
+
+IGNORED = frozenset(
+    {"name", "title", "description", "icon", "note", "trust", "always_allow", "auto_approve", "auto_start"}
+    | {"gallery", "version", "dev", "source"}
+)
+"""Keys of clients that change nothing here."""
+
+_LOCAL_ONLY = ("args", "env", "cwd")
+_REMOTE_ONLY = ("headers", "auth")
+
+
+class Entry(NamedTuple):
+    """A server as somebody wrote it."""
+
+    name: str
+    data: Any
+    source: Source
+    lines: Mapping[Path, int] = {}
+    """Where its parts stand in the file, if it is in one."""
+
+    repeated: tuple[Path, ...] = ()
+    """Keys that are there twice."""
+
+    def where(self, path: Path = ()) -> str:
+        """`file:line` of a part, or of the nearest thing around it."""
+        for end in range(len(path), -1, -1):
+            if line := self.lines.get(path[:end]):
+                return f"{self.source.file}:{line}"
+        return str(self.source)
+
+    def problem(self, message: str, hint: str = "", *, path: Path = ()) -> Problem:
+        """Something wrong with a part of it."""
+        key = ".".join(path)
+        return Problem(self.name, self.where(path), f"{key}: {message}" if key else message, hint)
+
+
+class _Reading:
+    """One entry being read. Collects what is wrong, so that all of it is said at once."""
+
+    def __init__(self, entry: Entry, variables: Variables) -> None:
+        self.entry = entry
+        self.problems: list[Problem] = []
+        self._variables = variables
+        self._paths: dict[Path, Path] = {}
+        """Where a value of the one shape stands in the shape it was written in."""
+
+    def refuse(self, message: str, hint: str = "", *, path: Path = ()) -> None:
+        self.problems.append(self.entry.problem(message, hint, path=self._paths.get(path, path)))
+
+    def values(self) -> dict[str, Any]:
+        """Everything in the entry by its own key, sections as mappings of their own."""
+        found = self._known(self.entry.data, (), {**SERVER, **SECTIONS})
+        is_enabled = found.get("enabled") is not False
+        return {key: self._value(key, value, fill=is_enabled) for key, value in found.items()}
+
+    def _value(self, key: str, value: Any, *, fill: bool) -> Any:
+        if key not in SECTIONS:
+            return self._read(SERVER[key], value, (key,), fill=fill)
+        section = SECTIONS[key]
+        if not isinstance(value, Mapping):
+            self.refuse(f"expected an object, not {fields.called(value)}", path=(key,))
+            return {}
+        known = self._known(value, (key,), section)
+        return {name: self._read(section[name], one, (key, name), fill=fill) for name, one in known.items()}
+
+    def _known(self, data: Mapping[str, Any], above: Path, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of an object by our keys. Other clients' keys are translated, unknown ones refused."""
+        found: dict[str, Any] = {}
+        for written, given in data.items():
+            path = (*above, written)
+            target, value = _translated(written, given, keys) if above else _top_translated(written, given, keys)
+            if not target:
+                continue
+            if target[0] not in keys:
+                self.refuse("unknown key", did_you_mean(target[0], list(keys)), path=path)
+            elif not self._place(found, target, value):
+                self.refuse("is there twice, under two names", "keep one of them", path=path)
+            else:
+                self._paths.setdefault((*above, *target), path)
+        return found
+
+    @staticmethod
+    def _place(found: dict[str, Any], target: Path, value: Any) -> bool:
+        """Puts a value where it belongs, unless something is there."""
+        *sections, key = target
+        for section in sections:
+            found = found.setdefault(section, {})
+            if not isinstance(found, dict):
+                return False
+        if isinstance(value, Mapping) and isinstance(found.get(key), dict) and not value.keys() & found[key].keys():
+            found[key] |= value
+            return True
+        is_free = key not in found
+        found.setdefault(key, dict(value) if isinstance(value, Mapping) else value)
+        return is_free
+
+    def _read(self, reader: Reader, value: Any, path: Path, *, fill: bool) -> Any:
+        """A value as its key asks for it, None if that cannot be."""
+        before = len(self.problems)
+        value = self._filled(value, path) if fill else value
+        if len(self.problems) > before:
+            return None
+        try:
+            return reader(value)
+        except Wrong as error:
+            self.refuse(error.message, error.hint, path=path)
+            return None
+
+    def _filled(self, value: Any, path: Path) -> Any:
+        if isinstance(value, str):
+            text, gaps = self._variables.fill(value)
+            for gap in gaps:
+                self.refuse(gap.message, gap.hint, path=path)
+            return text
+        if isinstance(value, Mapping):
+            return {key: self._filled(one, (*self._paths.get(path, path), key)) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._filled(one, path) for one in value]
+        return value
+
+
+def _top_translated(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[Path, Any]:
+    """Where a value at the top of an entry belongs in our shape, if anywhere, and what it is there."""
+    key = snake_case(written)
+    if key in IGNORED or value is None:
+        return (), None
+    if key == "disabled":
+        return ("enabled",), not value if isinstance(value, bool) else value
+    if key == "tools" and isinstance(value, list):
+        # Copilot's list of the tools it may use, where `*` is all of them.
+        return ("tools", "allow"), [] if value == ["*"] else value
+    return _translated(written, value, keys)
+
+
+def _translated(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[Path, Any]:
+    key = snake_case(written)
+    return (key,) if key in keys else ALIASES.get(key, (key,)), value
+
+
+def build(entry: Entry, variables: Variables, *, repo: str) -> tuple[ServerConfig | None, list[Problem]]:
+    """The server that an entry describes, or what is wrong with it."""
+    if problem := _unusable(entry):
+        return None, [problem]
+    reading = _Reading(entry, variables)
+    for path in entry.repeated:
+        reading.refuse("is there twice", "keep one of them", path=path)
+    values = reading.values()
+    _check(reading, values)
+    if reading.problems:
+        return None, reading.problems
+    return _server(entry, values, repo), []
+
+
+def is_ourselves(command: str, args: tuple[str, ...]) -> bool:
+    """Whether a command starts this very server, which would then start itself, and so on."""
+    return os.path.basename(command) in ("bn", "binnacle") and args[:2] == ("mcp", "serve")
+
+
+def usable_name(name: str) -> str:
+    """`name` if a server may be called so, or else the nearest that may; empty if nothing is left of it."""
+    return name if _NAME.fullmatch(name) else re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64]
+
+
+def snake_case(key: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
+
+
+def _unusable(entry: Entry) -> Problem | None:
+    """Why an entry is not even looked into."""
+    if not _NAME.fullmatch(entry.name):
+        near = usable_name(entry.name)
+        hint = f"call it {near!r}" if near else "begin with a letter or a digit"
+        return entry.problem("a server's name has letters, digits, '.', '_' and '-', at most 64", hint)
+    if not isinstance(entry.data, Mapping):
+        hint = '{"command": "…"} or {"url": "https://…"}'
+        return entry.problem(f"expected an object, not {fields.called(entry.data)}", hint)
+    return None
+
+
+def _check(reading: _Reading, values: dict[str, Any]) -> None:
+    """What no key can say alone."""
+    _check_target(reading, values)
+    if reading.problems:
+        return
+    is_local = bool(values.get("command"))
+    for key in _REMOTE_ONLY if is_local else _LOCAL_ONLY:
+        if values.get(key):
+            reading.refuse(f"only for servers with a {'url' if is_local else 'command'}", "take it out", path=(key,))
+    if is_ourselves(values.get("command") or "", values.get("args") or ()):
+        reading.refuse("this is Binnacle itself", "take it out; its own tools are there anyway", path=("command",))
+    if values.get("enabled") is not False:
+        _check_auth(reading, values.get("auth") or {})
+    renamed = list((values.get("tools") or {}).get("rename", {}).values())
+    if len(set(renamed)) < len(renamed):
+        reading.refuse("two tools get the same name", "give each its own", path=("tools", "rename"))
+
+
+def _check_target(reading: _Reading, values: dict[str, Any]) -> None:
+    command, url = values.get("command"), values.get("url")
+    if reading.problems and None in (values.get("command", ""), values.get("url", ""), values.get("transport", "")):
+        return  # said already
+    if command and url:
+        reading.refuse("both 'command' and 'url' are there", "a server has one of the two", path=("url",))
+    elif not command and not url:
+        wanted = {"": "'command' or 'url'", "stdio": "'command'"}.get(values.get("transport", ""), "'url'")
+        near = "command" if "command" in wanted else "url"
+        empty = next((key for key in ("command", "url") if key in values), "")
+        message = f"{wanted} is missing" if not empty else "is empty"
+        reading.refuse(message, f'"{near}": "…"', path=(empty,) if empty else ())
+    else:
+        _check_transport(reading, values)
+
+
+def _check_transport(reading: _Reading, values: dict[str, Any]) -> None:
+    """Fills in the transport, and holds command or URL to it."""
+    url = values.get("url") or ""
+    guess = "stdio" if not url else "websocket" if url.startswith(("ws:", "wss:")) else "http"
+    transport = values.setdefault("transport", guess)
+    if (transport == "stdio") != (guess == "stdio"):
+        needs = "'command'" if transport == "stdio" else "'url'"
+        reading.refuse(f"{transport} needs {needs}", f"did you mean {guess!r}?", path=("transport",))
+    elif url and values.get("enabled") is not False:
+        schemes = ("ws", "wss") if transport == "websocket" else ("http", "https")
+        try:
+            fields.url(*schemes)(url)
+        except Wrong as error:
+            reading.refuse(error.message, error.hint, path=("url",))
+
+
+def _check_auth(reading: _Reading, auth: dict[str, Any]) -> None:
+    needed = {"api_key": "api_key", "token_file": "token_path"}.get(_auth_type(auth), "")
+    if needed and not auth.get(needed):
+        message = "is empty" if needed in auth else f"{needed!r} is missing"
+        reading.refuse(message, f'"{needed}": "${{VAR}}"', path=("auth", needed) if needed in auth else ("auth",))
+    if needed == "api_key" and re.search(r"[\r\n]", auth.get("api_key", "")):
+        reading.refuse("a line break is in it", "does the variable end with one?", path=("auth", "api_key"))
+
+
+def _auth_type(auth: Mapping[str, Any]) -> str:
+    """The type that is given, or that the keys are for."""
+    if given := auth.get("type"):
+        return str(given)
+    if "api_key" in auth:
+        return "api_key"
+    return "token_file" if "token_path" in auth else "oauth" if auth else "none"
+
+
+def _server(entry: Entry, values: dict[str, Any], repo: str) -> ServerConfig:
+    auth = values.pop("auth", {})
+    tools, limits = values.pop("tools", {}), values.pop("limits", {})
+    if cwd := values.get("cwd"):
+        values["cwd"] = os.path.normpath(os.path.join(repo, os.path.expanduser(cwd)))
+    return ServerConfig(
+        name=entry.name,
+        auth=Auth(**auth | {"type": _auth_type(auth)}),
+        tools=ToolRules(**tools),
+        limits=Limits(**limits),
+        source=entry.source,
+        **values,
+    )

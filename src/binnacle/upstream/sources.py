@@ -1,0 +1,229 @@
+"""Where servers are configured, which of two with one name counts, and whether anything changed.
+
+Flags beat the project's files, those beat the user's, and a discipline only adds to them: agents may write disciplines,
+and none should take the name of a server that a person set up. A name that is taken stays taken even if its entry is
+wrong, so that a mistake never starts a different server under a familiar name.
+"""
+
+import os
+import shlex
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from binnacle.config.clients.files import read
+from binnacle.config.clients.source import Source as Text
+from binnacle.config.clients.spans import Member, Node, parse
+from binnacle.errors import ConfigError, did_you_mean
+from binnacle.upstream.config import Loaded, Problem, ServerConfig, Source
+from binnacle.upstream.places import ConfigFile, approvals_file, config_files
+from binnacle.upstream.shapes import Entry, Path, build
+from binnacle.upstream.variables import Variables
+
+CONTAINERS = ("servers", "mcpServers", "mcp_servers")
+"""Keys that servers stand below; new files get the first."""
+
+_BESIDE = ("inputs", "$schema")
+"""Other keys at the top of a file that are all right."""
+
+_FLAG = "--mcp-server"
+_FORM = f"{_FLAG} NAME=https://host/mcp or {_FLAG} 'NAME=command argument'"
+
+Fingerprint = tuple[tuple[int, int, int], ...]
+
+
+class Entries(NamedTuple):
+    """Servers as they were written: for each name the one that counts."""
+
+    entries: dict[str, Entry]
+    problems: tuple[Problem, ...]
+
+
+class Changes(NamedTuple):
+    """What a new configuration means for servers that are running."""
+
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+    """Added, or configured differently."""
+
+
+def load(
+    repo: str,
+    *,
+    flags: Sequence[str] = (),
+    discipline: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Loaded:
+    """`config.load_servers`."""
+    environ = os.environ if environ is None else environ
+    written = read_entries(repo, flags=flags, discipline=discipline, environ=environ)
+    variables = Variables(environ, repo=repo)
+    servers: dict[str, ServerConfig] = {}
+    problems = list(written.problems)
+    for entry in written.entries.values():
+        server, wrong = build(entry, variables, repo=repo)
+        problems += wrong
+        if server is not None:
+            servers[server.name] = server
+    return Loaded(servers, tuple(problems))
+
+
+def read_entries(
+    repo: str,
+    *,
+    flags: Sequence[str] = (),
+    discipline: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Entries:
+    """Servers as they were written, variables and all."""
+    entries: dict[str, Entry] = {}
+    problems: list[Problem] = []
+    found = [_read_flags(flags), *(read_config(one) for one in config_files(repo, environ))]
+    for some, wrong in found:
+        problems += wrong
+        for entry in some:
+            entries.setdefault(entry.name, entry)
+    for name, data in (discipline or {}).items():
+        entries.setdefault(name, Entry(name, data, Source("discipline")))
+    return Entries(entries, tuple(problems))
+
+
+def changed(old: Loaded, new: Loaded) -> Changes:
+    """The names of the servers that a new configuration touches.
+
+    A server whose entry is broken now, or whose whole file is, is not touched: it runs on as it was, for whoever
+    is in the middle of writing.
+    """
+    broken = {problem.server for problem in new.problems}
+    unread = [problem.where for problem in new.problems if not problem.server]
+
+    def is_gone(server: ServerConfig) -> bool:
+        file = server.source.file
+        in_unread = any(where == file or where.startswith(f"{file}:") for where in unread if file)
+        return server.name not in new.servers and server.name not in broken and not in_unread
+
+    differing = (name for name, server in new.servers.items() if not _is_same(old.servers.get(name), server))
+    return Changes(tuple(name for name, server in old.servers.items() if is_gone(server)), tuple(differing))
+
+
+def fingerprint(repo: str, environ: Mapping[str, str] | None = None) -> Fingerprint:
+    """A value that changes when a file that matters is changed, made or removed; costs a few system calls."""
+    return tuple(map(_state, (*(one.path for one in config_files(repo, environ)), approvals_file(environ))))
+
+
+def read_config(file: ConfigFile) -> tuple[list[Entry], list[Problem]]:
+    """The servers in one file, and what is wrong with the file."""
+    try:
+        text = Text(file.path, (read(file.path) or "").removeprefix("\ufeff"))
+        root = parse(text)
+        if root is None:
+            return [], []
+        if not isinstance(root.value, dict):
+            raise text.fault("expected an object", at=root.start, hint='{"servers": {}}')
+    except ConfigError as error:
+        return [], [_unreadable(file.path, error)]
+    lines = _Lines(text.text)
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+    for member in root.members:
+        where = f"{file.path}:{lines.at(member.start)}"
+        if member.key in CONTAINERS:
+            _read_container(file, member, lines, entries, problems)
+        elif member.key not in _BESIDE:
+            problems.append(_misplaced(member, where))
+    return entries, problems
+
+
+def _read_container(
+    file: ConfigFile, container: Member, lines: "_Lines", entries: list[Entry], problems: list[Problem]
+) -> None:
+    if not isinstance(container.node.value, dict):
+        where = f"{file.path}:{lines.at(container.start)}"
+        problems.append(Problem("", where, f"{container.key}: expected an object", '{"name": {"command": "…"}}'))
+    for member in container.node.members:
+        source = Source(file.kind, file.path, lines.at(member.start))
+        starts = list(_starts(member.node))
+        places = {path: lines.at(start) for path, start in starts} | {(): source.line}
+        paths = [path for path, _ in starts]
+        repeated = tuple(path for index, path in enumerate(paths) if path in paths[:index])
+        entry = Entry(member.key, member.node.value, source, places, repeated)
+        if any(entry.name == other.name for other in entries):
+            problems.append(entry.problem(f"{entry.name!r} is there twice; the first counts", "keep one of them"))
+        entries.append(entry)
+
+
+def _misplaced(member: Member, where: str) -> Problem:
+    value = member.node.value
+    is_server = isinstance(value, dict) and not value.keys().isdisjoint(("command", "url"))
+    hint = "put it below 'servers'" if is_server else did_you_mean(member.key, (*CONTAINERS[:2], *_BESIDE))
+    return Problem(member.key, where, f"{member.key}: unknown key", hint)
+
+
+def _starts(node: Node, path: Path = ()) -> Iterator[tuple[Path, int]]:
+    """Where each key below an object stands in the text."""
+    for member in node.members:
+        yield (*path, member.key), member.start
+        yield from _starts(member.node, (*path, member.key))
+
+
+def _read_flags(flags: Sequence[str]) -> tuple[list[Entry], list[Problem]]:
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+    for flag in flags:
+        name, has_target, target = flag.partition("=")
+        entry = Entry(name if has_target else "", _target(target.strip()), Source("cli"))
+        if not has_target:
+            problems.append(Problem("", _FLAG, "a name and '=' are missing", _FORM))
+        elif entry.data is None:
+            problems.append(entry.problem("neither a URL nor a command", _FORM))
+        elif any(name == other.name for other in entries):
+            problems.append(entry.problem(f"{name!r} is given twice; the first counts", "give each its own name"))
+        else:
+            entries.append(entry)
+    return entries, problems
+
+
+def _target(text: str) -> dict[str, Any] | None:
+    """What a flag says is a server: a URL, or a command in words as a shell would split them."""
+    scheme, has_scheme, _ = text.partition("://")
+    if has_scheme and scheme.isalpha() and not text.split(maxsplit=1)[1:]:
+        return {"url": text}
+    try:
+        command, *args = shlex.split(text)
+    except ValueError:
+        return None
+    return {"command": command, "args": args}
+
+
+def _is_same(old: ServerConfig | None, new: ServerConfig) -> bool:
+    """Whether nothing changed but the place in the file."""
+    from msgspec.structs import replace
+
+    return old is not None and replace(old, source=Source(old.source.kind)) == replace(
+        new, source=Source(new.source.kind)
+    )
+
+
+def _unreadable(path: str, error: ConfigError) -> Problem:
+    line, column = error.details.get("line"), error.details.get("column")
+    message = error.message.removeprefix(f"{path}:{line}:{column}: ").removeprefix(f"{path}: ")
+    hint = error.hint if "run this again" not in error.hint else "mend the file there"
+    return Problem("", f"{path}:{line}" if line else path, message, hint)
+
+
+class _Lines:
+    """Finds the line of a place in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [index for index, character in enumerate(text) if character == "\n"]
+
+    def at(self, index: int) -> int:
+        return bisect_right(self._ends, index) + 1
+
+
+def _state(path: str) -> tuple[int, int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
