@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -40,6 +40,8 @@ PATIENCE = 5.0
 
 KEPT = 600.0
 """Seconds that the tools of a server which is down stay listed."""
+
+Result = TypeVar("Result")
 
 Open = Callable[[ServerConfig, Receive], Link]
 """Makes a link for a server."""
@@ -80,9 +82,11 @@ class _Entry(Struct):
 class Upstream:
     """Supervises one server. Start it, use it, close it."""
 
-    def __init__(self, config: ServerConfig, open_link: Open, *, on_change: Callable[["Upstream"], None]) -> None:
-        """`on_change` is called whenever its state or what it offers has changed."""
+    def __init__(self, config: ServerConfig, open_link: Open) -> None:
         self.config = config
+        self.heard: list[Callable[[], None]] = []
+        """Called whenever its state or what it offers has changed."""
+
         self.tools: tuple[Tool, ...] = ()
         self.prompts: tuple[Raw, ...] = ()
         self.resources: tuple[Raw, ...] = ()
@@ -92,7 +96,6 @@ class Upstream:
         """Seconds of the last answer to a sign of life."""
 
         self._open = open_link
-        self._on_change = on_change
         self._client: Client | None = None
         self._running: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
@@ -171,10 +174,13 @@ class Upstream:
             self._set("ready", "")
             return await self._watch(client)
         finally:
-            if self._client is not None:
-                self._client, self._lost_at = None, time.monotonic()
-                self._set("connecting", "the connection was lost")
+            self._lose()
             await client.close()
+
+    def _lose(self) -> None:
+        if self._client is not None:
+            self._client, self._lost_at = None, time.monotonic()
+            self._set("connecting", "the connection was lost")
 
     async def _watch(self, client: Client) -> str:
         """Looks after a connection: reads lists that have changed, asks for signs of life."""
@@ -231,7 +237,7 @@ class Upstream:
         if "resources" in changed:
             self.resources = tuple(await _entries(client, "resources", "resources/list", "resources"))
             self.templates = tuple(await _entries(client, "resources", "resources/templates/list", "resourceTemplates"))
-        self._on_change(self)
+        self._tell()
 
     async def ready(self) -> Client:
         """The connection; waits a little for one that is just being made.
@@ -239,6 +245,8 @@ class Upstream:
         Raises:
             UpstreamDown: there is none now, with what is known about it.
         """
+        if self._client is not None and self._client.link.ended.done():
+            self._lose()  # seen here before whoever watches it was told
         if self._client is not None and self.status.state == "ready":
             return self._client
         if self.status.state in ("disabled", "awaiting_approval", "needs_login"):
@@ -271,7 +279,7 @@ class Upstream:
             details={"server": name, "state": state},
         )
 
-    async def call(self, work: Callable[[Client], Awaitable[Raw]], *, is_repeatable: bool) -> Raw:
+    async def call(self, work: Callable[[Client], Awaitable[Result]], *, is_repeatable: bool) -> Result:
         """Uses the connection. What fails because the server died is done once more if that does no harm."""
         client = await self.ready()
         try:
@@ -281,7 +289,7 @@ class Upstream:
                 raise
         return await self._counted(work, await self.ready())
 
-    async def _counted(self, work: Callable[[Client], Awaitable[Raw]], client: Client) -> Raw:
+    async def _counted(self, work: Callable[[Client], Awaitable[Result]], client: Client) -> Result:
         try:
             result = await work(client)
         except RpcError:
@@ -304,7 +312,11 @@ class Upstream:
             self._settled.clear()
         else:
             self._settled.set()
-        self._on_change(self)
+        self._tell()
+
+    def _tell(self) -> None:
+        for heard in list(self.heard):
+            heard()
 
     async def close(self) -> None:
         """Ends the connection and what is behind it."""

@@ -1,0 +1,87 @@
+"""Tools of other MCP servers, as tools of the catalog."""
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+from msgspec import Raw, Struct
+
+from binnacle.tools.caller import Caller
+from binnacle.tools.outcome import Reply
+from binnacle.tools.spec import Alias, Hints, ToolSpec
+from binnacle.upstream.gateway import Gateway, Offer
+from binnacle.upstream.naming import display
+
+
+class _Annotations(Struct):
+    title: str = ""
+    read_only: bool = msgspec.field(name="readOnlyHint", default=False)
+    destructive: bool = msgspec.field(name="destructiveHint", default=True)
+    idempotent: bool = msgspec.field(name="idempotentHint", default=False)
+    open_world: bool = msgspec.field(name="openWorldHint", default=True)
+
+
+class _Entry(Struct):
+    title: str = ""
+    description: str = ""
+    annotations: _Annotations | None = None
+
+
+class _Progress(Struct):
+    progress: float = 0
+    total: float | None = None
+    message: str = ""
+
+
+class Unread(Struct):
+    """Stands for parameters that only their server knows."""
+
+
+def upstream_tools(gateway: Gateway) -> Iterable[ToolSpec]:
+    """The tools that upstream servers offer now."""
+    return [_spec(gateway, offer) for offer in gateway.offers().values()]
+
+
+def _spec(gateway: Gateway, offer: Offer) -> ToolSpec:
+    shown = display(offer.server, offer.tool.name)
+    try:
+        entry = msgspec.json.decode(offer.entry, type=_Entry)
+    except msgspec.ValidationError:
+        entry = _Entry()
+    said = entry.annotations or _Annotations()
+
+    async def run(caller: Caller, arguments: Raw) -> Reply:
+        progress = _teller(caller) if caller.client is not None and caller.client.wants_progress else None
+        result = await gateway.call(
+            offer.name, arguments, caller.client, who=caller.actor.name, progress=progress
+        )
+        return Reply(None, "", is_error=result.get("isError") == Raw(b"true"), foreign=result)
+
+    return ToolSpec(
+        name=offer.name,
+        title=entry.title or said.title or shown,
+        description=entry.description,
+        category=f"upstream: {offer.server}",
+        hints=Hints(
+            read_only=said.read_only,
+            destructive=said.destructive and not said.read_only,
+            idempotent=said.idempotent or said.read_only,
+            open_world=said.open_world,
+        ),
+        parameters=Unread,
+        run=run,
+        aliases=(Alias(name=shown),),
+        timeout=None,
+        prefix=True,
+        foreign=offer.entry,
+    )
+
+
+def _teller(caller: Caller) -> Callable[[Raw], None]:
+    def tell(told: Raw) -> None:
+        try:
+            progress = msgspec.json.decode(told, type=_Progress)
+        except msgspec.DecodeError:
+            return
+        caller.progress(progress.progress, progress.total, progress.message)
+
+    return tell
