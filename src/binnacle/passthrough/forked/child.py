@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from binnacle.passthrough.completed import EXIT_SIGNALLED, EXIT_UNABLE
-from binnacle.passthrough.forked.linux import die_with_parent, set_process_name
 from binnacle.passthrough.request import Request, process_name
+from binnacle.processes.linux import die_with_parent, set_process_name
 
 DESCRIPTORS = 256
 """More than a fork server and a guard ever have open; they get the lowest numbers that are free."""
@@ -38,7 +38,7 @@ def become(
 def _separate(request: Request, stdout: int, stderr: int, guard: int) -> None:
     """Leaves behind all that belongs to the guard."""
     os.setsid()
-    die_with_parent()
+    die_with_parent(signal.SIGKILL)
     if os.getppid() != guard:
         os._exit(EXIT_SIGNALLED + signal.SIGKILL)
     set_process_name(process_name(request.run_id))

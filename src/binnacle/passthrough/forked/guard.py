@@ -18,9 +18,9 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from binnacle.passthrough.completed import EXIT_UNABLE
-from binnacle.passthrough.forked.linux import ADOPTS_ORPHANS, adopt_orphans
 from binnacle.passthrough.forked.tree import Tree
 from binnacle.passthrough.request import Request, receive
+from binnacle.processes.linux import ADOPTS_ORPHANS, adopt_orphans
 
 Begin = Callable[[Request, int, int, int], NoReturn]
 """Turns a new process into the call: request, stdout, stderr, and the guard's process id."""

@@ -17,8 +17,8 @@ from typing import Any
 
 from binnacle.passthrough.forked.child import become
 from binnacle.passthrough.forked.guard import Begin, watch_over
-from binnacle.passthrough.forked.linux import adopt_orphans
 from binnacle.passthrough.request import to_frame
+from binnacle.processes.linux import adopt_orphans
 
 
 def main(argv: list[str]) -> None:

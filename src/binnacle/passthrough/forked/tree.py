@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from binnacle.passthrough.forked.linux import ADOPTS_ORPHANS
+from binnacle.processes.linux import ADOPTS_ORPHANS
 
 LAST_PATIENCE = 2.0
 """Seconds to wait for killed processes to be gone. Longer only when the system holds them in a call."""

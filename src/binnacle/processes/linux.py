@@ -1,6 +1,5 @@
 """What is asked of Linux that Python has no function for. Elsewhere these do nothing."""
 
-import signal
 import sys
 
 ADOPTS_ORPHANS = sys.platform == "linux"
@@ -14,9 +13,9 @@ def adopt_orphans() -> None:
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def die_with_parent() -> None:
-    """Kills this process when its parent ends. The caller checks that the parent had not ended before."""
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(number: int) -> None:
+    """Has this process signalled when its parent ends. The caller checks that the parent had not ended before."""
+    _prctl(PR_SET_PDEATHSIG, number)
 
 
 def set_process_name(name: str) -> None:

@@ -1,0 +1,11 @@
+"""Where the keeper's process begins: `python -I -S THIS_FILE DESCRIPTOR TOKEN`."""
+
+import os
+import sys
+
+if __name__ == "__main__":
+    # An isolated interpreter knows its own modules only. Ours come last, so that none of them hides one of those.
+    sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
+    from binnacle.processes.keeping.service import main
+
+    main(int(sys.argv[1]), sys.argv[2])

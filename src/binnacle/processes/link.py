@@ -1,0 +1,177 @@
+"""One keeper's process, from the side of the `Keeper`: starts it, speaks with it, and mourns it."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from binnacle.processes import keeping
+from binnacle.processes.frames import Unpacker, pack
+from binnacle.processes.strays import end_strays
+
+STOP_PATIENCE = 2.0
+"""Seconds for a process that has hung up, or was killed, to be gone."""
+
+Hear = Callable[[tuple[Any, ...]], None]
+"""Is given every message of the keeper."""
+
+
+class Link:
+    """A process and the socket to it. When either is gone, so is the other, and then what it had started is ended."""
+
+    def __init__(self, hear: Hear) -> None:
+        """Starts the process.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._hear = hear
+        self._loop = asyncio.get_running_loop()
+        self._token = os.urandom(8).hex()
+        self._process, self._connection = _spawn(self._token)
+        self.pid = self._process.pid
+        self.leaders: dict[int, int] = {}
+        """The programs it runs: process ids, and when they started."""
+
+        self.is_open = True
+        """Whether it can be given a program."""
+
+        self.gone: asyncio.Future[None] = self._loop.create_future()
+        """Done when the process is, and nothing is left of what it had started."""
+
+        self._unsent: deque[tuple[bytes, list[int]]] = deque()
+        self._unpacker = Unpacker()
+        self._burial: asyncio.Task[None] | None = None
+        self._loop.add_reader(self._connection.fileno(), self._read)
+
+    def send(self, *message: object, descriptors: Sequence[int] = ()) -> None:
+        """Says something, in its turn. If the process is gone, that shows in `gone`.
+
+        Raises:
+            OSError: a descriptor is not open, or there are too many. Nothing is sent then.
+        """
+        if not self.is_open:
+            return
+        self._unsent.append((pack(*message), _duplicate(descriptors)))
+        if len(self._unsent) == 1:
+            self._write()
+
+    def hang_up(self) -> None:
+        """Has the process end everything and itself. It tells of ends until then."""
+        if self.is_open:
+            self.is_open = False
+            self._forget_unsent()
+            with contextlib.suppress(OSError):
+                self._connection.shutdown(socket.SHUT_WR)
+
+    def kill(self) -> None:
+        """Ends a process that does not listen, and from here what it had started."""
+        if self._burial is None:
+            self._process.kill()
+            self._bury()
+
+    def _write(self) -> None:
+        try:
+            while self._unsent:
+                data, descriptors = self._unsent[0]
+                sent = socket.send_fds(self._connection, [data], descriptors)
+                # They travel with the first byte.
+                _close(descriptors)
+                self._unsent[0] = (data[sent:], [])
+                if sent == len(data):
+                    self._unsent.popleft()
+        except BlockingIOError:
+            self._loop.add_writer(self._connection.fileno(), self._write)
+        except OSError:
+            self._bury()
+        else:
+            self._loop.remove_writer(self._connection.fileno())
+
+    def _read(self) -> None:
+        try:
+            data = self._connection.recv(64 * 1024)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        for message in self._unpacker.feed(data):
+            self._hear(message)
+        if not data:
+            self._bury()
+
+    def _forget_unsent(self) -> None:
+        self._loop.remove_writer(self._connection.fileno())
+        for _, descriptors in self._unsent:
+            _close(descriptors)
+        self._unsent.clear()
+
+    def _bury(self) -> None:
+        """Begins what there is to do when the process is gone."""
+        if self._burial is None:
+            self.is_open = False
+            self._forget_unsent()
+            self._loop.remove_reader(self._connection.fileno())
+            self._connection.close()
+            self._burial = self._loop.create_task(self._clear_up())
+
+    async def _clear_up(self) -> None:
+        try:
+            await asyncio.to_thread(_collect, self._process)
+            if self.leaders or self._process.returncode:
+                await asyncio.to_thread(end_strays, self._token, self.leaders)
+        finally:
+            if not self.gone.done():
+                self.gone.set_result(None)
+
+
+def _spawn(token: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    file = os.path.join(os.path.dirname(keeping.__file__), "__main__.py")
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", file, str(theirs.fileno()), token],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    return process, ours
+
+
+def _collect(process: subprocess.Popen[bytes]) -> None:
+    """Waits for the end of a process, which has hung up or was killed."""
+    try:
+        process.wait(STOP_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_PATIENCE)
+
+
+def _duplicate(descriptors: Sequence[int]) -> list[int]:
+    copies: list[int] = []
+    try:
+        for descriptor in descriptors:
+            copies.append(os.dup(descriptor))  # noqa: PERF401 - those made before a failure are to be closed
+    except OSError:
+        _close(copies)
+        raise
+    return copies
+
+
+def _close(descriptors: list[int]) -> None:
+    while descriptors:
+        os.close(descriptors.pop())

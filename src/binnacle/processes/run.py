@@ -1,0 +1,63 @@
+"""What is known about one program."""
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+from binnacle.processes.link import Link
+
+LOST = "the keeper was ended while it started the program"
+
+
+class Run:
+    """A program from the request to start it until nothing of it is left."""
+
+    def __init__(self, number: int, link: Link) -> None:
+        loop = asyncio.get_running_loop()
+        self.number = number
+        self.link = link
+        self.pid = 0
+        self.returncode: int | None = None
+        self.started: asyncio.Future[str] = loop.create_future()
+        """What was in the way of its start, or nothing."""
+
+        self.exited: asyncio.Future[int] = loop.create_future()
+        """The return code."""
+
+        self.gone: asyncio.Future[None] = loop.create_future()
+        """Done when nothing is left, neither of it nor of what it started."""
+
+    def end(self, *, grace: float) -> None:
+        """Has the keeper end it."""
+        self.link.send("end", self.number, grace)
+
+    def hear(self, word: str, *rest: Any) -> None:
+        """Takes note of what the keeper says about it."""
+        match word, *rest:
+            case "started", pid, started:
+                self.pid = pid
+                self.link.leaders[pid] = started
+                _settle(self.started, "")
+            case "failed", message:
+                _settle(self.started, os.fsdecode(message))
+            case "exited", code:
+                self.returncode = code
+                _settle(self.exited, code)
+            case ("gone",):
+                self.lose()
+
+    def lose(self) -> None:
+        """Nothing of it is left, or nobody is there to tell."""
+        self.link.leaders.pop(self.pid, None)
+        if self.returncode is None:
+            # One whose end nobody saw is as good as killed, and so is one that not even a kill has ended.
+            self.returncode = -signal.SIGKILL
+        _settle(self.started, LOST)
+        _settle(self.exited, self.returncode)
+        _settle(self.gone, None)
+
+
+def _settle(future: asyncio.Future[Any], value: object) -> None:
+    if not future.done():
+        future.set_result(value)
