@@ -5,6 +5,7 @@ with the server's last words; it is made again only if its tool says that this d
 """
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -19,6 +20,8 @@ from binnacle.upstream.client import Client
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.link import Link, Receive
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+
+_log = logging.getLogger(__name__)
 
 State = Literal["connecting", "ready", "degraded", "failed", "needs_login", "disabled", "awaiting_approval"]
 
@@ -136,6 +139,9 @@ class Upstream:
                 continue
             except BinnacleError as error:
                 reason = error.message
+            except Exception as error:  # noqa: BLE001 - a defect here must not leave a server without supervision
+                _log.exception("a defect while connected to '%s'", self.config.name)
+                reason = f"internal error: {type(error).__name__}"
             if time.monotonic() - began > SUSTAINED:
                 delay = 0.0
             pause = delay * random.uniform(0.5, 1.0)  # noqa: S311 - so that servers do not come back all at once

@@ -141,7 +141,7 @@ class StdioLink(Duplex):
     async def close(self) -> None:
         if self._watching is not None:
             self._watching.cancel()
-        if self._writer is not None:
+        if self._writer is not None and not self._writer.is_closing():
             self._writer.abort()
         if self._process is not None:
             with contextlib.suppress(TimeoutError):
