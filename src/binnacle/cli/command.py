@@ -22,6 +22,9 @@ class Argument(NamedTuple):
     completes: str = ""
     """What the shell may offer for it: task, feature, discipline or recipe."""
 
+    is_passed_on: bool = False
+    """Takes what follows a bare `--`, all of it and nothing else."""
+
 
 class Command(NamedTuple):
     """One command of a group."""
@@ -53,6 +56,6 @@ class Group:
         return declare
 
 
-def arg(*names: str, completes: str = "", **options: Any) -> Argument:
+def arg(*names: str, completes: str = "", is_passed_on: bool = False, **options: Any) -> Argument:
     """An argument, in the words of `ArgumentParser.add_argument`."""
-    return Argument(names, options, completes)
+    return Argument(names, options, completes, is_passed_on)

@@ -25,7 +25,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "check the store and mend it"),
     "config": ("config", "settings of the project and of the user"),
     "system": ("system emit", "set up agents and clients; prompts"),
-    "plan": ("plan", "which tools a session gets, and why"),
+    "plan": ("plan launch", "which tools a session gets, and why; start a client on one"),
     "prompt": ("prompt", "what the agent of a session reads first"),
     "mcp": ("mcp", "serve this project to agents over MCP"),
     "tool": ("tool", "call any tool of the catalog"),

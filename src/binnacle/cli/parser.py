@@ -59,8 +59,21 @@ def parse(words: list[str], *, as_help: bool = False) -> Parsed:
 
         show_command(group, command, parser)
         return None, argparse.Namespace()
+    if any(argument.is_passed_on for argument in command.arguments):
+        return command, _parse_passing_on(parser, command, rest)
     # Intermixed parsing lets options stand between titles, but loses its way after a bare `--`.
     return command, parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
+
+
+def _parse_passing_on(parser: Parser, command: Command, words: list[str]) -> argparse.Namespace:
+    """The arguments of a command that hands what follows a bare `--` to a program."""
+    before = _options(words)
+    args = parser.parse_intermixed_args(before)
+    (name,) = next(argument.names for argument in command.arguments if argument.is_passed_on)
+    if too_many := getattr(args, name):
+        raise UsageError(f"{parser.prog}: one word too many: {too_many[0]!r}", hint="what is passed on comes after --")
+    setattr(args, name, words[len(before) + 1 :])
+    return args
 
 
 def build(group: Group, command: Command) -> Parser:

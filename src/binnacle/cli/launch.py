@@ -1,0 +1,237 @@
+"""`bn plan launch`: starts an agent client on a session of its own, and ends the session with it."""
+
+import os
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from binnacle.app.terms import Terms
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.plan import PLAN, SUBJECT
+from binnacle.cli.screen import Screen, printable
+from binnacle.errors import InvalidInput, NotFound, Refused, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from binnacle.app.planning import Made
+    from binnacle.config.clients.launch import Launcher, Start
+    from binnacle.plan.recipe import Recipe
+    from binnacle.plan.session import SessionPlan
+    from binnacle.store.store import Writer
+
+LONGEST = 128 * 1024
+"""Bytes that Linux allows one argument of a command, its end included."""
+
+UNNAMED = "SESSION"
+"""Stands for the id of a session that has not begun."""
+
+INHERITED = ("BN_AGENT_ID", "BN_MCP_SESSION")
+"""Variables that would let the client act as the agent that started it."""
+
+
+class Begun(NamedTuple):
+    """A session whose files are written."""
+
+    session: str
+    recipe: "Recipe"
+    start: "Start"
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    import shlex
+
+    settings = [f"{name}={value}" for name, value in answer["env"].items()]
+    words = [*(["env", *settings] if settings else []), *answer["command"]]
+    prompt = f'"$(cat {shlex.quote(answer["files"]["prompt"])})"'
+    quoted = [prompt if word == answer["prompt"] else shlex.quote(word) for word in words]
+    screen.line(printable(" ".join(quoted)))
+
+
+@PLAN.command(
+    "launch",
+    "start an agent client on a session: with its prompt, its MCP servers and no others",
+    "bn plan launch claude --recipe task_intents --task bn-1f3a",
+    arg("client", help="claude, copilot, opencode, codex, gemini or goose"),
+    arg("--recipe", default="default", completes="recipe", help="what kind of session this is (default)"),
+    *SUBJECT,
+    arg("--input", metavar="TEXT", help="what you want of it, for its prompt; - reads it from standard input"),
+    arg("--print", action="store_true", help="show the command; begin nothing, write nothing"),
+    arg("arguments", nargs="*", metavar="ARGUMENT", is_passed_on=True, help="after --: for the client, as it is"),
+    view=_show,
+)
+def launch(context: Context, args: Namespace) -> Any:
+    import shutil
+
+    from binnacle.work.text import clean_text
+
+    launcher = _launcher(args.client)
+    program = shutil.which(args.client)
+    if program is None and not args.print:
+        raise NotFound(f"{args.client} is not installed, or not on PATH", hint=launcher.install)
+    said = clean_text(sys.stdin.read() if args.input == "-" else args.input or "", what="input")
+    terms = Terms(args.recipe, args.discipline, args.feature, args.task)
+    if program is None or args.print:
+        return _preview(context, args, launcher, terms, said)
+    begun = _begin(context, args, launcher, terms, said)
+    context.exit_code = _run(context, args, program, begun)
+    return None
+
+
+def _launcher(name: str) -> "Launcher":
+    from binnacle.config.clients.launch import LAUNCHERS
+
+    if name not in LAUNCHERS:
+        hint = did_you_mean(name, list(LAUNCHERS))
+        raise UsageError(f"bn plan launch: unknown client {name!r}", hint=hint)
+    return LAUNCHERS[name]
+
+
+def _preview(context: Context, args: Namespace, launcher: "Launcher", terms: Terms, said: str) -> Any:
+    """How the client would be started now."""
+    import msgspec
+
+    from binnacle.app.planning import make_plan, session_folder
+    from binnacle.app.toolbox import catalog_of
+    from binnacle.plan.files import paths
+
+    project = context.project
+    with context.store(create=False).read() as tx:
+        plan = make_plan(tx, project, catalog_of(project), terms, said=said).plan
+    start = _started(context, args, launcher, msgspec.structs.replace(plan, session=UNNAMED))
+    files = paths(session_folder(project, UNNAMED))._asdict()
+    return {"command": start.command, "env": dict(start.env), "prompt": plan.prompt.text.strip(), "files": files}
+
+
+def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms, said: str) -> Begun:
+    """Opens the session and writes its files: both, or neither."""
+    from binnacle.app import current_actor, open_store
+    from binnacle.app.planning import session_folder
+
+    project, folder = context.project, ""
+    # Closed again before the client starts: it may run for hours.
+    with open_store(project) as store:
+        try:
+            with store.write(by=current_actor()) as tx:
+                recipe, plan = _planned(tx, context, args, terms, said)
+                folder = session_folder(project, plan.session)
+                start = _started(context, args, launcher, plan)
+                _keep(context, plan, start)
+        except BaseException:
+            if folder:
+                _remove(folder, _home(folder))
+            raise
+    return Begun(plan.session, recipe, start)
+
+
+def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said: str) -> "Made":
+    from binnacle.app.planning import begin_session, make_plan
+    from binnacle.app.toolbox import catalog_of
+
+    session = begin_session(tx, terms, name=args.client)
+    return make_plan(tx, context.project, catalog_of(context.project), terms, session=session.id, said=said)
+
+
+def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "SessionPlan") -> "Start":
+    """How the client is started on a plan."""
+    from binnacle.app.planning import session_folder
+    from binnacle.config.clients.launch import Given
+    from binnacle.config.clients.places import find_worktree
+    from binnacle.plan.files import client_config, paths
+
+    project = context.project
+    folder = session_folder(project, plan.session)
+    prompt = plan.prompt.text.strip()
+    size = len(prompt.encode())
+    if size >= LONGEST:
+        raise InvalidInput(
+            f"the prompt has {size} bytes, a command line takes less than {LONGEST}",
+            hint=f"lower the budget of the recipe {plan.recipe!r}",
+        )
+    start = launcher.start(
+        Given(
+            prompt=prompt,
+            config=paths(folder).config,
+            home=_home(folder),
+            servers=client_config(plan, cwd=project.repo)["mcpServers"],
+            environ=_environ(),
+            worktree=find_worktree(context.start),
+            is_interactive=sys.stdout.isatty() and (_terminal(args) is not None or sys.stdin.isatty()),
+        )
+    )
+    return start._replace(command=[*start.command, *args.arguments])
+
+
+def _keep(context: Context, plan: "SessionPlan", start: "Start") -> None:
+    from binnacle.app.planning import keep_plan, session_folder
+
+    keep_plan(context.project, plan)
+    home = _home(session_folder(context.project, plan.session))
+    for name in (*start.files, *start.links):
+        os.makedirs(os.path.dirname(os.path.join(home, name)), mode=0o700, exist_ok=True)
+    for name, text in start.files.items():
+        with open(os.path.join(home, name), "x", encoding="utf-8") as file:
+            file.write(text)
+    for name, target in start.links.items():
+        os.symlink(target, os.path.join(home, name))
+
+
+def _home(folder: str) -> str:
+    """Where a client that needs a home of its own has it, as long as it runs; `folder` is that of the session."""
+    return f"{folder}.home"
+
+
+def _remove(*folders: str) -> None:
+    import shutil
+
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _environ() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in INHERITED}
+
+
+def _terminal(args: Namespace) -> str | None:
+    """Where the client reads when standard input was used up for its prompt, and a person is there."""
+    if args.input != "-":
+        return None
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return None
+    return "/dev/tty"
+
+
+def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
+    """Runs the client until it ends, and the session with it. Returns what the client ended with."""
+    from contextlib import ExitStack
+
+    from binnacle.app.planning import session_folder
+    from binnacle.lifecycle.foreground import Foreground
+
+    with ExitStack() as stack:
+        terminal = _terminal(args)
+        stdin = stack.enter_context(open(terminal, "rb")) if terminal else None
+        # Until the session is over: a second Ctrl-C must not leave it half ended.
+        client = stack.enter_context(Foreground())
+        reason = "the client could not be started"
+        try:
+            words = [os.path.abspath(program), *begun.start.command[1:]]
+            code = client.run(words, env={**_environ(), **begun.start.env}, cwd=context.start, stdin=stdin)
+            reason = f"the client ended with {code}"
+        except OSError as error:
+            raise Refused(
+                f"cannot start {program}: {error.strerror}", hint="run it by itself to see what is wrong with it"
+            ) from error
+        finally:
+            _end(context, begun, reason)
+            _remove(_home(session_folder(context.project, begun.session)))
+    return code
+
+
+def _end(context: Context, begun: Begun, reason: str) -> None:
+    from binnacle.app import current_actor, open_store
+    from binnacle.app.planning import end_session
+
+    with open_store(context.project) as store, store.write(by=current_actor(), session=begun.session) as tx:
+        end_session(tx, begun.recipe, begun.session, reason=reason)

@@ -1,0 +1,278 @@
+"""How each client is started on one session: with its prompt, and with the servers of its plan instead of its own.
+
+Claude Code, Gemini CLI and goose can be told to use no other servers. Copilot, opencode and Codex only add to what
+their files say, so the servers found there are switched off by name. Tried with Claude Code 2.1, Copilot CLI 1.0,
+opencode 1.18, Codex 0.166, Gemini CLI 0.61 and goose 1.52.
+"""
+
+import json
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from binnacle.config.clients.files import read
+from binnacle.config.clients.known import CLIENTS
+from binnacle.config.clients.places import locate
+from binnacle.config.clients.source import NAME, Source
+from binnacle.config.clients.spans import parse
+from binnacle.errors import ConfigError
+
+GEMINI_NAME = f"{NAME}-session"
+"""What our server is called in the settings of Gemini CLI."""
+
+_ALSO = {"copilot": (".mcp.json",), "opencode": (".opencode/opencode.json", ".opencode/opencode.jsonc")}
+"""Files of a project that a client reads besides its own."""
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+Servers = Mapping[str, Mapping[str, Any]]
+"""MCP servers by name, in the shape of `mcp.json`."""
+
+
+class Given(NamedTuple):
+    """What a client is started on."""
+
+    prompt: str
+    config: str
+    """Path of the session's `mcp.json`."""
+
+    servers: Servers
+    """What that file says."""
+
+    home: str
+    """Where a client that needs a home of its own finds it."""
+
+    environ: Mapping[str, str]
+    worktree: str
+    is_interactive: bool
+    """Whether a person is there to go on talking; without one, clients take their prompt and end."""
+
+
+class Start(NamedTuple):
+    """How a client is started."""
+
+    command: list[str]
+    env: Mapping[str, str] = MappingProxyType({})
+    """Variables it is given besides those that are there."""
+
+    files: Mapping[str, str] = MappingProxyType({})
+    """What is in its home, by path."""
+
+    links: Mapping[str, str] = MappingProxyType({})
+    """What in its home leads elsewhere, by path."""
+
+
+class Launcher(NamedTuple):
+    """A client that can be started on a session."""
+
+    start: Callable[[Given], Start]
+    install: str
+    """How to get it."""
+
+
+def claude(given: Given) -> Start:
+    """Claude Code. The prompt first: its options take every word that follows them."""
+    options = [f"--mcp-config={given.config}", "--strict-mcp-config", f"--allowedTools=mcp__{NAME}__*"]
+    return Start(["claude", given.prompt, *options, *_headless(given, "-p")])
+
+
+def copilot(given: Given) -> Start:
+    """GitHub Copilot CLI."""
+    others = [f"--disable-mcp-server={name}" for name in configured("copilot", given)]
+    options = [f"--additional-mcp-config=@{given.config}", f"--allow-tool={NAME}", *others]
+    return Start(["copilot", "-i" if given.is_interactive else "-p", given.prompt, *options])
+
+
+def opencode(given: Given) -> Start:
+    """opencode. Its settings for one run come in a variable; what a person put there stays."""
+    settings = _settings("OPENCODE_CONFIG_CONTENT", given.environ.get("OPENCODE_CONFIG_CONTENT", ""))
+    off = {name: {"enabled": False} for name in configured("opencode", given)}
+    ours = {name: _for_opencode(server) for name, server in given.servers.items()}
+    settings["mcp"] = {**settings.get("mcp", {}), **off, **ours}
+    how = ["--prompt"] if given.is_interactive else ["run"]
+    return Start(["opencode", *how, given.prompt], {"OPENCODE_CONFIG_CONTENT": json.dumps(settings)})
+
+
+def codex(given: Given) -> Start:
+    """Codex."""
+    words = ["codex", *_headless(given, "exec")]
+    for name in configured("codex", given):
+        words += ["-c", f"mcp_servers.{name}.enabled=false"]
+    for name, server in given.servers.items():
+        table = _for_codex(server)
+        if name == NAME:
+            # Without `required` a server that is slow to start is missing in the first turn.
+            table |= {"required": True, "default_tools_approval_mode": "approve", "env_vars": _variables(given)}
+        words += ["-c", f"mcp_servers.{re.sub(r'[^A-Za-z0-9_-]', '_', name)}={_toml(table)}"]
+    return Start([*words, given.prompt])
+
+
+def gemini(given: Given) -> Start:
+    """Gemini CLI. It takes servers only from settings, so it gets a home that has others and shares all else.
+
+    The project's settings go before those at home. So our server has a name there that no project gives its own.
+    """
+    home = locate(CLIENTS["gemini"].folder)
+    path = os.path.join(home, "settings.json")
+    settings = _settings(path, read(path) or "")
+    settings["mcpServers"] = {
+        GEMINI_NAME if name == NAME else name: _for_gemini(server) for name, server in given.servers.items()
+    }
+    # It withholds from its servers what looks like a secret, such as the address of a database.
+    settings["mcpServers"][GEMINI_NAME] |= {"trust": True, "env": {name: f"${{{name}}}" for name in _variables(given)}}
+    # Without NO_RELAUNCH it starts itself a second time, and a signal would reach only the first.
+    env = {"GEMINI_CLI_HOME": given.home, "GEMINI_CLI_NO_RELAUNCH": "true"}
+    only = [f"--allowed-mcp-server-names={name}" for name in settings["mcpServers"]]
+    command = ["gemini", *only, "-i" if given.is_interactive else "-p", given.prompt]
+    shared = [entry for entry in _entries(home) if entry != "settings.json"]
+    return Start(
+        command,
+        env,
+        {".gemini/settings.json": json.dumps(settings, indent=2) + "\n"},
+        {f".gemini/{entry}": os.path.join(home, entry) for entry in shared},
+    )
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def goose(given: Given) -> Start:
+    """goose. Without a profile it has no tools of its own either, so those for files and the shell are named."""
+    words = ["goose", "run", "--no-profile", "--with-builtin", "developer"]
+    for server in given.servers.values():
+        if "url" in server:
+            words += ["--with-streamable-http-extension", str(server["url"])]
+        else:
+            # Its servers have its whole environment.
+            own = [f"{name}={value}" for name, value in _env(server).items() if value != f"${{{name}}}"]
+            words += ["--with-extension", shlex.join([*own, *_command(server)])]
+    return Start([*words, *(["-s"] if given.is_interactive else []), "-t", given.prompt])
+
+
+LAUNCHERS = {
+    "claude": Launcher(claude, "npm install -g @anthropic-ai/claude-code"),
+    "copilot": Launcher(copilot, "npm install -g @github/copilot"),
+    "opencode": Launcher(opencode, "npm install -g opencode-ai"),
+    "codex": Launcher(codex, "npm install -g @openai/codex"),
+    "gemini": Launcher(gemini, "npm install -g @google/gemini-cli"),
+    "goose": Launcher(goose, "see https://block.github.io/goose"),
+}
+"""Every client that can be started, by its name, which is also that of its program."""
+
+
+def configured(name: str, given: Given) -> list[str]:
+    """The other servers that a client's own files name, those of the person and those of the project."""
+    found = [server for path in _own_files(name, given) for server in _servers_in(name, path)]
+    return [server for server in dict.fromkeys(found) if server not in given.servers]
+
+
+def _own_files(name: str, given: Given) -> Iterator[str]:
+    client = CLIENTS[name]
+    user = [os.path.join(locate(client.folder), file) for file in client.user]
+    yield from user
+    if name == "codex" and not any(_trusts(path, given.worktree) for path in user):
+        # It does not read the project's file then, and would not start for a server it does not know.
+        return
+    yield from (os.path.join(given.worktree, file) for file in (*client.project, *_ALSO.get(name, ())))
+
+
+def _trusts(path: str, worktree: str) -> bool:
+    project = _document("codex", path).get("projects", {}).get(worktree, {})
+    return bool(project.get("trust_level") == "trusted")
+
+
+def _servers_in(name: str, path: str) -> list[str]:
+    servers = _document(name, path).get(CLIENTS[name].container)
+    named = [str(server) for server in servers] if isinstance(servers, dict) else []
+    return [server for server in named if name != "codex" or re.fullmatch(r"[\w-]+", server)]
+
+
+def _document(name: str, path: str) -> dict[str, Any]:
+    """What a client's file says; nothing if it is not there or broken, which the client itself will complain of."""
+    with suppress(ConfigError, tomllib.TOMLDecodeError):
+        text = (read(path) or "").removeprefix("\ufeff")
+        if CLIENTS[name].format == "toml":
+            return tomllib.loads(text)
+        node = parse(Source(path, text))
+        return dict(node.value) if node and isinstance(node.value, dict) else {}
+    return {}
+
+
+def _headless(given: Given, word: str) -> list[str]:
+    return [] if given.is_interactive else [word]
+
+
+def _variables(given: Given) -> list[str]:
+    """The variables that decide where our server finds the project's data."""
+    return sorted(name for name in given.environ if name.startswith(("BN_", "XDG_")))
+
+
+def _settings(place: str, text: str) -> dict[str, Any]:
+    """Settings as JSON with comments.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    source = Source(place, text.removeprefix("\ufeff"))
+    node = parse(source)
+    if node is not None and not isinstance(node.value, dict):
+        raise source.fault("not an object", at=node.start, hint="make it an object, or take it away")
+    return dict(node.value) if node else {}
+
+
+def _command(server: Mapping[str, Any]) -> list[str]:
+    return [str(word) for word in (server.get("command", ""), *(server.get("args") or ()))]
+
+
+def _env(server: Mapping[str, Any], key: str = "env") -> dict[str, str]:
+    return {str(name): str(value) for name, value in (server.get(key) or {}).items()}
+
+
+def _for_opencode(server: Mapping[str, Any]) -> dict[str, Any]:
+    def named(values: dict[str, str]) -> dict[str, str]:
+        return {name: _VARIABLE.sub(r"{env:\1}", value) for name, value in values.items()}
+
+    if "url" in server:
+        where = {"type": "remote", "url": server["url"], "headers": named(_env(server, "headers"))}
+    else:
+        where = {"type": "local", "command": _command(server), "environment": named(_env(server))}
+    return {**where, "enabled": True}
+
+
+def _for_codex(server: Mapping[str, Any]) -> dict[str, Any]:
+    if "url" in server:
+        headers = _env(server, "headers")
+        secret = {name: found[1] for name, value in headers.items() if (found := _VARIABLE.fullmatch(value))}
+        plain = {name: value for name, value in headers.items() if name not in secret}
+        return {"url": server["url"], "http_headers": plain, "env_http_headers": secret, "enabled": True}
+    command, *args = _command(server)
+    plain = {name: value for name, value in _env(server).items() if value != f"${{{name}}}"}
+    passed = [name for name in _env(server) if name not in plain]
+    return {"command": command, "args": args, "env": plain, "env_vars": passed, "enabled": True}
+
+
+def _for_gemini(server: Mapping[str, Any]) -> dict[str, Any]:
+    if "url" in server:
+        kind = "url" if server.get("type") == "sse" else "httpUrl"
+        return {kind: server["url"], "headers": _env(server, "headers")}
+    command, *args = _command(server)
+    return {"command": command, "args": args, "env": _env(server)}
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML, on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    # JSON's strings are TOML's but for this one character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
