@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format test-all bench docs lock clean
+.PHONY: help install demo test check format test-all bench docs snapshots lock clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ bench: install  ## measure, print a table and write bench/results/
 docs: install  ## write the reference pages and the picture anew
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python demo/tour.py --svg docs/tour.svg
+
+snapshots: install  ## write what agents see of each recipe anew, to be looked at with git diff
+	@BN_WRITE_SNAPSHOTS=1 $(BIN)/python -m pytest -q -n 0 tests/plan/test_session.py -k Snapshots
 
 lock: install  ## resolve pyproject.toml anew into requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
