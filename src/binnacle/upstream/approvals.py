@@ -3,7 +3,8 @@
 A repository that is cloned must not start programs by being opened. So a command that a project's file or a discipline
 asks for runs only after a person has seen exactly it; what stands in the person's own files or on the command line
 needs nothing more. Kept by project and server in `approvals.json` among the person's own configuration, never in the
-project. Arguments are kept there as a digest, and as they were written, without literal secrets, to show what changed.
+project: a digest of what would run, and beside it the command as it was written, variables not filled in, to show what
+changed.
 """
 
 import json
@@ -31,7 +32,7 @@ _CODE_LOADING = re.compile(
 
 
 class Seen(NamedTuple):
-    """A command as a person sees it before approving: as written, without literal secrets."""
+    """A command as a person sees it before approving: as it was written, variables not filled in."""
 
     words: tuple[str, ...]
     cwd: str

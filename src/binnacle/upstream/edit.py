@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from binnacle.config.clients import jsonc
@@ -22,13 +23,20 @@ class Written(NamedTuple):
     backup: str | None = None
 
 
-def put_server(path: str, name: str, entry: dict[str, Any]) -> Written:
+def put_server(path: str, name: str, entry: dict[str, Any], *, is_private: bool = False) -> Written:
     """Adds a server, or replaces the one of that name. Makes the file if it is not there.
+
+    Args:
+        is_private: a new file is for nobody else to read.
 
     Raises:
         ConfigError: the file is not JSON or cannot be written, and is as it was.
     """
-    return _change(path, lambda source: jsonc.put_at(source, (_container(source, name), name), entry))
+
+    def put(source: Source) -> str:
+        return jsonc.put_at(source, (_container(source, name), name), entry)
+
+    return _change(path, put, mode=0o600 if is_private else 0o644)
 
 
 def take_server(path: str, name: str) -> Written:
@@ -75,7 +83,7 @@ def _entries(source: Source, container: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _change(path: str, edit: Callable[[Source], str]) -> Written:
+def _change(path: str, edit: Callable[[Source], str], *, mode: int = 0o644) -> Written:
     if not os.path.exists(path) and not edit(Source(path, "")):
         return Written(path, is_changed=False)
     with locked(path):
@@ -85,4 +93,12 @@ def _change(path: str, edit: Callable[[Source], str]) -> Written:
         after = bom + edit(Source(path, text.removeprefix(_BOM)))
         if after == text:
             return Written(path, is_changed=False)
+        if before is None:
+            _create(path, mode)
         return Written(path, is_changed=True, backup=write(path, before=before, after=after))
+
+
+def _create(path: str, mode: int) -> None:
+    """Makes an empty file, whose mode is then kept."""
+    with suppress(OSError):  # said when it is written
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
