@@ -5,6 +5,7 @@ with the server's last words; it is made again only if its tool says that this d
 """
 
 import asyncio
+import contextlib
 import logging
 import random
 import time
@@ -101,12 +102,16 @@ class Upstream:
         self._open = open_link
         self._client: Client | None = None
         self._running: asyncio.Task[None] | None = None
-        self._settled = asyncio.Event()
+        self._moved = asyncio.Event()
+        """Set when the state changes, and then replaced."""
+
         self._kick = asyncio.Event()
         self._changed: set[str] = set()
         self._news = asyncio.Event()
         self._failures = 0
         self._lost_at: float | None = None
+        self._was_up = False
+        """Whether the last attempt to connect succeeded: the next one most likely will, too."""
 
     def start(self) -> None:
         """Begins to connect, in the background; a lazy one waits for its first call."""
@@ -152,16 +157,15 @@ class Upstream:
 
     async def _wait_for_kick(self, seconds: float | None) -> None:
         """Waits, unless someone wants to use the server before."""
-        self._kick.clear()
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._kick.wait()
-        except TimeoutError:
-            return
+        self._kick.clear()
 
     async def _live(self) -> str:
         """Connects and stays until the connection is lost. Returns why it was."""
         self._set("connecting", "")
+        self._was_up = False
         client = Client(partial(self._open, self.config), name=self.config.name, on_change=self._notice)
         try:
             try:
@@ -176,7 +180,7 @@ class Upstream:
                     f"{self.config.name} was not ready within {self.config.connect_timeout:g} s",
                     hint="raise its connect_timeout if it needs longer",
                 ) from None
-            self._failures, self._lost_at = 0, None
+            self._failures, self._lost_at, self._was_up = 0, None, True
             self._set("ready", "")
             return await self._watch(client)
         finally:
@@ -255,20 +259,20 @@ class Upstream:
             self._lose()  # seen here before whoever watches it was told
         if self._client is not None and self.status.state == "ready":
             return self._client
-        if self.status.state in ("disabled", "awaiting_approval", "needs_login"):
-            raise self._down()
-        self.start()
-        self._kick.set()
-        if self.status.state != "connecting":
-            raise self._down()
-        try:
+        if self.status.state not in ("disabled", "awaiting_approval", "needs_login"):
+            self.start()
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(PATIENCE, self.config.connect_timeout)):
-                await self._settled.wait()
-        except TimeoutError:
-            raise self._down() from None
-        if self._client is None:
+                while self._may_be_soon():
+                    self._kick.set()
+                    await self._moved.wait()
+        if self._client is None or self.status.state != "ready":
             raise self._down()
         return self._client
+
+    def _may_be_soon(self) -> bool:
+        """Whether to wait for a connection: it is being made, or was lost just now and never failed to come back."""
+        return self.status.state == "connecting" or (self.status.state == "failed" and self._was_up)
 
     def _down(self) -> UpstreamDown:
         state, reason, _, retry = self.status
@@ -314,10 +318,8 @@ class Upstream:
         now = time.time()
         since = self.status.since if state == self.status.state else now
         self.status = Status(state, reason, since, now + retry_in if retry_in is not None else None)
-        if state == "connecting":
-            self._settled.clear()
-        else:
-            self._settled.set()
+        self._moved.set()
+        self._moved = asyncio.Event()
         self._tell()
 
     def _tell(self) -> None:
