@@ -11,7 +11,8 @@
     ├── ToolDisabled        E_TOOL_DISABLED      the session does not have that tool
     ├── UpstreamError       E_UPSTREAM           another MCP server did not do what it should
     │   ├── UpstreamDown    E_UPSTREAM_DOWN      it cannot be reached now
-    │   └── UpstreamBusy    E_UPSTREAM_BUSY      it has as many calls as it may have
+    │   ├── UpstreamBusy    E_UPSTREAM_BUSY      it has as many calls as it may have
+    │   └── UpstreamLogin   E_UPSTREAM_LOGIN     a person must sign in there first
     ├── Refused             E_REFUSED            a rule of the work model says no
     │   ├── Duplicate       E_DUPLICATE          it is there already
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
