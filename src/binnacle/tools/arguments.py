@@ -72,7 +72,9 @@ def _explained(spec: ToolSpec, alias: Alias | None, given: dict[str, Any], probl
     schema = input_schema(spec, alias)
     name = alias.name if alias else spec.name
     known = list(schema["properties"])
-    unknown = [key for key in given if key not in known and key not in spec.synonyms]
+    renames = alias.renames if alias else {}
+    meant = {key: spec.synonyms.get(key, key) for key in given}
+    unknown = [key for key, own in meant.items() if own and not {key, own, renames.get(own)} & set(known)]
     if "unknown field" in problem and unknown:
         hint = did_you_mean(unknown[0], known) or _usage(schema)
         return InvalidInput(f"{name} has no parameter {unknown[0]!r}", hint=hint, details={"parameter": unknown[0]})
