@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,9 @@ import msgspec
 
 from binnacle.wire.jsonrpc import INVALID_PARAMS, UNREADABLE, RpcError
 from binnacle.wire.mcp import HEADER_MARK, HEADER_MISMATCH, NAMED, STATELESS_VERSIONS, RequestMeta, era_of, unsupported
+
+_PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+"""What goes through HTTP as it is: visible ASCII, with spaces only inside."""
 
 
 class _Subject(msgspec.Struct):
@@ -77,3 +81,10 @@ def decoded(value: str | None) -> str | None:
         return raw.decode() if base64.b64encode(raw).decode() == payload else None
     except (binascii.Error, UnicodeDecodeError):
         return None
+
+
+def encoded(value: str) -> str:
+    """A value as a header can carry it; what `decoded` undoes."""
+    if _PLAIN.fullmatch(value) and not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="
