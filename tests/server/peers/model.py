@@ -1,4 +1,4 @@
-"""A language model that plays a script: OpenAI's chat API on the loopback, for agents without a network.
+"""A language model that plays a script, for agents without a network: OpenAI's and Anthropic's chat on the loopback.
 
 The script is a list of steps. A step calls a tool (found by the end of its name: agents put their own prefix in
 front) or says something; `{last}` in what it says is the result of the last tool.
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 Json = dict[str, Any]
 
@@ -19,6 +20,8 @@ class Use(NamedTuple):
 
     tool: str
     arguments: Json
+    is_offered: bool = True
+    """Models also call what they were never offered; then it is called by just this name."""
 
 
 class Say(NamedTuple):
@@ -35,6 +38,12 @@ class Model:
         self.offered: list[str] = []
         """Names of the tools that the agent has."""
 
+        self.prompts: list[str] = []
+        """What it was asked, the newest request's."""
+
+        self.results: list[str] = []
+        """What the tools returned, likewise."""
+
         self.url = ""
 
     def reply(self, request: Json) -> Json:
@@ -46,10 +55,15 @@ class Model:
         self.offered = tools
         taken = sum(message["role"] == "assistant" for message in messages)
         step = self.script[taken] if taken < len(self.script) else Say("the script is over")
-        results = [_text(message["content"]) for message in messages if message["role"] == "tool"]
+        self.prompts = [_text(message["content"]) for message in messages if message["role"] == "user"]
+        self.results = [_text(message["content"]) for message in messages if message["role"] == "tool"]
         if isinstance(step, Say):
-            return {"role": "assistant", "content": step.text.replace("{last}", results[-1] if results else "nothing")}
+            last = self.results[-1] if self.results else "nothing"
+            return {"role": "assistant", "content": step.text.replace("{last}", last)}
         names = [name for name in tools if name == step.tool or name.endswith(f"__{step.tool}")]
+        if not step.is_offered:
+            assert not names, f"{step.tool} is offered"
+            names = [step.tool]
         if not names:
             return {"role": "assistant", "content": f"there is no tool {step.tool} among {tools}"}
         function = {"name": names[0], "arguments": json.dumps(step.arguments)}
@@ -60,6 +74,45 @@ def _text(content: Any) -> str:
     if isinstance(content, list):
         return "".join(part.get("text", "") for part in content)
     return content or ""
+
+
+def _from_anthropic(request: Json) -> Json:
+    """A request as OpenAI's would be."""
+    messages: list[Json] = []
+    for message in request["messages"]:
+        content = message["content"]
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        results = [part for part in parts if part["type"] == "tool_result"]
+        messages += [{"role": "tool", "content": part.get("content")} for part in results]
+        if text := [part for part in parts if part["type"] == "text"]:
+            messages.append({"role": message["role"], "content": text})
+        elif not results:
+            messages.append({"role": message["role"], "content": ""})
+    tools = [{"function": {"name": tool["name"]}} for tool in request.get("tools") or ()]
+    return {"messages": messages, "tools": tools}
+
+
+def _anthropic_events(message: Json) -> list[Json]:
+    """What a message of the assistant is as Anthropic's stream."""
+    # Of two messages with one id, Claude Code makes one.
+    begun = {"id": f"msg_{uuid4().hex}", "type": "message", "role": "assistant", "model": "scripted", "content": []}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    if calls := message.get("tool_calls"):
+        function = calls[0]["function"]
+        block = {"type": "tool_use", "id": calls[0]["id"], "name": function["name"], "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": function["arguments"]}
+    else:
+        block = {"type": "text", "text": ""}
+        delta = {"type": "text_delta", "text": message["content"]}
+    reason = "tool_use" if calls else "end_turn"
+    return [
+        {"type": "message_start", "message": {**begun, "stop_reason": None, "stop_sequence": None, "usage": usage}},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage},
+        {"type": "message_stop"},
+    ]
 
 
 @contextmanager
@@ -89,6 +142,9 @@ class _Chat(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if "/messages" in self.path:
+            self._answer_anthropic(request)
+            return
         message = self.model.reply(request)
         reason = "tool_calls" if "tool_calls" in message else "stop"
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -111,6 +167,19 @@ class _Chat(BaseHTTPRequestHandler):
         self._send(
             "text/event-stream", "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
         )
+
+    def _answer_anthropic(self, request: Json) -> None:
+        if "count_tokens" in self.path:
+            self._send("application/json", json.dumps({"input_tokens": 1}))
+            return
+        events = _anthropic_events(self.model.reply(_from_anthropic(request)))
+        if request.get("stream"):
+            text = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+            self._send("text/event-stream", text)
+            return
+        content = [{"type": "text", "text": events[2]["delta"].get("text", "")}]
+        whole = {**events[0]["message"], "content": content, "stop_reason": "end_turn"}
+        self._send("application/json", json.dumps(whole))
 
     def _send(self, kind: str, text: str) -> None:
         body = text.encode()
