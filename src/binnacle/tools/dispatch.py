@@ -10,8 +10,8 @@ from binnacle.tools import arguments, repeats
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog, Found
 from binnacle.tools.exposed import Exposed
-from binnacle.tools.outcome import Outcome, failed, succeeded
-from binnacle.tools.spec import ToolSpec
+from binnacle.tools.outcome import Outcome, Reply, failed, succeeded
+from binnacle.tools.spec import Alias, ToolSpec
 
 Audit = Callable[[Caller, str, dict[str, Any]], None]
 """Told of every call that may have changed something outside the store."""
@@ -48,9 +48,7 @@ class Dispatcher:
         try:
             spec, alias = self._find(name)
             prefix = spec.prefix
-            values = arguments.parse(spec, alias, raw)
-            _check_prerequisites(spec, caller)
-            reply = await _within(spec, caller, values)
+            reply = await _answer(spec, alias, raw, caller)
             outcome = succeeded(reply, seconds=time.perf_counter() - began)
         except BinnacleError as error:
             told = repeats.noticed(caller.state, name, raw, error)
@@ -60,6 +58,13 @@ class Dispatcher:
             repeats.forget(caller.state, name, raw)
         self._tell(name, caller, outcome)
         return outcome
+
+    async def reply(self, caller: Caller, name: str, raw: bytes) -> Reply:
+        """What a tool answers when another tool calls it for its caller. Failures are raised."""
+        spec, alias = self._find(name)
+        reply = await _answer(spec, alias, raw, caller)
+        caller.state.setdefault("called", set()).add(spec.name)
+        return reply
 
     def _find(self, name: str) -> Found:
         """The tool called `name`, which may be any of its names, with the limits of this session."""
@@ -79,7 +84,13 @@ class Dispatcher:
             self._audit(caller, found.name, {"ok": ok, "duration": outcome.envelope["meta"]["duration"]})
 
 
-async def _within(spec: ToolSpec, caller: Caller, values: Any) -> Any:
+async def _answer(spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> Reply:
+    values = arguments.parse(spec, alias, raw)
+    _check_prerequisites(spec, caller)
+    return await _within(spec, caller, values)
+
+
+async def _within(spec: ToolSpec, caller: Caller, values: Any) -> Reply:
     """Runs the tool under its deadline. Leaving it, however, leaves nothing running."""
     if spec.timeout is None:
         return await spec.run(caller, values)
