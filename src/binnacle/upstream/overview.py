@@ -1,6 +1,7 @@
 """What is configured, for people to look at: every server with its target, its place, its approval and its problems."""
 
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,11 +9,14 @@ from typing import Any
 from msgspec import Struct
 
 from binnacle.upstream.approvals import Seen, is_approved
-from binnacle.upstream.config import Problem, ServerConfig
+from binnacle.upstream.config import HIDDEN, Problem, ServerConfig
 from binnacle.upstream.masking import shown_url, shown_words
 from binnacle.upstream.shapes import ALIASES, Entry, build, snake_case
 from binnacle.upstream.sources import read_entries
 from binnacle.upstream.variables import Variables
+
+_URL = re.compile(r"(?:https?|wss?)://[^/?#:@\s]*(?::\d+)?(?:[/?#]|$)|(?:https?|wss?)://[^/?#\s]+@|\$\{")
+"""What is no URL at all may be a secret in the wrong place."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -108,11 +112,11 @@ def written_values(data: Any) -> dict[str, Any]:
 def _target(written: Mapping[str, Any]) -> str:
     url = written.get("url")
     if isinstance(url, str) and url:
-        return shown_url(url)
+        return shown_url(url) if _URL.match(url) else HIDDEN
     return " ".join(shlex.quote(word) if " " in word else word for word in shown_words(_words(written)))
 
 
 def _words(written: Mapping[str, Any]) -> list[str]:
     args = written.get("args")
     words = (written.get("command") or "", *(args if isinstance(args, list | tuple) else ()))
-    return [str(word) for word in words]
+    return [str(word) if isinstance(word, str | int | float) else "…" for word in words]

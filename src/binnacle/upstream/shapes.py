@@ -127,7 +127,10 @@ class _Reading:
         """Where a value of the one shape stands in the shape it was written in."""
 
     def refuse(self, message: str, hint: str = "", *, path: Path = ()) -> None:
-        self.problems.append(self.entry.problem(message, hint, path=self._paths.get(path, path)))
+        self._refuse_written(message, hint, path=self._paths.get(path, path))
+
+    def _refuse_written(self, message: str, hint: str, *, path: Path) -> None:
+        self.problems.append(self.entry.problem(message, hint, path=path))
 
     def values(self) -> dict[str, Any]:
         """Everything in the entry by its own key, sections as mappings of their own."""
@@ -154,9 +157,9 @@ class _Reading:
             if not target:
                 continue
             if target[0] not in keys:
-                self.refuse("unknown key", did_you_mean(target[0], list(keys)), path=path)
+                self._refuse_written("unknown key", did_you_mean(target[0], list(keys)), path=path)
             elif not self._place(found, target, value):
-                self.refuse("is there twice, under two names", "keep one of them", path=path)
+                self._refuse_written("is there twice, under two names", "keep one of them", path=path)
             else:
                 self._paths.setdefault((*above, *target), path)
         return found
