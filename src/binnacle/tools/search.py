@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, pairwise
 from math import log
 from typing import Annotated, Any, NamedTuple
@@ -33,7 +34,7 @@ SATURATION, LENGTH = 1.2, 0.6
 PREFIX, WITHIN = 0.6, 0.25
 """How much a word counts that only begins like the one asked for, or has it in the middle."""
 
-WORDS = 24
+WORDS = 16
 """Words of a question that are looked for."""
 
 SCHEMAS, SCHEMA_BYTES = 5, 8000
@@ -82,6 +83,8 @@ class Index:
         """Word → tool → how much the word stands out there."""
 
         self.words = sorted(postings)
+        self._text = "\n".join(["", *self.words, ""])
+        """All words, one a line: one search over it is faster than a look at each."""
 
     def like(self, word: str) -> Iterator[tuple[str, float]]:
         """The words that `word` may mean, and how well each fits."""
@@ -97,7 +100,16 @@ class Index:
             if word[:length] in self.postings:
                 yield word[:length], PREFIX * length / len(word)
         if len(word) > 3:
-            yield from ((longer, WITHIN) for longer in self.words if longer.find(word) > 0)
+            yield from ((longer, WITHIN) for longer in self._containing(word))
+
+    def _containing(self, word: str) -> Iterator[str]:
+        """The words that have `word` in them, but not at their beginning."""
+        place = self._text.find(word)
+        while place > 0:
+            begin, end = self._text.rfind("\n", 0, place) + 1, self._text.index("\n", place)
+            if begin < place:
+                yield self._text[begin:end]
+            place = self._text.find(word, end)
 
 
 def search(index: Index, query: str, limit: int) -> list[Hit]:
@@ -264,14 +276,18 @@ def _text(entry: Entry, key: str) -> str:
 
 def _words(text: str) -> list[str]:
     """The words of a text, also those within names: `readFile`, `read_file` and `read.files` are read and file."""
+    return [word for part in _WORD.findall(text) for word in _parts(part)]
+
+
+@lru_cache(maxsize=10_000)
+def _parts(name: str) -> tuple[str, ...]:
     found: list[str] = []
-    for part in _WORD.findall(text):
-        for word in _CAMEL.split(part):
-            if _WITHOUT_SPACES.search(word):
-                found += [first + second for first, second in pairwise(word)] or [word]
-            else:
-                found.append(_singular(word.casefold()))
-    return found
+    for word in _CAMEL.split(name):
+        if _WITHOUT_SPACES.search(word):
+            found += [first + second for first, second in pairwise(word)] or [word]
+        else:
+            found.append(_singular(word.casefold()))
+    return tuple(found)
 
 
 def _singular(word: str) -> str:
