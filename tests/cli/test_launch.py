@@ -95,7 +95,7 @@ def look(bn) -> Callable[[], list[sessions.Session]]:
 
 
 def folders(bn: Bn) -> list[str]:
-    return sorted(path.name for path in Path(bn.env["BN_DATA_DIR"]).glob("*/sessions/*"))
+    return sorted(path.name for path in Path(bn.env["BN_DATA_DIR"]).glob("*/sessions/*/"))
 
 
 # -- what a client gets
@@ -162,6 +162,18 @@ def test_the_client_is_not_the_agent_that_started_it(bn, launch):
     assert "BN_AGENT_ID" not in met["env"]
     assert "BN_MCP_SESSION" not in met["env"]
     assert met["env"]["BN_USER"] == "ann"
+
+
+def test_an_agent_launches_another_while_it_holds_a_task_of_its_own(bn, launch):
+    agent = bn("orient", "--name", "boss")["agent_id"]
+    own, other = bn.add("One"), bn.add("Two")
+    bn("task", "start", own, env={"BN_AGENT_ID": agent})
+    calls = [["report_done", {"summary": "Both at once"}]]
+    words = ("--recipe", "task_intents", "--task", other)
+    met = launch("claude", *words, part={"calls": calls}, env={"BN_AGENT_ID": agent})
+    assert not met["results"][0]["isError"]
+    shown = [bn("task", "show", task)["task"] for task in (own, other)]
+    assert [(task["status"], task.get("claimed_by")) for task in shown] == [("in_progress", agent), ("done", None)]
 
 
 def test_the_prompt_may_take_standard_input(launch):
