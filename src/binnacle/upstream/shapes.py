@@ -122,6 +122,9 @@ class _Reading:
     def __init__(self, entry: Entry, variables: Variables) -> None:
         self.entry = entry
         self.problems: list[Problem] = []
+        self.has_unknown = False
+        """Whether a key is not known. What then seems to be missing may only be misspelt."""
+
         self._variables = variables
         self._paths: dict[Path, Path] = {}
         """Where a value of the one shape stands in the shape it was written in."""
@@ -157,6 +160,7 @@ class _Reading:
             if not target:
                 continue
             if target[0] not in keys:
+                self.has_unknown = True
                 self._refuse_written("unknown key", did_you_mean(target[0], list(keys)), path=path)
             elif not self._place(found, target, value):
                 self._refuse_written("is there twice, under two names", "keep one of them", path=path)
@@ -282,8 +286,9 @@ def _check(reading: _Reading, values: dict[str, Any]) -> None:
 
 def _check_target(reading: _Reading, values: dict[str, Any]) -> None:
     command, url = values.get("command"), values.get("url")
-    if reading.problems and None in (values.get("command", ""), values.get("url", ""), values.get("transport", "")):
-        return  # said already
+    said = reading.problems and None in (values.get("command", ""), values.get("url", ""), values.get("transport", ""))
+    if said or (reading.has_unknown and not command and not url):
+        return
     if command and url:
         reading.refuse("both 'command' and 'url' are there", "a server has one of the two", path=("url",))
     elif not command and not url:

@@ -197,16 +197,15 @@ def _entry(given: Mapping[str, Any], file: ClientFile) -> dict[str, Any]:
     return kept if enabled else {**kept, "enabled": False}
 
 
-def _command(given: Mapping[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
+def _command(given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     """The command, its arguments and its environment, from whichever way a client writes them."""
     command = given.get("command") or given.get("cmd") or ""
-    args = list(given["args"]) if isinstance(given.get("args"), list) else []
+    args: Any = given.get("args") or []
     env = _pairs(given, "env", "environment", "envs")
     if isinstance(command, list):
-        return (command[0] if command else ""), [*command[1:], *args], env
+        return command[0], [*command[1:], *args], env
     if isinstance(command, Mapping):
-        inner = command.get("args")
-        return command.get("path", ""), list(inner) if isinstance(inner, list) else args, _pairs(command, "env") | env
+        return command.get("path", ""), command.get("args") or args, _pairs(command, "env") | env
     return command, args, env
 
 
