@@ -87,19 +87,24 @@ def test_off_looks_at_nothing(pins):
     assert pins.check("new", [a_tool("read", "Another.")], mode="strict") == []
 
 
-def test_a_further_tool_is_pinned_and_told_of_once(pins):
-    more = [READ, WRITE, a_tool("delete")]
-    assert told(pins.check("files", more)) == [("added", "delete", False)]
-    assert pins.check("files", more) == []
-    assert told(pins.check("files", [READ, WRITE, a_tool("delete", "Other.")])) == [("changed", "delete", False)]
-
-
-def test_a_further_tool_is_held_back_in_strict_mode(pins):
+@pytest.mark.parametrize(("mode", "held"), [("warn", False), ("strict", True)])
+def test_a_further_tool_is_told_of_until_it_is_accepted(pins, mode, held):
     more = [READ, WRITE, a_tool("delete")]
     for _ in range(2):
-        assert told(pins.check("files", more, mode="strict")) == [("added", "delete", True)]
-    assert pins.accept("files") == ["delete"]
-    assert pins.check("files", more, mode="strict") == []
+        assert told(pins.check("files", more, mode=mode)) == [("added", "delete", held)]
+    assert told(pins.pending("files")) == [("added", "delete", False)]
+    assert pins.accept("files", shown=pins.pending("files")) == ["delete"]
+    assert pins.check("files", more, mode=mode) == []
+    assert pins.pending("files") == []
+
+
+def test_a_further_tool_is_pinned_before_anyone_has_accepted_it(pins):
+    pins.check("files", [READ, WRITE, a_tool("delete")])
+    (change,) = pins.check("files", [READ, WRITE, a_tool("delete", "Other.")], mode="strict")
+    assert (change.kind, change.held) == ("changed", True)
+    assert "-Does delete." in change.diff()
+    assert pins.accept("files", "delete") == ["delete"]
+    assert pins.check("files", [READ, WRITE, a_tool("delete", "Other.")], mode="strict") == []
 
 
 def test_a_removed_tool_is_remembered_in_case_it_comes_back(pins):

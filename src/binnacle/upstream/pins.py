@@ -1,6 +1,6 @@
 """Trust on first use: what tools said of themselves when they were first seen, and what has changed since.
 
-A pin changes in two ways only: a tool is seen for the first time, or a person accepts what it has become.
+A pin is made when a tool is first seen, and changes only when a person accepts what the tool has become.
 """
 
 import contextlib
@@ -64,10 +64,18 @@ class _Pinned(Struct):
     """What is kept of one server."""
 
     tools: dict[str, Content] = {}
-    """As they were accepted, by name."""
+    """As they were first seen or accepted, by name."""
+
+    fresh: list[str] = []
+    """Those that came when the server was known already, and that nobody has accepted."""
 
     pending: dict[str, Content | None] = {}
     """As they were last seen, where that differs; None for one that was removed."""
+
+    @property
+    def waiting(self) -> dict[str, Content | None]:
+        """All that can be accepted."""
+        return {name: self.tools[name] for name in self.fresh if name in self.tools} | self.pending
 
 
 class _File(Struct):
@@ -86,8 +94,8 @@ class Pins:
         """Compares what a server offers with its pins, and pins what is first seen. Returns what is not as pinned.
 
         `tools` are entries as they are offered, that is after `hygiene`, so that what a pin says is what was read.
-        All tools of a new server are pinned at once. Of a known one, a further tool is pinned and told of once; in
-        `strict` mode it is held until accepted, as every change is. With `off` nothing is looked at.
+        All tools of a new server are pinned at once. A change, and a further tool of a known server, is told of until
+        it is accepted; in `strict` mode it is held so long. With `off` nothing is looked at.
 
         Raises:
             ConfigError: the file cannot be read or written.
@@ -103,21 +111,21 @@ class Pins:
                 if seen:  # a server that has nothing yet, as before a login, is not known by that
                     kept.servers[server] = _Pinned(tools=seen)
                 return []
-            changes = _changes(known.tools, seen, strict=mode == "strict")
+            changes = _changes(known, seen, strict=mode == "strict")
             known.pending = {}
             for change in changes:
-                if change.kind == "added" and not change.held:
+                if change.kind != "added":
+                    known.pending |= {change.tool: change.after} | ({change.was: None} if change.was else {})
+                elif change.tool not in known.tools:
                     known.tools[change.tool] = seen[change.tool]
-                else:
-                    known.pending[change.tool] = change.after
-                    known.pending |= {change.was: None} if change.was else {}
+                    known.fresh.append(change.tool)
             return changes
 
     def pending(self, server: str) -> list[Change]:
         """What was found at the last check and is not accepted yet. Whether it is held is for the mode to say."""
         known = self._load().servers.get(server, _Pinned())
         seen = {name: content for name, content in (known.tools | known.pending).items() if content is not None}
-        return _changes(known.tools, seen, strict=False)
+        return _changes(known, seen, strict=False)
 
     def accept(self, server: str, tool: str | None = None, *, shown: Sequence[Change] | None = None) -> list[str]:
         """Pins what was last seen, of one tool or of all. Returns the names of those that changed by it.
@@ -134,18 +142,21 @@ class Pins:
             if known is None:
                 hint = did_you_mean(server, list(kept.servers)) or "its tools are pinned when it is first connected"
                 raise NotFound(f"no tools of {server!r} are pinned", hint=hint)
-            if tool is not None and tool not in known.pending:
-                hint = did_you_mean(tool, list(known.pending)) or "nothing of it waits to be accepted"
+            waiting = known.waiting
+            if tool is not None and tool not in waiting:
+                hint = did_you_mean(tool, list(waiting)) or "nothing of it waits to be accepted"
                 raise NotFound(f"{server} has no changed tool {tool!r}", hint=hint)
-            accepted = list(known.pending) if tool is None else _with_its_former_name(known, tool)
+            accepted = list(waiting) if tool is None else _with_its_former_name(known, tool)
             if shown is not None:
-                _check_shown(shown, {name: known.pending[name] for name in accepted})
+                _check_shown(shown, {name: waiting[name] for name in accepted})
             for name in accepted:
-                content = known.pending.pop(name)
+                content = waiting[name]
                 if content is None:
                     known.tools.pop(name, None)
                 else:
                     known.tools[name] = content
+                known.pending.pop(name, None)
+            known.fresh = [name for name in known.fresh if name not in accepted]
             return accepted
 
     def forget(self, server: str) -> None:
@@ -234,15 +245,15 @@ def _content(tool: Mapping[str, Any]) -> Content:
     return {part: tool[part] for part in PINNED if tool.get(part) is not None}
 
 
-def _changes(pinned: Mapping[str, Content], seen: Mapping[str, Content], *, strict: bool) -> list[Change]:
-    """What is not as pinned, in the order of the list, and then what is no longer there."""
-    gone = {name: content for name, content in pinned.items() if name not in seen}
+def _changes(known: _Pinned, seen: Mapping[str, Content], *, strict: bool) -> list[Change]:
+    """What is not as it was accepted, in the order of the list, and then what is no longer there."""
+    gone = {name: content for name, content in known.tools.items() if name not in seen}
     former: dict[str, list[str]] = defaultdict(list)
     for name, content in gone.items():
         former[digest("", content)].append(name)
     changes: list[Change] = []
     for name, after in seen.items():
-        before = pinned.get(name)
+        before = known.tools.get(name)
         if before is None:
             same = former.get(digest("", after))
             was = same.pop(0) if same else ""
@@ -250,12 +261,14 @@ def _changes(pinned: Mapping[str, Content], seen: Mapping[str, Content], *, stri
             changes.append(Change("renamed" if was else "added", name, strict, before, after, was))
         elif digest(name, before) != digest(name, after):
             changes.append(Change("changed", name, strict, before, after))
+        elif name in known.fresh:
+            changes.append(Change("added", name, strict, None, after))
     return changes + [Change("removed", name, False, content) for name, content in gone.items()]
 
 
 def _with_its_former_name(known: _Pinned, tool: str) -> list[str]:
     """The tool, and the pin that it had under another name."""
-    after = known.pending[tool]
+    after = known.waiting[tool]
     if after is None or tool in known.tools:
         return [tool]
     same = (name for name, seen in known.pending.items() if seen is None and known.tools.get(name) == after)
