@@ -17,6 +17,9 @@ from binnacle.processes.strays import end_strays
 STOP_PATIENCE = 2.0
 """Seconds for a process that has hung up, or was killed, to be gone."""
 
+MAIN = os.path.join(os.path.dirname(keeping.__file__), "__main__.py")
+"""What the process runs."""
+
 Hear = Callable[[tuple[Any, ...]], None]
 """Is given every message of the keeper."""
 
@@ -132,10 +135,9 @@ class Link:
 def _spawn(token: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    file = os.path.join(os.path.dirname(keeping.__file__), "__main__.py")
     try:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", file, str(theirs.fileno()), token],
+            [sys.executable, "-I", "-S", MAIN, str(theirs.fileno()), token],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

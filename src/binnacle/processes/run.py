@@ -44,6 +44,9 @@ class Run:
             case "exited", code:
                 self.returncode = code
                 _settle(self.exited, code)
+            case ("lost",):
+                self.link.hang_up()
+                self.lose()
             case ("gone",):
                 self.lose()
 

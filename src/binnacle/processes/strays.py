@@ -6,8 +6,7 @@ import signal
 import time
 from collections.abc import Mapping
 
-from binnacle.processes.linux import ADOPTS_ORPHANS
-from binnacle.processes.table import Entry, children_of, descend, mark_of, read_table, send
+from binnacle.processes.table import SEES_PROCESSES, Entry, children_of, descend, mark_of, read_table, send
 
 GRACE = 1.0
 """Seconds to end by themselves. The leaders were told already, by the system, when the keeper was killed."""
@@ -27,7 +26,7 @@ def end_strays(token: str, leaders: Mapping[int, int]) -> None:
     for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, LAST_PATIENCE)):
         deadline = time.monotonic() + patience
         told: set[tuple[int, int]] = set()
-        if not ADOPTS_ORPHANS:
+        if not SEES_PROCESSES:
             _tell_groups(leaders, number)
         while strays := find_strays(token, leaders):
             for entry in strays:

@@ -13,6 +13,10 @@ MARK = b"BN_KEPT"
 """Variable that everything a program starts inherits, by which it is found wherever it went."""
 
 
+SEES_PROCESSES = os.path.exists("/proc/self/stat")
+"""Whether there is anything to see. If not, a process group is all that can be reached of a program."""
+
+
 class Entry:
     """One process at one moment."""
 
@@ -38,10 +42,7 @@ def look(pid: int) -> Entry | None:
 
 def read_table() -> dict[int, Entry]:
     """Every process there is."""
-    try:
-        names = os.listdir("/proc")
-    except FileNotFoundError:
-        return {}
+    names = os.listdir("/proc") if SEES_PROCESSES else []
     entries = [look(int(name)) for name in names if name.isdigit()]
     return {entry.pid: entry for entry in entries if entry is not None}
 
@@ -79,16 +80,22 @@ def send(entry: Entry, number: int) -> None:
     """Signals the very process of the entry: its id may have gone to another one since."""
     try:
         descriptor = os.pidfd_open(entry.pid)
-    except OSError:
+    except ProcessLookupError:
         return
+    except OSError:
+        descriptor = -1  # an old system, or no descriptor to be had; it is to be signalled all the same
     try:
         now = look(entry.pid)
         if now is not None and now.started == entry.started:
-            signal.pidfd_send_signal(descriptor, number)
+            if descriptor < 0:
+                os.kill(entry.pid, number)
+            else:
+                signal.pidfd_send_signal(descriptor, number)
     except OSError:
         pass
     finally:
-        os.close(descriptor)
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _read(pid: int, name: str) -> bytes:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from binnacle.processes.linux import ADOPTS_ORPHANS
+from binnacle.processes.table import read_table
 
 LAST_PATIENCE = 2.0
 """Seconds to wait for killed processes to be gone. Longer only when the system holds them in a call."""
@@ -76,18 +77,5 @@ class Tree:
 
 def children() -> list[int]:
     """The children of this process, adopted ones included. None are seen where there is no /proc."""
-    own = str(os.getpid()).encode()
-    try:
-        names = os.listdir("/proc")
-    except FileNotFoundError:
-        return []
-    return [int(name) for name in names if name.isdigit() and _parent_of(name) == own]
-
-
-def _parent_of(pid: str) -> bytes:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # The name before it may hold anything, brackets and spaces included.
-            return b"".join(file.read().rpartition(b")")[2].split()[1:2])
-    except OSError:
-        return b""
+    own = os.getpid()
+    return [entry.pid for entry in read_table().values() if entry.parent == own]

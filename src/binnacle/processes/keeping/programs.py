@@ -1,10 +1,10 @@
-"""The programs of a keeper, what belongs to each, and how they are ended."""
+"""The programs of a keeper, and how they are ended."""
 
 import os
 import time
 
-from binnacle.processes.linux import ADOPTS_ORPHANS
-from binnacle.processes.table import Entry, children_of, descend, mark_of, read_table, send
+from binnacle.processes.keeping.census import Census
+from binnacle.processes.table import SEES_PROCESSES, Entry, send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,51 +74,20 @@ class Program:
         self.ending.deadline = min(self.ending.deadline, deadline)
 
 
-def find_members(programs: dict[int, Program]) -> tuple[dict[int, list[Entry]], list[Entry]]:
-    """The live processes of each program by its number, and those of which nobody knows whose they are.
-
-    All of them are below this process. What is below the leader of a program belongs to it; an orphan belongs where
-    its mark says, or to the program in whose session it or a known process is.
-    """
-    table = read_table()
-    children = children_of(table)
-    leaders = {program.pid: program for program in programs.values() if program.returncode is None}
-    members: dict[int, list[Entry]] = {number: [] for number in programs}
-    sessions = {program.pid: number for number, program in programs.items()}
-    orphans: list[Entry] = []
-    for child in children.get(os.getpid(), ()):
-        if child.pid in leaders:
-            number = leaders[child.pid].number
-            members[number] += descend(child, children)
-            sessions.update((entry.session, number) for entry in members[number] if entry.session != os.getsid(0))
-        else:
-            orphans.append(child)
-    marks = {program.mark: number for number, program in programs.items()}
-    strangers: list[Entry] = []
-    for orphan in orphans:
-        owner = marks.get(mark_of(orphan.pid), sessions.get(orphan.session))
-        (strangers if owner is None else members[owner]).extend(descend(orphan, children))
-    alive = {number: [entry for entry in entries if not entry.is_over] for number, entries in members.items()}
-    return alive, [entry for entry in strangers if not entry.is_over]
-
-
-def tell_ending(programs: dict[int, Program], strangers_end: Ending | None) -> tuple[list[Program], bool]:
-    """Signals all that is to end.
-
-    Returns the programs of which nothing is left or that are beyond hope, and whether there are strangers.
-    """
+def tell_ending(programs: dict[int, Program], strangers_end: Ending | None, census: Census) -> list[Program]:
+    """Signals all that is to end; returns the programs of which nothing is left, and those beyond hope."""
     now = time.monotonic()
-    members, strangers = find_members(programs)
+    census.take(programs)
     over = []
     for program in programs.values():
         if program.ending is None:
             continue
-        program.ending.tell(members[program.number], now)
-        is_left = bool(members[program.number])
-        if not ADOPTS_ORPHANS:
-            is_left = program.ending.tell_group(program.pid, now)
-        if (program.returncode is not None and not is_left) or program.ending.is_hopeless(now):
+        left = census.members[program.number]
+        program.ending.tell(left, now)
+        is_left = bool(left) if SEES_PROCESSES else program.ending.tell_group(program.pid, now)
+        is_over = program.returncode is not None and not is_left and census.is_sure
+        if is_over or program.ending.is_hopeless(now):
             over.append(program)
     if strangers_end is not None:
-        strangers_end.tell(strangers, now)
-    return over, bool(strangers)
+        strangers_end.tell(census.strangers, now)
+    return over

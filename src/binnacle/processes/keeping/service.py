@@ -5,6 +5,7 @@ What is said over the socket (`frames`), with the number that the other side gav
     Keeper  start NUMBER ARGV ENV CWD        with three descriptors
     keeper  started NUMBER PID START         it runs; START as in `table.Entry`
     keeper  failed NUMBER MESSAGE            it does not, and never will
+    keeper  lost NUMBER                      nor will any other: the keeper is about to end
     keeper  exited NUMBER CODE               the process that was started has ended; negative for a signal
     Keeper  end NUMBER GRACE                 ask it to end, kill what is left of it after so many seconds
     keeper  gone NUMBER                      nothing of it is left
@@ -18,6 +19,7 @@ import sys
 import time
 
 from binnacle.processes.frames import Unpacker, pack
+from binnacle.processes.keeping.census import Census
 from binnacle.processes.keeping.launch import Request, launch
 from binnacle.processes.keeping.programs import Ending, Program, tell_ending
 from binnacle.processes.linux import adopt_orphans, set_process_name
@@ -63,6 +65,7 @@ class Service:
         """Whether the other side says no more. It may still listen."""
 
         self._programs: dict[int, Program] = {}
+        self._census = Census()
         self._leaving: Ending | None = None
         """Set once everything is to end; it is also the ending of those that belong to no program."""
 
@@ -133,7 +136,7 @@ class Service:
             if len(descriptors) < PASSED:
                 self._say("failed", number, b"too many open files")
             elif self._leaving:
-                self._say("failed", number, b"the keeper is about to end")
+                self._say("lost", number)
             else:
                 pid, report = launch(Request(argv, {**dict(env), MARK: mark}, cwd, descriptors))
                 self._programs[number] = Program(number, mark, pid, report)
@@ -181,13 +184,12 @@ class Service:
         """Goes on ending what is to end; whether this process has nothing more to do."""
         if not self._leaving and not any(program.ending for program in self._programs.values()):
             return False
-        over, has_strangers = tell_ending(self._programs, self._leaving)
-        for program in over:
+        for program in tell_ending(self._programs, self._leaving, self._census):
             del self._programs[program.number]
             self._say("gone", program.number)
         if self._leaving is None or self._programs:
             return False
-        return not has_strangers or self._leaving.is_hopeless(time.monotonic())
+        return not self._census.strangers or self._leaving.is_hopeless(time.monotonic())
 
     def _leave(self) -> None:
         """Begins to end everything."""
