@@ -30,6 +30,11 @@ def approvals_file(environ: Mapping[str, str] | None = None) -> str:
     return os.path.join(_user_dir(environ), "approvals.json")
 
 
+def logins_folder(environ: Mapping[str, str] | None = None) -> str:
+    """The person's logins, where no keyring keeps them."""
+    return os.path.join(_user_dir(environ), "logins")
+
+
 def _user_dir(environ: Mapping[str, str] | None) -> str:
     given = (os.environ if environ is None else environ).get("XDG_CONFIG_HOME")
     return os.path.join(given or os.path.join(_home(environ), ".config"), "binnacle")

@@ -1,0 +1,36 @@
+"""Opens a page in the person's browser, if there is one."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+
+
+def is_there(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a browser can show a page here. One in the terminal would take it away from us."""
+    environ = os.environ if environ is None else environ
+    if sys.platform == "darwin" or environ.get("BROWSER"):
+        return not environ.get("SSH_CONNECTION") or bool(environ.get("BROWSER"))
+    return bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+
+
+@contextlib.asynccontextmanager
+async def opened(url: str) -> AsyncIterator[None]:
+    """Opens a page while the block runs. What opened it is ended then; the browser itself stays as it is."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "webbrowser",
+        url,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()

@@ -1,0 +1,109 @@
+"""A login as it is kept: the tokens, whom they are for, and all that is needed to renew them after a restart."""
+
+import json
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.upstream.auth.addresses import resource_of
+from binnacle.upstream.config import ServerConfig
+
+EARLY = 60.0
+"""Seconds before its end in which a token is renewed."""
+
+LAST = 5.0
+"""Seconds before its end in which a token is not used any more: it might end on the way."""
+
+Method = Literal["none", "client_secret_basic", "client_secret_post"]
+
+
+class Client(Struct, frozen=True, kw_only=True):
+    """Who we are to an authorization server. Its repr shows no secret."""
+
+    id: str
+    secret: str = ""
+    method: Method = "none"
+    redirect_uri: str = ""
+    """What a registration of ours allows; empty where it was not we who registered."""
+
+    def __repr__(self) -> str:
+        return f"Client({self.method})"
+
+
+class Grant(Struct, frozen=True, kw_only=True):
+    """A login. Its repr shows no secret."""
+
+    version: Literal[1] = 1
+    resource: str
+    issuer: str
+    token_endpoint: str
+    client: Client
+    access_token: str = ""
+    refresh_token: str = ""
+    issued_at: float = 0.0
+    expires_at: float | None = None
+    scopes: tuple[str, ...] = ()
+    """What was granted; what was asked for, where the server did not say."""
+
+    wanted: tuple[str, ...] = ()
+    """What the server refused a request for; the next login asks for it."""
+
+    def __repr__(self) -> str:
+        return f"Grant({self.resource!r} by {self.issuer!r})"
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time to renew it."""
+        if self.expires_at is None:
+            return False
+        # A token that lives for a minute would be due for all of its life.
+        early = min(EARLY, (self.expires_at - self.issued_at) / 4)
+        return now >= self.expires_at - max(early, 0.0)
+
+    def is_over(self, now: float) -> bool:
+        """Whether its token is of no use any more."""
+        if not self.access_token:
+            return True
+        if self.expires_at is None:
+            return False
+        last = min(LAST, (self.expires_at - self.issued_at) / 8)
+        return now >= self.expires_at - max(last, 0.0)
+
+    def without_tokens(self) -> "Grant":
+        """What is left when the login is no longer accepted: who we are there, and what was asked for."""
+        return msgspec.structs.replace(self, access_token="", refresh_token="", expires_at=None)
+
+
+def key_of(config: ServerConfig) -> str:
+    """Under which key a server's login is kept.
+
+    Another URL, another provider or another client is another login: a project's file that renames things must not
+    get at tokens that were meant for somebody else.
+    """
+    auth = config.auth
+    told = json.dumps([resource_of(config.url), auth.auth_url, auth.token_url, auth.client_id])
+    return f"{config.name}-{sha256(told.encode()).hexdigest()[:20]}"
+
+
+def encode(grant: Grant) -> str:
+    return msgspec.json.encode(grant).decode()
+
+
+def decode(text: str | None, config: ServerConfig) -> Grant | None:
+    """A login as it was kept; None if there is none that can be read and is for this server."""
+    if text is None:
+        return None
+    try:
+        grant = msgspec.json.decode(text, type=Grant)
+    except (msgspec.DecodeError, UnicodeError):
+        return None  # of a newer Binnacle, or damaged: to sign in again mends both
+    from binnacle.upstream.auth.discovery import covers
+
+    return grant if covers(grant.resource, config.url) else None
+
+
+def together(*scopes: Iterable[str]) -> tuple[str, ...]:
+    """All of them, each once, in order."""
+    return tuple(dict.fromkeys(one for some in scopes for one in some))

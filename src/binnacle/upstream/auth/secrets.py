@@ -1,0 +1,267 @@
+"""Where logins are kept: in the system's keyring where there is one, else in files that only their owner may read.
+
+Each login is a short text under a key. Whoever renews one holds its lock meanwhile, in this process and in all others.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import re
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, TypeVar
+
+from binnacle.errors import ConfigError, UpstreamDown
+from binnacle.upstream.places import logins_folder
+
+LOCKED_FOR = 60.0
+"""Seconds that somebody else may hold a lock: as long as a renewal can take, and some more."""
+
+KEYRING_WITHIN = 30.0
+"""Seconds for the keyring, which may ask a person to unlock it."""
+
+SERVICE = "binnacle"
+"""Under which name the keyring shows what we keep in it."""
+
+T = TypeVar("T")
+
+
+class SecretStore(Protocol):
+    """Keeps secrets by key, between processes and restarts."""
+
+    @property
+    def where(self) -> str:
+        """Where what is saved now goes, for people. Says so if it is plain text there."""
+
+    async def load(self, key: str) -> str | None:
+        """What is kept under a key.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+
+    async def save(self, key: str, secret: str) -> None:
+        """Keeps a secret; what was kept under the key is gone then, and never half of it.
+
+        Raises:
+            ConfigError: it cannot be kept.
+        """
+
+    async def forget(self, key: str) -> bool:
+        """Removes what is kept under a key: whether there was something."""
+
+    def exclusive(self, key: str) -> AbstractAsyncContextManager[None]:
+        """Nobody else is in a block like this for the same key, in any process.
+
+        Raises:
+            UpstreamDown: somebody else was for too long.
+        """
+
+
+class FileSecrets:
+    """Secrets as plain text, each in a file of its own that only its owner may read."""
+
+    def __init__(self, folder: str) -> None:
+        """`folder` is made when there is something to keep."""
+        self._folder = folder
+
+    @property
+    def where(self) -> str:
+        return f"as plain text in {self._folder}, readable for you only"
+
+    async def load(self, key: str) -> str | None:
+        path = self._path(key)
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _unusable(path, error) from error
+        with os.fdopen(handle, "rb") as file:
+            found = os.fstat(handle)
+            if found.st_uid != os.geteuid():
+                raise ConfigError(f"it belongs to another user: {path}", hint="remove it, and sign in again")
+            if found.st_mode & 0o077:
+                with contextlib.suppress(OSError):  # a file system without modes
+                    os.fchmod(handle, 0o600)
+            return file.read().decode(errors="replace")
+
+    async def save(self, key: str, secret: str) -> None:
+        path = self._path(key)
+        try:
+            self._make_folder()
+            handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".login.")  # 0600 from the start
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(secret.encode())
+                    file.flush()
+                    os.fsync(handle)
+                os.replace(temporary, path)
+            except BaseException:
+                os.unlink(temporary)
+                raise
+        except OSError as error:
+            raise _unusable(path, error) from error
+
+    async def forget(self, key: str) -> bool:
+        path = self._path(key)
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _unusable(path, error) from error
+        return True
+
+    @contextlib.asynccontextmanager
+    async def exclusive(self, key: str) -> AsyncIterator[None]:
+        path = f"{self._path(key)}.lock"
+        try:
+            self._make_folder()
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise _unusable(path, error) from error
+        try:
+            await _lock(handle, path)
+            yield
+        finally:
+            os.close(handle)
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self._folder, f"{re.sub(r'[^A-Za-z0-9_-]', '_', key)}.json")
+
+    def _make_folder(self) -> None:
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        if os.stat(self._folder).st_mode & 0o077:
+            os.chmod(self._folder, 0o700)
+
+
+class KeyringSecrets:
+    """Secrets in the system's keyring; in files what it cannot keep. The locks are files always."""
+
+    def __init__(self, backend: Any, files: FileSecrets) -> None:
+        """`backend` is one of the package `keyring`."""
+        self._backend = backend
+        self._files = files
+        self._is_failing = False
+
+    @property
+    def where(self) -> str:
+        return self._files.where if self._is_failing else f"in the system's keyring ({self._backend.name})"
+
+    async def load(self, key: str) -> str | None:
+        found = await self._ask(lambda: self._backend.get_password(SERVICE, key))
+        return found if found is not None else await self._files.load(key)
+
+    async def save(self, key: str, secret: str) -> None:
+        def keep() -> bool:
+            self._backend.set_password(SERVICE, key, secret)
+            return True
+
+        self._is_failing = not await self._ask(keep)
+        if self._is_failing:
+            await self._ask(lambda: self._remove(key))  # an older one would be found first
+            await self._files.save(key, secret)
+        else:
+            await self._files.forget(key)
+
+    async def forget(self, key: str) -> bool:
+        was_in_keyring = await self._ask(lambda: self._remove(key))
+        return await self._files.forget(key) or bool(was_in_keyring)
+
+    def exclusive(self, key: str) -> AbstractAsyncContextManager[None]:
+        return self._files.exclusive(key)
+
+    def _remove(self, key: str) -> bool:
+        if self._backend.get_password(SERVICE, key) is None:
+            return False
+        self._backend.delete_password(SERVICE, key)
+        return True
+
+    async def _ask(self, question: Callable[[], T]) -> T | None:
+        """The keyring's answer; None if it has none, is locked, or does not answer."""
+        try:
+            async with asyncio.timeout(KEYRING_WITHIN):
+                return await _in_thread(question)
+        except TimeoutError:
+            return None
+        # A backend may raise anything: of keyring, of D-Bus, of the system. The files are there then.
+        except Exception:  # noqa: BLE001
+            return None
+
+
+def open_secrets(environ: Mapping[str, str] | None = None) -> SecretStore:
+    """Where this person's logins are kept."""
+    files = FileSecrets(logins_folder(environ))
+    backend = _usable_keyring()
+    return files if backend is None else KeyringSecrets(backend, files)
+
+
+def _usable_keyring() -> Any | None:
+    """The system's keyring, if the package `keyring` is installed and finds one that keeps secrets."""
+    try:
+        import keyring  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        return None
+    try:
+        backend = keyring.get_keyring()
+        is_usable = backend.priority > 0
+    # Looking for a keyring runs code of backends, which may fail in any way on a machine without a desktop.
+    except Exception:  # noqa: BLE001
+        return None
+    module = type(backend).__module__
+    # `null` forgets everything, `fail` raises, and those of `keyrings.alt` are plain files.
+    return backend if is_usable and not module.startswith(("keyring.backends.null", "keyrings.alt.file")) else None
+
+
+async def _lock(handle: int, path: str) -> None:
+    until = time.monotonic() + LOCKED_FOR
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise UpstreamDown(
+                    f"another process renews this login since {LOCKED_FOR:g} s: {path}", hint="try again"
+                ) from None
+            await asyncio.sleep(0.02)
+        except OSError:
+            return  # a file system without locks; a login is still replaced as a whole
+        else:
+            return
+
+
+async def _in_thread(question: Callable[[], T]) -> T:
+    """Asks in a thread that nobody waits for at the end of the program, because a keyring may never answer."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: Exception | None) -> None:
+        if answer.done():
+            return
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(value)  # type: ignore[arg-type]
+
+    def ask() -> None:
+        value, failure = None, None
+        try:
+            value = question()
+        except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(settle, value, failure)
+
+    threading.Thread(target=ask, name="keyring", daemon=True).start()
+    return await answer
+
+
+def _unusable(path: str, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"cannot keep or read a login in {path}: {error.strerror}", hint="check permissions and free space"
+    )

@@ -1,0 +1,117 @@
+"""The token endpoint: codes, refresh tokens and device codes become access tokens."""
+
+import base64
+import time
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.errors import UpstreamDown
+from binnacle.upstream.auth import fetch
+from binnacle.upstream.auth.authorizer import HttpSession
+from binnacle.upstream.auth.grant import Client, Grant
+from binnacle.upstream.hygiene import visible
+from binnacle.upstream.redact import Redactor
+
+PASSING = frozenset({"temporarily_unavailable", "server_error"})
+"""Errors that say nothing about the login."""
+
+LONGEST_LIFE = 10 * 365 * 86_400.0
+"""Seconds. Whoever says more means for ever."""
+
+
+class TokenRefused(Exception):
+    """The authorization server does not give a token. Says its error, and what it adds in words without secrets."""
+
+    def __init__(self, error: str, description: str) -> None:
+        super().__init__(f"{error}: {description}" if description else error)
+        self.error = error
+
+
+class _Answer(Struct):
+    access_token: str = ""
+    token_type: str | None = None
+    expires_in: float | str | None = None
+    refresh_token: str | None = None
+    scope: str | None = None
+    error: str = ""
+    error_description: str | None = None
+
+
+async def ask(http: HttpSession, grant: Grant, form: dict[str, str], *, near: str, redactor: Redactor) -> Grant:
+    """`grant` with new tokens, for what `form` holds.
+
+    Raises:
+        TokenRefused: no.
+        UpstreamDown: not now; the login may still be good.
+        UpstreamError: the endpoint leads elsewhere.
+    """
+    for name in ("code", "refresh_token", "code_verifier", "device_code"):
+        redactor.add(name, form.get(name, ""))
+    learn(grant, redactor)
+    headers, identity = identified(grant.client)
+    asked_at = time.time()
+    form = {**form, **identity, "resource": grant.resource}
+    answer = await fetch.post(http, grant.token_endpoint, what="token endpoint", near=near, form=form, headers=headers)
+    found = answer.decode(_Answer)
+    if found is not None and found.error and found.error not in PASSING:
+        raise TokenRefused(*told(found.error, found.error_description or "", redactor))
+    if found is None or answer.status not in (200, 201) or not _is_usable(found):
+        raise UpstreamDown(
+            f"the token endpoint answered {answer.status} and no token", hint="try again later; the login is kept"
+        )
+    renewed = msgspec.structs.replace(
+        grant,
+        access_token=found.access_token,
+        refresh_token=found.refresh_token or grant.refresh_token,
+        issued_at=asked_at,
+        expires_at=_end(asked_at, found.expires_in),
+        scopes=tuple(found.scope.split()) if found.scope else grant.scopes,
+    )
+    learn(renewed, redactor)
+    return renewed
+
+
+async def renew(http: HttpSession, grant: Grant, *, near: str, redactor: Redactor) -> Grant:
+    """Tokens for the refresh token of a login. Where it is not replaced, it stays good."""
+    form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
+    return await ask(http, grant, form, near=near, redactor=redactor)
+
+
+def learn(grant: Grant, redactor: Redactor) -> None:
+    """The redactor knows the secrets of a login from now on."""
+    redactor.add("access_token", grant.access_token)
+    redactor.add("refresh_token", grant.refresh_token)
+    redactor.add("client_secret", grant.client.secret)
+
+
+def told(error: str, description: str, redactor: Redactor) -> tuple[str, str]:
+    """What an authorization server says of an error, short, printable, and without our secrets."""
+    return visible(redactor.clean(error)[:80]), visible(redactor.clean(description)[:200])
+
+
+def identified(client: Client) -> tuple[dict[str, str], dict[str, str]]:
+    """Headers and form fields that say who we are at the token endpoint."""
+    if client.method == "client_secret_basic":
+        pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"
+        return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
+    if client.method == "client_secret_post":
+        return {}, {"client_id": client.id, "client_secret": client.secret}
+    return {}, {"client_id": client.id}
+
+
+def _is_usable(found: _Answer) -> bool:
+    token = found.access_token
+    is_bearer = (found.token_type or "bearer").lower() == "bearer"
+    return bool(token) and is_bearer and token.isascii() and token.isprintable() and " " not in token
+
+
+def _end(asked_at: float, expires_in: float | str | None) -> float | None:
+    try:
+        seconds = float(expires_in) if expires_in is not None else None
+    except ValueError:
+        return None
+    if seconds is None or not 0 < seconds < LONGEST_LIFE:
+        return None
+    return asked_at + seconds
