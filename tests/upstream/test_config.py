@@ -226,7 +226,7 @@ def test_flags_take_urls_and_commands_and_say_what_they_want(load):
         ({"command": ["x"]}, "command: expected a string, not a list", ""),
         ({"command": "x", "env": ["A=b"]}, "env: expected an object of strings, not a list", ""),
         ({"command": "x", "env": {"A": None}}, "env: A: expected a string, not null", ""),
-        ({"command": "x", "env": {"A=B": "c"}}, "env: no name of an environment variable: 'A=B'", ""),
+        ({"command": "x", "env": {"A=B": "c"}}, "env: no name of an environment variable: 'A…'", ""),
         ({"command": "x", "enabled": "yes"}, "enabled: expected true or false, not a string", ""),
         ({"command": "x", "timeout": "10"}, "timeout: expected a number of seconds, not a string", ""),
         ({"command": "x", "timeout": 30000}, "timeout: expected more than 0", "it is in seconds: 30"),
@@ -250,7 +250,7 @@ def test_flags_take_urls_and_commands_and_say_what_they_want(load):
         ({"type": "ws", "url": "http://h"}, "url: expected a URL with ws:// or wss://", ""),
         ({"url": "http://h", "args": ["x"]}, "args: only for servers with a command", ""),
         ({"command": "x", "headers": {"A": "b"}}, "headers: only for servers with a url", ""),
-        ({"url": "http://h", "headers": {"A B": "c"}}, "headers: no name of a header: 'A B'", ""),
+        ({"url": "http://h", "headers": {"A B": "c"}}, "headers: no name of a header: 'A…'", ""),
         ({"url": "http://h", "headers": {"A": "b\nC: d"}}, "headers: A: a line break is in it", ""),
         ({"url": "http://h", "auth": {"type": "api_key"}}, "auth: 'api_key' is missing", ""),
         ({"url": "http://h", "auth": {"type": "token_file"}}, "auth: 'token_path' is missing", ""),
@@ -260,12 +260,13 @@ def test_flags_take_urls_and_commands_and_say_what_they_want(load):
         ({"command": "x", "tools": {"rename": {"a": "c", "b": "c"}}}, "tools.rename: two tools get the same name", ""),
         ({"command": "${NOPE}"}, "command: ${NOPE} is not defined", "export NOPE"),
         ({"command": "x", "env": {"A": "${env:NOPE}"}}, "env.A: ${env:NOPE} is not defined", "export NOPE"),
+        ({"command": "x", "env": {"A": "${BYTES}"}}, "env: it is not Unicode text", ""),
         ("npx", "expected an object, not a string", ""),
     ],
 )
 def test_a_mistake_is_named_with_its_place_and_the_other_servers_stay(load, repo, entry, message, hint):
     text = '{\n "servers": {\n  "good": {"command": "x"},\n  "bad":\n   ' + json.dumps(entry) + "\n }\n}"
-    loaded = load(text, env={"EMPTY": ""})
+    loaded = load(text, env={"EMPTY": "", "BYTES": "\udcff"})
     assert list(loaded.servers) == ["good"]
     (problem,) = loaded.problems
     assert problem.server == "bad"
@@ -300,6 +301,7 @@ def test_a_better_name_is_offered(load):
         ('{"servers": {\n "a": }}', 2, "expected a value, not '}'"),
         ("[]", 1, "expected an object"),
         ('{\n"servers": []}', 2, "servers: expected an object"),
+        ('{"servers": {"a": {"command": "\\ud800"}}}', 0, "not Unicode: half of a surrogate pair is in it"),
         ('{"servers": {}', 1, "expected ',' or '}', not the end of the file"),
     ],
 )
@@ -308,7 +310,11 @@ def test_a_broken_file_is_a_problem_and_the_other_files_still_count(load, tmp_pa
     loaded = load(content)
     assert list(loaded.servers) == ["mine"]
     (problem,) = loaded.problems
-    assert (problem.server, problem.where, problem.message) == ("", f"{repo}/.binnacle/mcp.json:{line}", message)
+    assert (problem.server, problem.where, problem.message) == (
+        "",
+        f"{repo}/.binnacle/mcp.json{f':{line}' * bool(line)}",
+        message,
+    )
     assert problem.hint
 
 

@@ -17,7 +17,8 @@ def sections(secret: str) -> dict[str, dict]:
         "local": {"command": "x", "args": ["--api-key", secret, f"--token={secret}"], "env": {"TOKEN": secret}},
         "database": {"command": "x", "args": [f"postgresql://ann:{secret}@h/db"]},
         "remote": {"url": f"https://u:{secret}@h/mcp?key={secret}", "headers": {"Authorization": f"Bearer {secret}"}},
-        "key": {"url": "https://h/", "auth": {"apiKey": secret}},
+        "key": {"url": f"https://h?key={secret}", "auth": {"apiKey": secret}},
+        "bridge": {"command": "npx", "args": ["mcp-remote", "--header", f"Authorization: Bearer {secret}"]},
         "oauth": {"url": "https://h/", "auth": {"clientId": "me", "clientSecret": secret}},
     }
 
@@ -39,6 +40,9 @@ def mistakes(secret: str) -> dict[str, dict]:
         "form": {"command": "x", "env": {"A": "${" + secret + " !}"}},
         "auth": {"url": "http://h", "auth": secret},
         "list": {"command": "x", "args": [[secret]]},
+        "name": {"command": "x", "env": {f"TOKEN={secret}": ""}},
+        "header": {"url": "http://h", "headers": {f"Authorization: {secret}": ""}},
+        "query": {"url": f"http://h?{secret}", "x": 1},
         "all": secret,
     }
 
@@ -88,10 +92,23 @@ def test_what_looks_like_a_token_is_one():
 
 
 def test_commands_and_urls_stay_readable():
-    words = ["npx", "-y", "@scope/server", "--root", "/srv", "--token", "${TOKEN}", "--key=${env:KEY}", "https://h/mcp"]
+    words = [
+        "npx",
+        "Authorization: Bearer ${TOKEN}",
+        "--url=https://h/x",
+        "host:80",
+        "-y",
+        "@scope/server",
+        "--root",
+        "/srv",
+        "--token",
+        "${TOKEN}",
+        "--key=${env:KEY}",
+        "https://h/mcp",
+    ]
     assert shown_words(words) == words
     assert shown_words(["x", "--token", "abc", "PASSWORD=abc"]) == ["x", "--token", "‹hidden›", "PASSWORD=‹hidden›"]
-    assert shown_url("https://ann:pw@h:8/a/b?x=1&y") == "https://‹hidden›@h:8/a/b?x=‹hidden›&y"
+    assert shown_url("https://ann:pw@h:8/a/b?x=1&y#z") == "https://‹hidden›@h:8/a/b?x=‹hidden›&‹hidden›"
     assert shown_url("https://h/s/" + "A7f3" * 8 + "/mcp") == "https://h/s/‹hidden›/mcp"
 
 

@@ -156,7 +156,7 @@ def approve(context: Context, args: Namespace) -> Any:
             continue
         shown = _described(server, repo)
         if args.yes or _confirm(shown):
-            keep(server.config, repo, seen(server), by=context.actor.name, is_agent=False)
+            keep(server.config, repo, seen(server), by=context.actor.name, is_agent=context.actor.kind == "agent")
             answer["approved"].append(shown)
         else:
             answer["declined"].append(server.entry.name)

@@ -141,10 +141,12 @@ def _entries_of(path: str, kind: "SourceKind") -> Any:
 
 def _entry(args: Namespace) -> dict[str, Any]:
     """What the options say about a server, in the shape of the file."""
+    from binnacle.upstream.shapes import TRANSPORTS
+
     first, *rest = args.target
-    if "://" in first and rest:
+    is_url = "://" in first or TRANSPORTS.get(args.transport, "stdio") != "stdio"
+    if is_url and rest:
         raise UsageError("a URL takes no arguments", hint="bn upstream add NAME URL, or NAME -- COMMAND ARG…")
-    is_url = "://" in first
     guess = "websocket" if first.startswith(("ws:", "wss:")) else "http" if is_url else "stdio"
     parts: dict[str, Any] = {"transport": args.transport or guess}
     parts |= {"url": first} if is_url else {"command": first, "args": rest}

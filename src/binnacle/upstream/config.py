@@ -1,5 +1,6 @@
 """What is configured about upstream servers, as values. Reading files is in `sources`, their shapes in `shapes`."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -111,7 +112,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     source: Source
 
     def __repr__(self) -> str:
-        target = self.command or "/".join(self.url.split("/", 3)[:3]).rpartition("@")[2]
+        host = re.split(r"[/?#]", self.url.partition("://")[2])[0].rpartition("@")[2]
+        target = self.command or host
         return f"ServerConfig({self.name!r}, {self.transport}, {target!r}, {self.source})"
 
 

@@ -37,7 +37,18 @@ def text(value: Any) -> str:
         raise Wrong(f"expected a string, not {called(value)}")
     if "\0" in value:
         raise Wrong("a NUL character is in it", "take it out")
+    if not is_unicode(value):
+        raise Wrong("it is not Unicode text", "save it as UTF-8, and check the variables in it")
     return value
+
+
+def is_unicode(value: str) -> bool:
+    """Whether a text can be written down: no half of a pair of surrogates, no bytes from a broken environment."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def texts(value: Any) -> tuple[str, ...]:
@@ -69,7 +80,7 @@ def environment(value: Any) -> dict[str, str]:
     found = mapping(value)
     for name in found:
         if not name or "=" in name or "\0" in name:
-            raise Wrong(f"no name of an environment variable: {name!r}", "use letters, digits and _")
+            raise Wrong(f"no name of an environment variable: {_begin(name)}", '{"NAME": "value"}')
     return found
 
 
@@ -85,8 +96,14 @@ def headers(value: Any) -> dict[str, str]:
 def header(value: Any) -> str:
     name = text(value)
     if not _HEADER.fullmatch(name):
-        raise Wrong(f"no name of a header: {name!r}", "use letters, digits and -")
+        raise Wrong(f"no name of a header: {_begin(name)}", '{"X-Name": "value"}')
     return name
+
+
+def _begin(name: str) -> str:
+    """As much of a name as is one: some people write the value, and so a secret, right behind it."""
+    begin = re.split(r"[^\w.-]", name)[0]
+    return repr(begin if begin == name else f"{begin}…")
 
 
 def flag(value: Any) -> bool:

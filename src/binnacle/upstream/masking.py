@@ -19,7 +19,8 @@ _TOKEN = re.compile(
 )
 _RANDOM = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_+=-]{24,}")
 _ONLY_VARIABLES = re.compile(r"(?:Bearer )?(?:\$\{(?:(?:env:)?\w+|input:[\w.-]+)\}:?)+")
-_SETTING = re.compile(r"(-{0,2}[A-Za-z][\w.-]*)=(.*)", re.DOTALL)
+_SETTING = re.compile(r"(-{0,2}[A-Za-z][\w.-]*(?:=|: ?))(.*)", re.DOTALL)
+"""`NAME=value`, `--name=value` or `Name: value`."""
 
 
 def is_secret_name(name: str) -> bool:
@@ -45,8 +46,8 @@ def shown_words(words: Sequence[str]) -> list[str]:
 
 
 def shown_url(url: str) -> str:
-    """A URL without user, password, values of its query, and parts of its path that look like keys."""
-    head, has_query, query = url.partition("?")
+    """A URL without user, password, values of its query, fragment, and parts of its path that look like keys."""
+    head, has_query, query = url.partition("#")[0].partition("?")
     scheme, has_scheme, rest = head.partition("://")
     place, *path = rest.split("/")
     user, has_user, host = place.rpartition("@")
@@ -79,17 +80,17 @@ def _is_literal(key: str, value: str) -> bool:
 
 
 def _shown_word(word: str) -> str:
+    if re.match(r"\w+://", word):
+        return shown_url(word)
     if setting := _SETTING.fullmatch(word):
         name, value = setting[1], setting[2]
-        return f"{name}={_hidden(value) if is_secret_name(name) else _shown_word(value)}"
-    if "://" in word:
-        return shown_url(word)
+        return name + (_hidden(value) if is_secret_name(name.rstrip("=: ")) else _shown_word(value))
     return HIDDEN if looks_secret(word) else word
 
 
 def _shown_parameter(parameter: str) -> str:
     name, has_value, value = parameter.partition("=")
-    return f"{name}={_hidden(value)}" if has_value else parameter
+    return f"{name}={_hidden(value)}" if has_value else _hidden(parameter)
 
 
 def _hidden(text: str) -> str:

@@ -5,6 +5,7 @@ and none should take the name of a server that a person set up. A name that is t
 wrong, so that a mistake never starts a different server under a familiar name.
 """
 
+import json
 import os
 import shlex
 from bisect import bisect_right
@@ -16,6 +17,7 @@ from binnacle.config.clients.source import Source as Text
 from binnacle.config.clients.spans import Member, Node, parse
 from binnacle.errors import ConfigError, did_you_mean
 from binnacle.upstream.config import Loaded, Problem, ServerConfig, Source
+from binnacle.upstream.fields import is_unicode
 from binnacle.upstream.places import ConfigFile, approvals_file, config_files
 from binnacle.upstream.shapes import Entry, Path, build
 from binnacle.upstream.variables import Variables
@@ -120,6 +122,8 @@ def read_config(file: ConfigFile) -> tuple[list[Entry], list[Problem]]:
             return [], []
         if not isinstance(root.value, dict):
             raise text.fault("expected an object", at=root.start, hint='{"servers": {}}')
+        if not is_unicode(json.dumps(root.value, ensure_ascii=False)):
+            raise text.fault("not Unicode: half of a surrogate pair is in it", hint="look for \\ud8… to \\udf…")
     except ConfigError as error:
         return [], [_unreadable(file.path, error)]
     lines = _Lines(text.text)
