@@ -26,7 +26,7 @@ def comments(bn, task: str) -> list[str]:
 def test_46_an_agent_reports_its_task_done(bn, task, work_on):
     agent = work_on(task)
     agent("report_done", summary="the form logs people in; tests/test_form.py shows it")
-    assert status(bn, task) == "pending"
+    assert status(bn, task) == "in_progress"
     agent.leave()
     found = bn("task", "show", task)["task"]
     assert (found["status"], found["closed_reason"]) == (
@@ -116,7 +116,7 @@ def test_53_a_suggestion_becomes_a_draft(bn, task, work_on):
     draft = bn("task", "show", made["task"])["task"]
     assert (draft["status"], draft["provenance"], draft["feature"]) == ("draft", "agent", "auth")
     assert "it can be guessed" in draft["description"]
-    assert [one["id"] for one in bn("ready")["tasks"]] == [task]
+    assert bn("ready")["tasks"] == []
 
 
 def test_54_what_is_said_along_the_way_counts_at_once(bn, task, work_on):
@@ -178,8 +178,8 @@ def test_58_a_report_of_a_blocker_that_is_said_to_be_done(bn, task, work_on):
 
 
 def test_59_done_is_reported_while_parts_are_open(bn, task, work_on):
-    bn("task", "split", task, "Draw the form", "Send the form")
     agent = work_on(task)
+    bn("task", "split", task, "Draw the form", "Send the form")
     agent("report_done", summary="all of it")
     agent.leave()
     assert status(bn, task) == "pending"
@@ -195,4 +195,14 @@ def test_60_an_agent_with_intents_tries_to_move_tasks(bn, task, work_on):
         assert (error["code"], error["hint"]) == ("E_TOOL_DISABLED", f"use {instead} instead")
     other = bn.add("Not mine")
     assert agent.fails("get_task", id=other)["code"] == "E_REFUSED"
-    assert status(bn, task) == "pending"
+    assert status(bn, task) == "in_progress"
+
+
+def test_61_a_second_agent_is_sent_to_a_task_that_is_worked_on(bn, task, work_on, sessions):
+    agent = work_on(task)
+    error = bn.fails("mcp", "serve", "--recipe", "task_intents", "--task", task)
+    assert (error["code"], error["details"]["holder"]) == ("E_CLAIMED", sessions()[0].id)
+    assert len(sessions()) == 1
+    agent("report_done", summary="alone")
+    agent.leave()
+    assert status(bn, task) == "done"

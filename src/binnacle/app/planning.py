@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from binnacle.app import Project, current_actor, open_store
+from binnacle.app.presence import is_abandoned, present
 from binnacle.app.terms import ServedSession, Terms
 from binnacle.app.toolbox import catalog_of
 from binnacle.errors import Refused
@@ -13,9 +14,10 @@ from binnacle.plan.context import load
 from binnacle.plan.files import Kept, is_kept, read, write
 from binnacle.plan.recipe import Recipe, load_recipe
 from binnacle.plan.session import SessionPlan, plan, subject
-from binnacle.store import reports, sessions
+from binnacle.store import flow, reports, sessions
 from binnacle.store.store import Reader, Writer
 from binnacle.tools.catalog import Catalog
+from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import Session
 
 REPORTS = "report_done"
@@ -48,8 +50,15 @@ def make_plan(
     return Made(recipe, plan(recipe, catalog, about, loaded, session=session))
 
 
-def begin_session(tx: Writer, terms: Terms, *, name: str = "") -> Session:
-    """Opens a session under these terms. What an earlier one on the same task left undecided is decided first."""
+def begin_session(tx: Writer, project: Project, recipe: Recipe, terms: Terms, *, name: str = "") -> Session:
+    """Opens a session under these terms.
+
+    What a session on the same task left undecided when it was killed is decided first. Where the recipe has the
+    tools to report on the task, the session takes it: nobody else does until its end.
+
+    Raises:
+        Claimed: someone else is at work on the task.
+    """
     about = subject(tx, terms.discipline, terms.feature, terms.task)
     session = sessions.start(
         tx,
@@ -60,23 +69,40 @@ def begin_session(tx: Writer, terms: Terms, *, name: str = "") -> Session:
         task_id=about.task.id if about.task else None,
     )
     if about.task is not None:
-        reports.settle_abandoned(tx, about.task.id, but=session.id)
+        _bury(tx, project, about.task.id, but=session.id)
+        if _has_reports(recipe):
+            with tx.acting_as(agent_of(session.id), session=session.id):
+                flow.start(tx, about.task.id)
     return session
+
+
+def _bury(tx: Writer, project: Project, task_id: str, *, but: str) -> None:
+    """Settles and ends the sessions on a task whose server was killed."""
+    others = [session.id for session in sessions.active_on(tx, task_id) if session.id != but]
+    dead = [session for session in others if is_abandoned(project, session)]
+    reports.settle_abandoned(tx, task_id, but=but, alive=set(others) - set(dead))
+    for session in dead:
+        sessions.abort(tx, session, reason="its server was killed")
+
+
+def agent_of(session: str) -> Actor:
+    """In whose name the clients of a session act: the agent that started the server, or the session."""
+    return Actor(os.environ.get("BN_AGENT_ID", "").strip() or session, "agent")
 
 
 @contextmanager
 def serving_session(project: Project, terms: Terms) -> Iterator[str]:
     """A session that lasts as long as its server. Leaving it decides what becomes of its task."""
-    by = current_actor()
     recipe = load_recipe(terms.recipe, catalog_of(project), repo=project.repo)
     with open_store(project) as store:
-        with store.write(by=by) as tx:
-            session = begin_session(tx, terms)
-        try:
-            yield session.id
-        finally:
-            with store.write(by=by, session=session.id) as tx:
-                end_session(tx, recipe, session.id, reason="the client went away")
+        with store.write(by=current_actor()) as tx:
+            session = begin_session(tx, project, recipe, terms)
+        with present(project, session.id):
+            try:
+                yield session.id
+            finally:
+                with store.write(by=SYSTEM, session=session.id) as tx:
+                    end_session(tx, recipe, session.id, reason="the client went away")
 
 
 def end_session(tx: Writer, recipe: Recipe, session_id: str, *, reason: str) -> None:
@@ -86,10 +112,14 @@ def end_session(tx: Writer, recipe: Recipe, session_id: str, *, reason: str) -> 
     a task that it still holds does.
     """
     session = sessions.get(tx, session_id)
-    if session.task_id and (any(rule.name == REPORTS for rule in recipe.tools) or reports.is_due(tx, session)):
+    if session.task_id and (_has_reports(recipe) or reports.is_due(tx, session)):
         reports.settle(tx, session_id)
     if session.status == "active":
         sessions.abort(tx, session_id, reason=reason)
+
+
+def _has_reports(recipe: Recipe) -> bool:
+    return any(rule.name == REPORTS for rule in recipe.tools)
 
 
 def resume_session(project: Project, session: str) -> Terms:

@@ -131,7 +131,9 @@ async def open_engine(
         tools.box()  # so that what is wrong with the recipe or its subject is said before a client connects
         prompts = partial(_session_prompt, project, session)
     engine = Engine(
-        CatalogHost(tools, actor=_actor(), resources=_resources(project, tools), prompts=prompts, session=session.id)
+        CatalogHost(
+            tools, actor=_actor(session.id), resources=_resources(project, tools), prompts=prompts, session=session.id
+        )
     )
     watching = asyncio.get_running_loop().create_task(tools.watch(engine))
     try:
@@ -151,9 +153,9 @@ def _session_prompt(project: Project, session: ServedSession) -> tuple[Prompt]:
     return (Prompt("session", f"what this session is for ({session.terms.recipe})", text),)
 
 
-def _actor() -> Callable[[Mapping[str, Any]], Actor]:
-    """Clients act as the agent that started the server, or each under a name of its own."""
-    known = os.environ.get("BN_AGENT_ID", "").strip()
+def _actor(session: str | None) -> Callable[[Mapping[str, Any]], Actor]:
+    """Clients act as the agent that started the server, as their session, or each under a name of its own."""
+    known = os.environ.get("BN_AGENT_ID", "").strip() or session
     return lambda _: Actor(known or f"mcp-{os.urandom(3).hex()}", "agent")
 
 

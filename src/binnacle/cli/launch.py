@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from binnacle.plan.recipe import Recipe
     from binnacle.plan.session import SessionPlan
     from binnacle.store.store import Writer
+    from binnacle.work.actor import Actor
 
 LONGEST = 128 * 1024
 """Bytes that Linux allows one argument of a command, its end included."""
@@ -26,7 +27,7 @@ UNNAMED = "SESSION"
 """Stands for the id of a session that has not begun."""
 
 INHERITED = ("BN_AGENT_ID", "BN_MCP_SESSION")
-"""Variables that would let the client act as the agent that started it."""
+"""Variables by which the session and its client would be taken for the agent that starts them."""
 
 
 class Begun(NamedTuple):
@@ -70,9 +71,12 @@ def launch(context: Context, args: Namespace) -> Any:
         raise NotFound(f"{args.client} is not installed, or not on PATH", hint=launcher.install)
     said = clean_text(sys.stdin.read() if args.input == "-" else args.input or "", what="input")
     terms = Terms(args.recipe, args.discipline, args.feature, args.task)
+    by = context.actor
+    for name in INHERITED:
+        os.environ.pop(name, None)
     if program is None or args.print:
         return _preview(context, args, launcher, terms, said)
-    begun = _begin(context, args, launcher, terms, said)
+    begun = _begin(context, args, launcher, terms, said, by=by)
     context.exit_code = _run(context, args, program, begun)
     return None
 
@@ -102,16 +106,16 @@ def _preview(context: Context, args: Namespace, launcher: "Launcher", terms: Ter
     return {"command": start.command, "env": dict(start.env), "prompt": plan.prompt.text.strip(), "files": files}
 
 
-def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms, said: str) -> Begun:
+def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms, said: str, *, by: "Actor") -> Begun:
     """Opens the session and writes its files: both, or neither."""
-    from binnacle.app import current_actor, open_store
+    from binnacle.app import open_store
     from binnacle.app.planning import session_folder
 
     project, folder = context.project, ""
     # Closed again before the client starts: it may run for hours.
     with open_store(project) as store:
         try:
-            with store.write(by=current_actor()) as tx:
+            with store.write(by=by) as tx:
                 recipe, plan = _planned(tx, context, args, terms, said)
                 folder = session_folder(project, plan.session)
                 start = _started(context, args, launcher, plan)
@@ -126,9 +130,12 @@ def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms
 def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said: str) -> "Made":
     from binnacle.app.planning import begin_session, make_plan
     from binnacle.app.toolbox import catalog_of
+    from binnacle.plan.recipe import load_recipe
 
-    session = begin_session(tx, terms, name=args.client)
-    return make_plan(tx, context.project, catalog_of(context.project), terms, session=session.id, said=said)
+    catalog = catalog_of(context.project)
+    recipe = load_recipe(terms.recipe, catalog, repo=context.project.repo)
+    session = begin_session(tx, context.project, recipe, terms, name=args.client)
+    return make_plan(tx, context.project, catalog, terms, session=session.id, said=said)
 
 
 def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "SessionPlan") -> "Start":
@@ -153,7 +160,7 @@ def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "Ses
             config=paths(folder).config,
             home=_home(folder),
             servers=client_config(plan, cwd=project.repo)["mcpServers"],
-            environ=_environ(),
+            environ=os.environ,
             worktree=find_worktree(context.start),
             is_interactive=sys.stdout.isatty() and (_terminal(args) is not None or sys.stdin.isatty()),
         )
@@ -187,10 +194,6 @@ def _remove(*folders: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _environ() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in INHERITED}
-
-
 def _terminal(args: Namespace) -> str | None:
     """Where the client reads when standard input was used up for its prompt, and a person is there."""
     if args.input != "-":
@@ -207,6 +210,7 @@ def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
     from contextlib import ExitStack
 
     from binnacle.app.planning import session_folder
+    from binnacle.app.presence import present
     from binnacle.lifecycle.foreground import Foreground
 
     with ExitStack() as stack:
@@ -214,10 +218,11 @@ def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
         stdin = stack.enter_context(open(terminal, "rb")) if terminal else None
         # Until the session is over: a second Ctrl-C must not leave it half ended.
         client = stack.enter_context(Foreground())
+        stack.enter_context(present(context.project, begun.session))
         reason = "the client could not be started"
         try:
             words = [os.path.abspath(program), *begun.start.command[1:]]
-            code = client.run(words, env={**_environ(), **begun.start.env}, cwd=context.start, stdin=stdin)
+            code = client.run(words, env={**os.environ, **begun.start.env}, cwd=context.start, stdin=stdin)
             reason = f"the client ended with {code}"
         except OSError as error:
             raise Refused(
@@ -230,8 +235,9 @@ def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
 
 
 def _end(context: Context, begun: Begun, reason: str) -> None:
-    from binnacle.app import current_actor, open_store
+    from binnacle.app import open_store
     from binnacle.app.planning import end_session
+    from binnacle.work.actor import SYSTEM
 
-    with open_store(context.project) as store, store.write(by=current_actor(), session=begun.session) as tx:
+    with open_store(context.project) as store, store.write(by=SYSTEM, session=begun.session) as tx:
         end_session(tx, begun.recipe, begun.session, reason=reason)

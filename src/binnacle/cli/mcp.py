@@ -68,8 +68,11 @@ def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
         if is_chosen:
             raise UsageError("bn mcp serve: --session brings its own recipe and subject", hint="leave out the others")
         from binnacle.app.planning import resume_session
+        from binnacle.app.presence import present
 
-        yield ServedSession(resume_session(context.project, args.session), args.session)
+        terms = resume_session(context.project, args.session)
+        with present(context.project, args.session):
+            yield ServedSession(terms, args.session)
     elif not is_chosen:
         yield ServedSession()
     else:
@@ -134,8 +137,10 @@ async def _serve_http(
     async def open_face(stack: AsyncExitStack, name: str, path: str) -> HttpServer:
         """The endpoint of a session that was planned before."""
         from binnacle.app.planning import resume_session
+        from binnacle.app.presence import present
 
         served = ServedSession(resume_session(context.project, name), name)
+        stack.enter_context(present(context.project, name))
         engine = await stack.enter_async_context(
             open_engine(context.project, served, prompts=_prompts, timeout=timeout)
         )

@@ -170,11 +170,12 @@ def is_due(tx: Reader, session: Session) -> bool:
     return task is not None and _holds(tx, Bound(task, session))
 
 
-def settle_abandoned(tx: Writer, task_id: str, *, but: str) -> list[Settled]:
+def settle_abandoned(tx: Writer, task_id: str, *, but: str, alive: Collection[str] = ()) -> list[Settled]:
     """Settles the sessions on a task that came before `but` and never were, because their server was killed.
 
-    To be called before `but` takes the task. A session that reported nothing was stuck if it still holds the task, or
-    if it never ended and had the recipe of `but`: one that only discussed the task did not get stuck on it.
+    Those in `alive` are still at work and left alone. To be called before `but` takes the task. A session that
+    reported nothing was stuck if it still holds the task, or if it never ended and had the recipe of `but`: one that
+    only discussed the task did not get stuck on it.
     """
     current = sessions.get(tx, but)
     number = "(select number from session where id = ?)"
@@ -184,9 +185,12 @@ def settle_abandoned(tx: Writer, task_id: str, *, but: str) -> list[Settled]:
     found = [
         _settle(tx, session, ())
         for session in earlier
-        if session.id in reported
-        or (session.status == "active" and session.recipe == current.recipe)
-        or is_due(tx, session)
+        if session.id not in alive
+        and (
+            session.id in reported
+            or (session.status == "active" and session.recipe == current.recipe)
+            or is_due(tx, session)
+        )
     ]
     return [one for one in found if one is not None]
 

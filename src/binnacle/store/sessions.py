@@ -49,6 +49,11 @@ def listed(tx: Reader, *, limit: int = 50) -> list[Session]:
     return SESSIONS.select(tx, "order by number desc limit ?", limit)
 
 
+def active_on(tx: Reader, task_id: str) -> list[Session]:
+    """The sessions on a task that have not ended, oldest first."""
+    return SESSIONS.select(tx, "where task_id = ? and status = 'active' order by number", task_id)
+
+
 def iterations(tx: Reader, session_id: str) -> list[Iteration]:
     """The iterations of a session in order."""
     return ITERATIONS.select(tx, "where session = ? order by number", session_id)

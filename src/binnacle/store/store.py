@@ -55,6 +55,16 @@ class Writer(Reader):
 
         self._events: list[tuple[str, str, str, str, str | None, str, str]] = []
 
+    @contextmanager
+    def acting_as(self, by: Actor, *, session: str | None) -> Generator[None]:
+        """Makes a part of the change in someone else's name."""
+        mine = self.by, self.session
+        self.by, self.session = by, session
+        try:
+            yield
+        finally:
+            self.by, self.session = mine
+
     def run(self, sql: str, *parameters: Any) -> int:
         """Runs a statement and returns how many rows it touched."""
         return self._connection.execute(sql, parameters)
