@@ -148,6 +148,7 @@ def test_a_disabled_server_is_there_but_its_variables_are_not_asked_for(load):
 def test_the_tool_lists_of_clients_are_rules(load):
     server = only(load({"mcpServers": {"one": {"command": "x", "tools": ["a"], "disabledTools": ["b"]}}}))
     assert server.tools == ToolRules(allow=("a",), deny=("b",))
+    assert only(load({"mcpServers": {"one": {"command": "x", "tools": []}}})).tools == ToolRules(deny=("*",))
 
 
 def test_inputs_of_vs_code_come_from_the_environment(load):

@@ -76,11 +76,13 @@ def test_claude_code_for_all_projects_and_for_this_one(home, worktree):
 def test_copilot(home, worktree):
     found = taken(
         home / ".copilot/mcp-config.json",
-        '{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ["*"]}, "b": {"url": "u", "tools": ["t"]}}}',
+        '{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ["*"]}, "b": {"url": "u", "tools": ["t"]}, '
+        '"c": {"command": "x", "tools": []}}}',
         worktree,
     )
     assert found["a"].entry == {"transport": "stdio", "command": "x"}
     assert found["b"].entry["tools"] == {"allow": ["t"]}
+    assert found["c"].entry["tools"] == {"deny": ["*"]}
 
 
 def test_zed_in_its_old_shape_and_its_new_one(home, worktree):

@@ -216,8 +216,8 @@ def _top_translated(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[
     if key == "disabled":
         return ("enabled",), not value if isinstance(value, bool) else value
     if key == "tools" and isinstance(value, list):
-        # Copilot's list of the tools it may use, where `*` is all of them.
-        return ("tools", "allow"), [] if value == ["*"] else value
+        # Copilot's list of the tools it may use: `*` is all of them, and an empty list none.
+        return (("tools", "allow"), [] if value == ["*"] else value) if value else (("tools", "deny"), ["*"])
     return _translated(written, value, keys)
 
 

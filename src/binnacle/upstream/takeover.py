@@ -252,6 +252,8 @@ def _tools(given: Mapping[str, Any]) -> dict[str, Any]:
     tools = given.get("tools")
     if isinstance(tools, Mapping) and tools.keys() <= {"allow", "deny", "rename"}:
         return dict(tools)
+    if tools == []:
+        return {"deny": ["*"]}
     allow = tools if isinstance(tools, list) else given.get("include_tools") or given.get("enabled_tools")
     deny = given.get("exclude_tools") or given.get("disabled_tools")
     found = {"allow": [] if allow == ["*"] else allow, "deny": deny}
