@@ -64,17 +64,16 @@ def _limits(tool: dict[str, Any]) -> str:
 
 def _show_matrix(answer: Any, screen: Screen) -> None:
     recipes = answer["recipes"]
-    names = [one["name"] for one in recipes]
-    width = max(map(len, names))
-    for index, name in enumerate(names):
-        screen.line(f"{chr(97 + index)}  {name.ljust(width)}  {recipes[index]['description']}")
+    numbers = [str(number) for number in range(1, len(recipes) + 1)]
+    named = [(number, one["name"], one["description"]) for number, one in zip(numbers, recipes, strict=True)]
+    screen.table(named, flexible=2)
     screen.line()
     rows = []
     for tool in answer["tools"]:
         marks = ["•" if tool in one["plain"] else "◦" if tool in one["limited"] else "" for one in recipes]
         rows.append((tool, *marks))
     rows.append(("tools", *(str(len(one["plain"]) + len(one["limited"])) for one in recipes)))
-    screen.table(rows, flexible=0, headings=("TOOL", *(chr(97 + index) for index in range(len(names)))))
+    screen.table(rows, flexible=0, headings=("TOOL", *numbers))
     screen.line("• has it   ◦ has it within limits; see one with: bn plan show RECIPE -H")
 
 

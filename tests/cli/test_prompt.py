@@ -1,0 +1,60 @@
+"""`bn prompt show`: what the agent of a session reads first, and what it costs."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def auth(bn) -> str:
+    bn("feature", "add", "auth", "--description", "Logging in.")
+    bn("discipline", "add", "tester", "--deny", "task_status", "--system-prompt", "You test. Call task_status never.")
+    return bn.add("Build the form", "--feature", "auth", "--discipline", "tester")
+
+
+def test_the_prompt_and_what_each_section_costs(bn, auth):
+    found = bn("prompt", "show", "task_execution", "--task", auth, "--input", "Keep it small.")
+    assert set(found) == {"recipe", "prompt", "sections", "tokens"}
+    sections = [one["name"] for one in found["sections"]]
+    assert sections[0] == "project"
+    assert sections[-3:] == ["task", "input", "instructions"]
+    assert all(one["tokens"] > 0 and one["cut"] == "" for one in found["sections"])
+    assert found["tokens"]["total"] == found["tokens"]["prompt"] + found["tokens"]["tools"]
+    for text in ("Build the form", "Logging in.", "You test.", "Keep it small."):
+        assert text in found["prompt"]
+    assert "task_status" not in found["prompt"]
+    assert found["tokens"] == bn("plan", "show", "task_execution", "--task", auth)["tokens"] | {
+        name: found["tokens"][name] for name in ("prompt", "total")
+    }
+
+
+def test_the_input_may_come_from_stdin(bn):
+    assert "Two\nlines." in bn("prompt", "show", "braindump", "--input", "-", stdin="Two\nlines.\n")["prompt"]
+
+
+def test_without_a_recipe_it_is_the_default_one(bn):
+    assert bn("prompt", "show") == bn("prompt", "show", "default")
+
+
+def test_people_see_the_prompt_and_below_it_the_costs(bn, auth):
+    text = bn.human("prompt", "show", "task_execution", "--task", auth)
+    prompt = bn("prompt", "show", "task_execution", "--task", auth)["prompt"]
+    assert text.startswith(prompt.rstrip())
+    table = text[len(prompt.rstrip()) :].split("\n")
+    assert table[2].split() == ["SECTION", "TOKENS", "LEFT", "OUT"]
+    assert [line.split()[0] for line in table if line.startswith(("prompt", "tools"))] == ["prompt", "tools"]
+
+
+def test_what_was_cut_is_said(bn):
+    tasks = [{"title": f"Task number {number} with a title that fills its share of the room"} for number in range(120)]
+    bn("tool", "task_add", "--json", "-", stdin=json.dumps({"tasks": tasks}))
+    folder = bn.repo / ".binnacle" / "recipes"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("description: ours\ntools: [list_tasks]\nsections: [tasks]\nbudget: 500\n")
+    found = bn("prompt", "show", "mine")
+    (listing,) = found["sections"]
+    assert "more tasks" in listing["cut"]
+    assert "`list_tasks` shows all." in listing["cut"]
+    assert listing["cut"] in found["prompt"]
+    assert "more tasks" in bn.human("prompt", "show", "mine").rpartition("SECTION")[2]
+    assert found["tokens"]["prompt"] <= 500

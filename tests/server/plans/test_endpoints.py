@@ -1,0 +1,154 @@
+"""Sessions on one port: each at its own path, opened when it is asked for, and only so many at once."""
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import httpx
+import pytest
+
+from binnacle.errors import NotFound, Refused
+from binnacle.server import endpoints
+from binnacle.server.catalog_host import CatalogHost
+from binnacle.server.endpoints import Endpoints
+from binnacle.server.engine import Engine
+from binnacle.server.http import HttpServer
+from binnacle.work.actor import Actor
+from cli.conftest import BN
+from scenarios.agents import TOKEN
+from server.clients import Http, headers_for, request, stateless
+
+LIST = request(1, "tools/list", stateless())
+
+
+class Named:
+    """One tool, by which a session is known."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def instructions(self) -> str:
+        return ""
+
+    def listing(self) -> bytes:
+        return b'[{"name":"%s","inputSchema":{}}]' % self.name.encode()
+
+
+class Port:
+    """Endpoints without a socket, and what was opened and closed."""
+
+    def __init__(self, token: str | None = None) -> None:
+        self.opened: list[str] = []
+        self.closed: list[str] = []
+        self.token = token
+        self.faces = Endpoints(self._face("main", "/mcp"), "/mcp", self._open)
+        transport = httpx.ASGITransport(self.faces)
+        self.client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+
+    def _face(self, name: str, path: str) -> HttpServer:
+        host = CatalogHost(Named(name), actor=lambda _: Actor("ann"))
+        return HttpServer(Engine(host), token=self.token, path=path)
+
+    async def _open(self, stack: AsyncExitStack, session: str, path: str) -> HttpServer:
+        self.opened.append(session)
+        await asyncio.sleep(0)
+        if session.startswith("no"):
+            raise NotFound(f"no session {session!r}", hint="look again")
+        if session.startswith("edited"):
+            raise Refused("the plan was edited", hint="renew it")
+        stack.callback(self.closed.append, session)
+        return self._face(session, path)
+
+    async def post(self, path: str, **headers: str) -> httpx.Response:
+        return await self.client.post(path, json=LIST, headers=headers_for(LIST, headers))
+
+    async def tool(self, path: str) -> str:
+        answer = await self.post(path)
+        return answer.json()["result"]["tools"][0]["name"]
+
+
+@asynccontextmanager
+async def port(token: str | None = None):
+    opened = Port(token)
+    async with opened.client:
+        yield opened
+        await opened.faces.aclose()
+
+
+def test_each_path_has_its_session_and_it_is_opened_once():
+    async def main():
+        async with port() as at:
+            assert at.opened == []
+            assert [await at.tool(path) for path in ("/mcp", "/mcp/a", "/mcp/b", "/mcp/a")] == ["main", "a", "b", "a"]
+            both = await asyncio.gather(*(at.tool("/mcp/c") for _ in range(5)))
+            assert both == ["c"] * 5
+            assert at.opened == ["a", "b", "c"]
+            assert at.closed == []
+        assert sorted(at.closed) == ["a", "b", "c"]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/mcp/no", 404), ("/mcp/edited", 409), ("/mcp/a/b/", 200), ("/other", 404), ("/mcpa", 404)]
+)
+def test_what_is_not_there_is_said_to_be_missing(path, status):
+    async def main():
+        async with port() as at:
+            answer = await at.post(path)
+            assert answer.status_code == status
+            if status == 409:
+                assert answer.json()["error"]["message"] == "the plan was edited; renew it"
+
+    asyncio.run(main())
+
+
+def test_whoever_has_no_token_opens_nothing():
+    async def main():
+        async with port("secret") as at:
+            assert (await at.post("/mcp/a")).status_code == 401
+            assert (await at.post("/mcp/a", authorization="Bearer wrong")).status_code == 401
+            assert (await at.post("/mcp/a", authorization="Bearer secret", host="evil.example")).status_code == 403
+            assert at.opened == []
+            assert (await at.post("/mcp/a", authorization="Bearer secret")).status_code == 200
+
+    asyncio.run(main())
+
+
+def test_the_one_that_was_silent_longest_makes_room_and_comes_back(monkeypatch):
+    monkeypatch.setattr(endpoints, "AT_ONCE", 2)
+
+    async def main():
+        async with port() as at:
+            for session in ("a", "b", "a", "c"):
+                assert await at.tool(f"/mcp/{session}") == session
+            assert at.closed == ["b"]
+            assert await at.tool("/mcp/b") == "b"
+            assert (at.opened, at.closed) == (["a", "b", "c", "b"], ["b", "a"])
+            assert (await at.post("/mcp/no")).status_code == 404
+            assert at.closed == ["b", "a"], "who does not exist takes nobody's place"
+
+    asyncio.run(main())
+
+
+def test_a_real_server_answers_for_sessions_that_are_not_to_be_had(bn, planned):
+    task = bn.add("One")
+    session, folder = planned("yap", task)
+    (folder / "prompt.md").write_text("mine\n")
+    command = [BN, "mcp", "serve", "--http", "127.0.0.1:0", "--token", TOKEN, "-H"]
+    with Http(command=command, cwd=bn.repo, env=bn.env) as server:
+        main = server.url
+
+        def posted(name: str, token: str | None = TOKEN) -> httpx.Response:
+            server.url = f"{main}/{name}"
+            return server.post(LIST, {"authorization": f"Bearer {token}"} if token else None)
+
+        assert posted("bns-0000").status_code == 404
+        assert posted("..%2fmcp").status_code == posted("").status_code == 404
+        assert posted(session, "wrong").status_code == posted(session, None).status_code == 401
+        edited = posted(session)
+        assert edited.status_code == 409
+        assert f"{folder / 'prompt.md'} line 1" in edited.json()["error"]["message"]
+        bn("plan", "renew", session)
+        assert posted(session).status_code == 200, "it is looked at anew each time until it is opened"
+        server.terminate()
+        assert server.wait() == 0
