@@ -10,26 +10,22 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 import aiohttp
-import msgspec
-from msgspec import Raw
 
-from binnacle.errors import BinnacleError, UpstreamBusy, UpstreamDown, UpstreamError, UpstreamLogin
+from binnacle.errors import BinnacleError, UpstreamDown, UpstreamError
 from binnacle.upstream import web
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.events import Events, TooLong
-from binnacle.upstream.link import Outgoing, Receive
-from binnacle.upstream.web import LIMIT, Challenged, Failure, Headers, Web
-from binnacle.wire import jsonrpc
+from binnacle.upstream.failures import Failure, excerpt, is_unreachable, refusal_in, refused
+from binnacle.upstream.link import Outgoing, Receive, messages_in, recanting
+from binnacle.upstream.web import GRACE, LIMIT, Challenged, Headers, Web
+from binnacle.upstream.works import Works
 from binnacle.wire.headers import encoded
-from binnacle.wire.jsonrpc import INTERNAL_ERROR, NO_ID, Invalid, Message, Notification, Request, Response, RpcError
+from binnacle.wire.jsonrpc import INTERNAL_ERROR, NO_ID, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import NAMED, STATELESS_VERSIONS
 
 EVENTS = "text/event-stream"
 ACCEPT = {"Accept": f"application/json, {EVENTS}", "Content-Type": "application/json"}
 ACCEPT_EVENTS = {"Accept": EVENTS}
-
-REFUSAL_LIMIT = 1 << 20
-"""Bytes of a refusal that are read."""
 
 RESUMES = 5
 """Times in a row that a stream is taken up without anything new on it."""
@@ -42,12 +38,6 @@ LASTING = 10.0
 
 RETRY = 1.0
 """Seconds before a stream is taken up where it broke off, unless the server says how many."""
-
-REST = 1.0
-"""Seconds that a stream gets to end after its answer, so that its connection can be used again."""
-
-GRACE = 2.0
-"""Seconds for what is said in parting: that a request is cancelled, that a session is over."""
 
 T = TypeVar("T")
 
@@ -70,9 +60,7 @@ class HttpLink:
         self._receive = receive
         self._web = Web(config, session=session, headers=headers, challenged=challenged)
         self._session_id = ""
-        self._asking: set[asyncio.Timeout] = set()
-        self._quiet = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._works = Works()
         self._listening = False
 
     async def open(self) -> None:
@@ -85,7 +73,7 @@ class HttpLink:
             return await self._until_ended(self._ask(request, is_stateless))
         except asyncio.CancelledError:
             if not is_stateless and request.method != "initialize" and not self.ended.done():
-                self._start(self._recant(request.id))
+                self._works.start(self._recant(request.id))
             raise
 
     def _check_open(self) -> None:
@@ -95,20 +83,14 @@ class HttpLink:
     async def _until_ended(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """Does something that closing the link interrupts."""
         try:
-            async with asyncio.timeout(seconds) as bound:
-                self._asking.add(bound)
-                return await work
+            return await self._works.do(work, seconds=seconds)
         except TimeoutError:
             self._check_open()
             raise UpstreamDown(f"{self._config.name} did not answer in time", hint="try again later") from None
         except UpstreamDown as error:
-            if web.is_unreachable(error):
+            if is_unreachable(error):
                 self._end(error.message)
             raise
-        finally:
-            self._asking.discard(bound)
-            if not self._asking:
-                self._quiet.set()
 
     async def _ask(self, request: Outgoing, is_stateless: bool) -> Response:
         headers = self._headers_of(request) if is_stateless else self._handshake_headers()
@@ -117,13 +99,9 @@ class HttpLink:
             self._session_id = response.headers.get("Mcp-Session-Id", "")
         if response.ok and response.content_type == EVENTS:
             return await self._streamed(request, response, is_resumable=not is_stateless)
-        try:
-            self._check_session(response)
-            if not response.ok:
-                return await self._refusal(request, response)
-            return self._plain(request, response, await self._body(response, LIMIT))
-        finally:
-            response.close()
+        if not response.ok:
+            return await self._refusal(request, response)
+        return self._plain(request, response, await self._web.body(response))
 
     def _headers_of(self, request: Outgoing) -> dict[str, str]:
         """What the stateless era wants to be said twice."""
@@ -146,23 +124,11 @@ class HttpLink:
             self._end(f"{self._config.name} no longer knows our session")
             raise UpstreamDown(self.ended.result(), hint="it is being connected again")
 
-    async def _body(self, response: aiohttp.ClientResponse, limit: int) -> bytes:
-        try:
-            data = await web.read(response, limit)
-        except Failure as error:
-            raise self._web.failure(error) from error
-        if data is None:
-            raise self._too_long()
-        return data
-
-    def _too_long(self) -> UpstreamError:
-        return UpstreamError(f"{self._config.name} sent a message of more than {LIMIT >> 20} MiB")
-
     def _plain(self, request: Outgoing, response: aiohttp.ClientResponse, data: bytes) -> Response:
         """The answer in a body, whatever it says it is."""
         answer = self._take(data, request.id)
         if answer is None:
-            what = f"{response.content_type}, no message: {web.excerpt(data)}" if data else "nothing"
+            what = f"{response.content_type}, no message: {excerpt(data)}" if data else "nothing"
             raise RpcError(INTERNAL_ERROR, f"{self._config.name} answered {response.status} with {what}")
         return answer
 
@@ -173,14 +139,12 @@ class HttpLink:
             UpstreamError: of the kind that fits the status.
             RpcError: the request was wrong, or the server does not know what it is.
         """
-        status = response.status
-        with contextlib.suppress(UpstreamError):
-            data = b""
-            data = await self._body(response, REFUSAL_LIMIT)
+        data = await self._web.refusal(response)
+        self._check_session(response)
         answer = refusal_in(data)
-        if answer is not None and status != 401:
-            return Response(request.id, None, answer.error)
-        raise refused(self._config.name, response, data)
+        if answer is None or response.status == 401:
+            raise refused(self._config.name, response, data)
+        return Response(request.id, None, answer.error)
 
     async def _streamed(self, request: Outgoing, response: aiohttp.ClientResponse, *, is_resumable: bool) -> Response:
         """The answer in a stream, which is taken up where it breaks off if the server numbers its events."""
@@ -197,10 +161,10 @@ class HttpLink:
                     return answer
                 is_over = stream is None
             except UpstreamDown as error:
-                failure, is_over = error, web.is_unreachable(error)
+                failure, is_over = error, is_unreachable(error)
             stream = None
             idle = 0 if events.last_id != before else idle + 1
-            if is_over or not is_resumable or not events.last_id or idle > RESUMES:
+            if is_over or not is_resumable or not events.last_id or idle >= RESUMES:
                 raise failure
             await asyncio.sleep(min(RETRY if events.retry is None else events.retry, LAST_DELAY))
 
@@ -234,7 +198,7 @@ class HttpLink:
                 if answer is not None:
                     break
         except TooLong:
-            raise self._too_long() from None
+            raise self._web.too_long() from None
         except Failure as error:
             raise self._web.failure(error) from error
         finally:
@@ -244,7 +208,8 @@ class HttpLink:
     def _let_go(self, response: aiohttp.ClientResponse, *, is_done: bool) -> None:
         """Closes a response, or keeps its connection for the next request if nothing more is to come."""
         if is_done and not response.content.at_eof() and not self.ended.done():
-            self._start(_drain(response))
+            draining = self._works.start(web.drain(response))
+            draining.add_done_callback(lambda _: response.close())
         else:
             response.close()
 
@@ -266,26 +231,21 @@ class HttpLink:
         await self._until_ended(self._tell(message), self._config.timeout)
         if not self._listening:
             self._listening = True
-            self._start(self._listen())
+            self._works.start(self._listen())
 
     async def _tell(self, message: bytes) -> None:
         response = await self._web.send("POST", ACCEPT | self._handshake_headers(), message)
         if response.ok:
             self._let_go(response, is_done=True)
             return
-        try:
-            self._check_session(response)
-            error = refused(self._config.name, response, await self._body(response, REFUSAL_LIMIT))
-        finally:
-            response.close()
+        error = refused(self._config.name, response, await self._web.refusal(response))
+        self._check_session(response)
         raise error if isinstance(error, UpstreamError) else UpstreamError(error.message)
 
     async def _recant(self, request_id: bytes) -> None:
         """Tells the server that nobody waits for an answer any more."""
-        params = {"requestId": Raw(request_id), "reason": "the caller no longer waits"}
         with contextlib.suppress(BinnacleError):
-            message = jsonrpc.notification_message("notifications/cancelled", params)
-            await self._until_ended(self._tell(message), GRACE)
+            await self._until_ended(self._tell(recanting(request_id)), GRACE)
 
     async def _listen(self) -> None:
         """The stream of what belongs to no request, opened again whenever it ends; a server may have none."""
@@ -313,11 +273,6 @@ class HttpLink:
             await self._read(response, events, b"")
         return response is not None
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     def _end(self, why: str) -> None:
         if not self.ended.done():
             self.ended.set_result(why)
@@ -325,73 +280,9 @@ class HttpLink:
     async def close(self) -> None:
         was_there = not self.ended.done()
         self._end(f"{self._config.name} was closed")
-        now = asyncio.get_running_loop().time()
-        for bound in self._asking:
-            bound.reschedule(now)
-        for task in self._tasks:
-            task.cancel()
         with contextlib.suppress(TimeoutError, BinnacleError):
             async with asyncio.timeout(GRACE):
-                await asyncio.gather(*self._tasks, return_exceptions=True)
-                if self._asking:
-                    self._quiet.clear()
-                    await self._quiet.wait()
+                await self._works.stop()
                 if was_there and self._session_id:
                     response = await self._web.once("DELETE", self._handshake_headers())
                     response.close()
-
-
-async def _drain(response: aiohttp.ClientResponse) -> None:
-    """Reads what follows an answer, which is nothing as a rule, so that the connection can be used again."""
-    try:
-        with contextlib.suppress(TimeoutError, *Failure):
-            async with asyncio.timeout(REST):
-                await web.read(response, REFUSAL_LIMIT)
-    finally:
-        response.close()
-
-
-def messages_in(data: bytes) -> list[Message]:
-    """The messages in what a server sent; bytes that are no text are replaced."""
-    found = jsonrpc.parse(data)
-    if isinstance(found, Invalid) and not data.isascii():
-        found = jsonrpc.parse(data.decode(errors="replace").encode())
-    return found if isinstance(found, list) else [found]
-
-
-def refusal_in(data: bytes) -> Response | None:
-    """The JSON-RPC error in the body of an HTTP error."""
-    message = jsonrpc.parse(data)
-    return message if isinstance(message, Response) and message.error is not None else None
-
-
-class _Said(msgspec.Struct):
-    message: str = ""
-
-
-def refused(name: str, response: aiohttp.ClientResponse, data: bytes) -> UpstreamError | RpcError:
-    """What an HTTP error means for whoever asked."""
-    status = response.status
-    text = web.excerpt(data)
-    with contextlib.suppress(*jsonrpc.UNREADABLE):
-        if (found := refusal_in(data)) is not None:
-            text = web.excerpt(msgspec.json.decode(found.error or b"{}", type=_Said).message.encode())
-    said = f"{name} answered {status} {web.excerpt((response.reason or '').encode())}".rstrip()
-    if text:
-        said += f": {text}"
-    match status:
-        case 401:
-            return UpstreamLogin(said, hint=f"sign in with: bn upstream login {name}, or check its key")
-        case 403:
-            return UpstreamError(said, hint="check what its key or login may do")
-        case 429:
-            return UpstreamBusy(said, hint=_when(response))
-        case _ if status >= 500:
-            return UpstreamDown(said, hint=_when(response))
-        case _:
-            return RpcError(INTERNAL_ERROR, said)
-
-
-def _when(response: aiohttp.ClientResponse) -> str:
-    seconds = response.headers.get("Retry-After", "")
-    return f"try again in {seconds} s" if seconds.isdecimal() and len(seconds) < 6 else "try again later"

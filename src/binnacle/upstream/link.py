@@ -79,12 +79,17 @@ class Duplex:
             await self._send(request.message)
             return await answer
         except asyncio.CancelledError:
-            params = {"requestId": Raw(request.id), "reason": "the caller no longer waits"}
-            with contextlib.suppress(BinnacleError):
-                await self._send(jsonrpc.notification_message("notifications/cancelled", params))
+            await self._recant(recanting(request.id))
             raise
         finally:
             self._waiting.pop(request.id, None)
+            if answer.done() and not answer.cancelled():
+                answer.exception()  # seen, also where sending failed before anyone looked
+
+    async def _recant(self, message: bytes) -> None:
+        """Tells the server that nobody waits any more. Who was cancelled waits for this, so it must not last."""
+        with contextlib.suppress(BinnacleError):
+            await self._send(message)
 
     async def tell(self, message: bytes) -> None:
         if self.ended.done():
@@ -93,8 +98,7 @@ class Duplex:
 
     def _deliver(self, data: bytes) -> bool:
         """Hands on what came in; whether it was a message at all."""
-        found = jsonrpc.parse(data)
-        for message in found if isinstance(found, list) else (found,):
+        for message in messages_in(data):
             match message:
                 case Response(request_id):
                     waiting = self._waiting.pop(request_id, None)  # a second answer finds nobody
@@ -115,3 +119,17 @@ class Duplex:
         for one in waiting.values():
             if not one.done():
                 one.set_exception(UpstreamDown(why))
+
+
+def recanting(request_id: bytes) -> bytes:
+    """The message that takes a request back."""
+    params = {"requestId": Raw(request_id), "reason": "the caller no longer waits"}
+    return jsonrpc.notification_message("notifications/cancelled", params)
+
+
+def messages_in(data: bytes) -> list[Message]:
+    """The messages in what a server sent; bytes that are no text are replaced."""
+    found = jsonrpc.parse(data)
+    if isinstance(found, Invalid) and not data.isascii():
+        found = jsonrpc.parse(data.decode(errors="replace").encode())
+    return found if isinstance(found, list) else [found]

@@ -1,8 +1,8 @@
 """Requests to a server at a URL: with credentials, redirected within its origin only, their failures in words."""
 
+import asyncio
+import contextlib
 import io
-import os
-import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.request import getproxies, proxy_bypass
 
@@ -11,17 +11,25 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from binnacle import __version__
-from binnacle.errors import UpstreamDown, UpstreamError
+from binnacle.errors import UpstreamError
+from binnacle.upstream import failures
 from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.failures import Failure
 
 LIMIT = 64 << 20
 """Bytes of one message."""
 
-EXCERPT = 200
-"""Characters of an answer that is no message, shown to whoever wants to know what it was."""
+REFUSAL_LIMIT = 1 << 20
+"""Bytes of a refusal that are read."""
+
+GRACE = 2.0
+"""Seconds for what nobody waits for gladly: the text of a refusal, a word in parting."""
 
 HOPS = 5
 """Redirects followed for one request."""
+
+REST = 1.0
+"""Seconds that a stream gets to end after its answer, so that its connection can be used again."""
 
 KEPT_ALIVE = 3.0
 """Seconds an idle connection is kept. Many servers close theirs after five, and what is sent just then is lost."""
@@ -39,9 +47,6 @@ Headers = Callable[[], Awaitable[dict[str, str]]]
 
 Challenged = Callable[[int, str], Awaitable[bool]]
 """Told of a 401 or 403 and its `WWW-Authenticate`: whether the request may be sent again."""
-
-Failure = (aiohttp.ClientError, OSError, ValueError)
-"""What aiohttp raises when a request or the reading of its answer fails."""
 
 
 def new_session() -> aiohttp.ClientSession:
@@ -104,8 +109,8 @@ class Web:
             response = await self.once(method, headers, body, url=url)
             if response.status not in REDIRECTS:
                 return response
-            response.close()
-            url = self._redirected(response, url)
+            response.release()
+            url = redirected(self.name, response, url)
         raise UpstreamError(f"{self.name} redirects without end", hint="check its url")
 
     async def once(
@@ -128,35 +133,56 @@ class Web:
         except Failure as error:
             raise self.failure(error) from error
 
-    def _redirected(self, response: aiohttp.ClientResponse, url: URL) -> URL:
-        """Where a redirect leads.
+    def failure(self, error: Exception) -> UpstreamError:
+        """What the failure of a request means."""
+        return failures.failure(self.name, self.url, error)
+
+    async def body(self, response: aiohttp.ClientResponse) -> bytes:
+        """The body of an answer. Closes it.
 
         Raises:
-            UpstreamError: out of the server's origin, where none of this must go.
+            UpstreamError: it is too long, or breaks off.
         """
         try:
-            target = url.join(URL(response.headers.get("Location", "")))
-            shown = str(target.with_query(None).with_fragment(None).with_user(None))
-            stays = target.origin() == url.origin() or _is_upgrade(url, target)
-        except ValueError:
-            shown, stays = "nowhere", False
-        if not stays or (response.status == 303 and response.method != "GET"):
-            raise UpstreamError(
-                f"{self.name} redirects to {shown}, which was not followed",
-                hint="if that is the server, make it its url",
-            )
-        return target
+            data = await read(response, LIMIT)
+        except Failure as error:
+            raise self.failure(error) from error
+        finally:
+            response.close()
+        if data is None:
+            raise self.too_long()
+        return data
 
-    def failure(self, error: Exception) -> UpstreamError:
-        """Says what went wrong, without what may be secret in the URL."""
-        is_ours = isinstance(error, ValueError) and not isinstance(error, aiohttp.ClientError)
-        kind = UpstreamError if is_ours else UpstreamDown
-        return kind(f"{self.name}: {_reason(error, place_of(self.url))}", hint=_hint(error))
+    async def refusal(self, response: aiohttp.ClientResponse) -> bytes:
+        """What an HTTP error says, as far as it can be read. Closes it."""
+        try:
+            async with asyncio.timeout(GRACE):
+                return await read(response, REFUSAL_LIMIT) or b""
+        except Failure:
+            return b""
+        finally:
+            response.close()
+
+    def too_long(self) -> UpstreamError:
+        return UpstreamError(f"{self.name} sent a message of more than {LIMIT >> 20} MiB", hint="ask it for less")
 
 
-def place_of(url: URL) -> str:
-    """The host and port of a URL."""
-    return f"{url.host}:{url.port}"
+def redirected(name: str, response: aiohttp.ClientResponse, url: URL) -> URL:
+    """Where a redirect leads.
+
+    Raises:
+        UpstreamError: out of the server's origin, where nothing that was meant for it must go.
+    """
+    try:
+        target = url.join(URL(response.headers.get("Location", "")))
+        shown = str(target.with_query(None).with_fragment(None).with_user(None))
+        stays = target.origin() == url.origin() or _is_upgrade(url, target)
+    except ValueError:
+        shown, stays = "nowhere", False
+    if not stays or (response.status == 303 and response.method != "GET"):
+        text = f"{name} redirects to {shown}, which was not followed"
+        raise UpstreamError(text, hint="if that is the server, make it its url")
+    return target
 
 
 def proxy_of(url: URL) -> URL | None:
@@ -168,12 +194,7 @@ def proxy_of(url: URL) -> URL | None:
     return URL(found) if found else None
 
 
-def is_unreachable(error: BaseException) -> bool:
-    """Whether no connection could be made at all."""
-    return isinstance(error.__cause__, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-
-
-async def read(response: aiohttp.ClientResponse, limit: int = LIMIT) -> bytes | None:
+async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | None:
     """The body of an answer; None if it is longer than `limit`, and then its connection is gone."""
     parts: list[bytes] = []
     size = 0
@@ -186,52 +207,12 @@ async def read(response: aiohttp.ClientResponse, limit: int = LIMIT) -> bytes | 
     return b"".join(parts)
 
 
-def excerpt(data: bytes) -> str:
-    """The beginning of an answer on one line, as far as it can be read."""
-    text = " ".join(data[: EXCERPT * 4].decode(errors="replace").split())
-    return "".join(one if one.isprintable() else "�" for one in text)[:EXCERPT]
+async def drain(response: aiohttp.ClientResponse) -> None:
+    """Reads what follows an answer, which is nothing as a rule, so that the connection can be used again."""
+    with contextlib.suppress(*Failure):
+        async with asyncio.timeout(REST):
+            await read(response, REFUSAL_LIMIT)
 
 
 def _is_upgrade(url: URL, target: URL) -> bool:
     return ((url.scheme, url.port), (target.scheme, target.port)) == DEFAULT_PORTS and url.host == target.host
-
-
-_REASONS: tuple[tuple[type[Exception], str], ...] = (
-    (aiohttp.ClientConnectorCertificateError, "the certificate of {place} is not valid: {detail}"),
-    (aiohttp.ClientSSLError, "{place} does not speak TLS as we do: {detail}"),
-    (aiohttp.ClientConnectorDNSError, "{place} cannot be found: its host has no address"),
-    (aiohttp.ClientConnectorError, "{place} cannot be reached: {detail}"),
-    (aiohttp.ConnectionTimeoutError, "{place} cannot be reached: it took no connection in time"),
-    (aiohttp.ServerDisconnectedError, "{place} closed the connection without an answer"),
-    (aiohttp.ClientPayloadError, "{place} broke off in the middle of its answer"),
-    (aiohttp.ClientResponseError, "{place} answered what is no HTTP: {detail}"),
-    (aiohttp.ClientError, "the connection to {place} was lost: {detail}"),
-    (OSError, "the connection to {place} was lost: {detail}"),
-    (ValueError, "its url or one of its headers cannot be sent"),
-)
-
-
-def _reason(error: Exception, place: str) -> str:
-    text = next((text for kind, text in _REASONS if isinstance(error, kind)), "it cannot be spoken to")
-    return text.format(place=place, detail=_detail(error))
-
-
-def _detail(error: Exception) -> str:
-    """What is known beyond the kind of an error, and cannot be secret."""
-    if isinstance(error, aiohttp.ClientResponseError):
-        return excerpt(error.message.encode())
-    cause = getattr(error, "os_error", error)
-    if isinstance(cause, ssl.SSLError):
-        return getattr(cause, "verify_message", "") or cause.reason or "no reason given"
-    number = getattr(cause, "errno", None)
-    return os.strerror(number) if isinstance(number, int) else "no reason given"
-
-
-def _hint(error: Exception) -> str:
-    match error:
-        case aiohttp.ClientConnectorCertificateError():
-            return "name the authority that signed it in SSL_CERT_FILE, or check its url"
-        case aiohttp.ClientConnectorError() | ValueError():
-            return "check its url, and whether it is running"
-        case _:
-            return "try again"

@@ -1,0 +1,115 @@
+"""What goes wrong between us and a server at a URL, in words that can be shown: no query, no credentials."""
+
+import contextlib
+import os
+import ssl
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from binnacle.errors import UpstreamBusy, UpstreamDown, UpstreamError, UpstreamLogin
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import INTERNAL_ERROR, Response, RpcError
+
+EXCERPT = 200
+"""Characters of an answer that is no message, shown to whoever wants to know what it was."""
+
+Failure = (aiohttp.ClientError, OSError, ValueError)
+"""What aiohttp raises when a request or the reading of its answer fails."""
+
+_REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (aiohttp.ClientConnectorCertificateError, "the certificate of {place} is not valid: {detail}"),
+    (aiohttp.ClientSSLError, "{place} does not speak TLS as we do: {detail}"),
+    (aiohttp.ClientConnectorDNSError, "{place} cannot be found: its host has no address"),
+    (aiohttp.ClientConnectorError, "{place} cannot be reached: {detail}"),
+    (aiohttp.ConnectionTimeoutError, "{place} cannot be reached: it took no connection in time"),
+    (aiohttp.ServerDisconnectedError, "{place} closed the connection without an answer"),
+    (aiohttp.ClientPayloadError, "{place} broke off in the middle of its answer"),
+    (aiohttp.ClientResponseError, "{place} answered what is no HTTP: {detail}"),
+    (aiohttp.ClientError, "the connection to {place} was lost: {detail}"),
+    (OSError, "the connection to {place} was lost: {detail}"),
+    (ValueError, "its url or one of its headers cannot be sent"),
+)
+
+
+def failure(name: str, url: URL, error: Exception) -> UpstreamError:
+    """What the failure of a request means."""
+    is_ours = isinstance(error, ValueError) and not isinstance(error, aiohttp.ClientError)
+    kind = UpstreamError if is_ours else UpstreamDown
+    return kind(f"{name}: {_reason(error, f'{url.host}:{url.port}')}", hint=_hint(error))
+
+
+def is_unreachable(error: BaseException) -> bool:
+    """Whether no connection could be made at all."""
+    return isinstance(error.__cause__, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+
+
+def _reason(error: Exception, place: str) -> str:
+    text = next((text for kind, text in _REASONS if isinstance(error, kind)), "it cannot be spoken to")
+    return text.format(place=place, detail=_detail(error))
+
+
+def _detail(error: Exception) -> str:
+    """What is known beyond the kind of an error, and cannot be secret."""
+    if isinstance(error, aiohttp.ClientResponseError):
+        return excerpt(error.message.encode())
+    cause = getattr(error, "os_error", error)
+    if isinstance(cause, ssl.SSLError):
+        return getattr(cause, "verify_message", "") or cause.reason or "no reason given"
+    number = getattr(cause, "errno", None)
+    return os.strerror(number) if isinstance(number, int) else "no reason given"
+
+
+def _hint(error: Exception) -> str:
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return "name the authority that signed it in SSL_CERT_FILE, or check its url"
+        case aiohttp.ClientConnectorError() | ValueError():
+            return "check its url, and whether it is running"
+        case _:
+            return "try again"
+
+
+def excerpt(data: bytes) -> str:
+    """The beginning of an answer on one line, as far as it can be read."""
+    text = " ".join(data[: EXCERPT * 4].decode(errors="replace").split())
+    return "".join(one if one.isprintable() else "�" for one in text)[:EXCERPT]
+
+
+def refusal_in(data: bytes) -> Response | None:
+    """The JSON-RPC error in the body of an HTTP error."""
+    message = jsonrpc.parse(data)
+    return message if isinstance(message, Response) and message.error is not None else None
+
+
+class _Said(msgspec.Struct):
+    message: str = ""
+
+
+def refused(name: str, response: aiohttp.ClientResponse, data: bytes) -> UpstreamError | RpcError:
+    """What an HTTP error means for whoever asked."""
+    status = response.status
+    text = excerpt(data)
+    with contextlib.suppress(*jsonrpc.UNREADABLE):
+        if (found := refusal_in(data)) is not None:
+            text = excerpt(msgspec.json.decode(found.error or b"{}", type=_Said).message.encode())
+    said = f"{name} answered {status} {excerpt((response.reason or '').encode())}".rstrip()
+    if text:
+        said += f": {text}"
+    match status:
+        case 401:
+            return UpstreamLogin(said, hint=f"sign in with: bn upstream login {name}, or check its key")
+        case 403:
+            return UpstreamError(said, hint="check what its key or login may do")
+        case 429:
+            return UpstreamBusy(said, hint=_when(response))
+        case _ if status >= 500:
+            return UpstreamDown(said, hint=_when(response))
+        case _:
+            return RpcError(INTERNAL_ERROR, said)
+
+
+def _when(response: aiohttp.ClientResponse) -> str:
+    seconds = response.headers.get("Retry-After", "")
+    return f"try again in {seconds} s" if seconds.isdecimal() and len(seconds) < 6 else "try again later"
