@@ -71,7 +71,7 @@ class Person:
             self.landed.set_result(target)
 
     async def _enter(self, line: str) -> None:
-        address = line.split("open ")[1].split(" and ")[0]
+        address = line.partition("open ")[2].partition(" and ")[0]
         code = line.rpartition(": ")[2]
         async with self._http.get(address, params={"user_code": code}) as page:
             assert page.status == 200

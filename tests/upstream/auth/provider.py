@@ -104,6 +104,9 @@ class Provider:
     refusals: list[Refusal] = field(default_factory=list)
     authorizations: list[dict[str, str]] = field(default_factory=list)
     registrations: list[dict[str, Any]] = field(default_factory=list)
+    refreshing: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a refresh was asked for."""
+
     slow_refresh: asyncio.Event | None = None
     """A refresh waits for it."""
 
@@ -221,10 +224,9 @@ class Provider:
         uri = asked.get("redirect_uri", "")
         if client is None or not self._allows(client, uri):
             return self._refuse("authorize", "invalid_redirect_uri")  # never redirected to
+        is_protected = asked.get("code_challenge_method") == "S256" and len(asked.get("code_challenge", "")) == 43
         wrong = ""
-        if asked.get("response_type") != "code" or not asked.get("state"):
-            wrong = "invalid_request"
-        elif asked.get("code_challenge_method") != "S256" or len(asked.get("code_challenge", "")) != 43:
+        if asked.get("response_type") != "code" or not asked.get("state") or not is_protected:
             wrong = "invalid_request"
         elif asked.get("resource") != self.url:
             wrong = "invalid_target"
@@ -290,6 +292,7 @@ class Provider:
 
     async def _refreshed(self, request: web.Request, form: dict[str, str], client_id: str) -> web.StreamResponse:
         self._counted("refresh")
+        self.refreshing.set()
         if self.slow_refresh is not None:
             await self.slow_refresh.wait()
         how, _, what = self.refresh_fails.partition(":")

@@ -71,9 +71,10 @@ class Grant(Struct, frozen=True, kw_only=True):
         last = min(LAST, (self.expires_at - self.issued_at) / 8)
         return now >= self.expires_at - max(last, 0.0)
 
-    def without_tokens(self) -> "Grant":
-        """What is left when the login is no longer accepted: who we are there, and what was asked for."""
-        return msgspec.structs.replace(self, access_token="", refresh_token="", expires_at=None)
+    def revoked(self, *, is_known: bool) -> "Grant":
+        """What is left when the login is no longer accepted: what was asked for, and who we are if that is known."""
+        client = self.client if is_known else msgspec.structs.replace(self.client, redirect_uri="")
+        return msgspec.structs.replace(self, client=client, access_token="", refresh_token="", expires_at=None)
 
 
 def key_of(config: ServerConfig) -> str:

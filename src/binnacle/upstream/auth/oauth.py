@@ -26,7 +26,10 @@ AGAIN_AFTER = 10.0
 CLOSE_WITHIN = 20.0
 """Seconds that a renewal under way is waited for in the end."""
 
-REVOKED = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
+UNKNOWN = frozenset({"invalid_client", "unauthorized_client"})
+"""Refusals after which we have to register again."""
+
+REVOKED = frozenset({"invalid_grant"}) | UNKNOWN
 """Refusals after which the same tokens never work again."""
 
 _sent: ContextVar[str] = ContextVar("_sent", default="")
@@ -135,7 +138,7 @@ class OAuth:
     async def _refused(self, grant: Grant, refusal: TokenRefused) -> UpstreamLogin:
         if refusal.error in REVOKED:
             self._grant = None
-            await self._secrets.save(self._key, encode(grant.without_tokens()))
+            await self._secrets.save(self._key, encode(grant.revoked(is_known=refusal.error not in UNKNOWN)))
         return self._needs_login(f"the login was not renewed ({refusal})")
 
     async def _stepped_up(self, scopes: tuple[str, ...]) -> bool:

@@ -154,8 +154,9 @@ class KeyringSecrets:
         return self._files.where if self._is_failing else f"in the system's keyring ({self._backend.name})"
 
     async def load(self, key: str) -> str | None:
-        found = await self._ask(lambda: self._backend.get_password(SERVICE, key))
-        return found if found is not None else await self._files.load(key)
+        # A file is there only while the keyring did not take what is in it, so it is the newer one.
+        found = await self._files.load(key)
+        return found if found is not None else await self._ask(lambda: self._backend.get_password(SERVICE, key))
 
     async def save(self, key: str, secret: str) -> None:
         def keep() -> bool:
@@ -164,7 +165,6 @@ class KeyringSecrets:
 
         self._is_failing = not await self._ask(keep)
         if self._is_failing:
-            await self._ask(lambda: self._remove(key))  # an older one would be found first
             await self._files.save(key, secret)
         else:
             await self._files.forget(key)
