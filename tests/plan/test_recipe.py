@@ -1,9 +1,14 @@
 """Recipes as files: what one says, what it takes from another, and what is wrong with it."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from binnacle.errors import ConfigError, NotFound
+from binnacle.plan import recipe
 from binnacle.plan.recipe import TOOL_LIMIT, Recipe, ToolRule, expanded, load_recipe, matching, recipe_files
+from binnacle.plan.sections import SECTIONS
 from plan.test_box import the_catalog
 
 
@@ -233,3 +238,19 @@ def test_words_and_patterns_match_whole_names():
     assert matching(["task_list"], ["task_listing"]) is None
     assert matching(["debug_*", "*"], ["bn_run"]) == "*"
     assert matching(["Task_*"], ["task_list"]) is None
+
+
+class TestDocumentation:
+    PAGE = (Path(__file__).parents[2] / "docs" / "plans.md").read_text()
+
+    def test_the_example_is_a_recipe(self, write, load):
+        (example,) = re.findall(r"```yaml\n(.*?)```", self.PAGE, re.DOTALL)
+        write(example)
+        assert "create_task" not in names(load())
+        assert {"get_task", "update_task", "set_task_status", "debug_*"} <= set(names(load()))
+
+    def test_every_key_every_section_and_every_recipe_is_explained(self):
+        keys = re.findall(r"^\| `(?:tools: )?(\w+)` \|", self.PAGE, re.MULTILINE)
+        assert {*recipe._File.__struct_fields__, *recipe._Limits.__struct_fields__} <= set(keys)
+        for name in (*SECTIONS, *recipe_files(None)):
+            assert f"`{name}`" in self.PAGE, name
