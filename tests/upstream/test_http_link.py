@@ -4,8 +4,12 @@ import asyncio
 import contextlib
 import gzip
 import json
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +19,7 @@ from binnacle.upstream import http, web
 from binnacle.upstream.client import Client, Waiting
 from binnacle.upstream.http import HttpLink
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, Notification, Request, Response, RpcError
-from server.clients import Http
+from server.clients import Http, Server
 from upstream.webs import NEW, OLD, Asked, Auth, Peer, answer, config, descriptors, event, line, peer, request, run
 
 PROGRESS = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1}}'
@@ -65,6 +69,38 @@ def test_our_own_server_is_spoken_to_in_both_eras(server, protocol):
                 await client.close()
 
     run(test())
+
+
+@pytest.mark.parametrize("protocol", ["auto", "handshake"])
+def test_another_binnacle_is_a_server_like_any_other(tmp_path, protocol):
+    subprocess.run(["git", "init", "--quiet", str(tmp_path / "repo")], check=True, timeout=60)
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("BN_", "XDG_"))}
+    env |= {"BN_DATA_DIR": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config"), "BN_USER": "ann"}
+    command = [str(Path(sys.executable).with_name("bn")), "mcp", "serve", "--http", "0", "--token", SECRET]
+
+    async def test(url: str) -> None:
+        auth = Auth(SECRET)
+        async with web.new_session() as session:
+            client = Client(
+                lambda receive: HttpLink(
+                    config(url), receive, session=session, headers=auth.headers, challenged=auth.challenged
+                ),
+                name="far",
+                on_change=lambda *_: None,
+            )
+            try:
+                await client.connect(protocol)
+                assert await client.entries("tools/list", "tools")
+                calls = [client.ask("tools/call", {"name": "task_list", "arguments": {}}) for _ in range(16)]
+                assert all(not msgspec.json.decode(one).get("isError") for one in await asyncio.gather(*calls))
+            finally:
+                await client.close()
+
+    with Server(command=command, cwd=tmp_path / "repo", env=env) as bn:
+        assert bn.process.stdout is not None
+        run(test(json.loads(bn.process.stdout.readline())["url"]))
+        bn.terminate()
+        assert bn.wait() == 0
 
 
 def test_the_handshake_era_keeps_its_session_and_ends_it():

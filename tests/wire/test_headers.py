@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from binnacle.wire.headers import check_arguments
+from binnacle.wire.headers import check_arguments, decoded, encoded
 from binnacle.wire.jsonrpc import RpcError
 
 SCHEMA = {
@@ -58,3 +60,19 @@ def test_headers_that_do_not_are_a_mismatch(arguments: Any, headers: dict[str, s
     with pytest.raises(RpcError, match="does not match the body") as caught:
         check_arguments({f"mcp-param-{name}": value for name, value in headers.items()}, SCHEMA, arguments)
     assert caught.value.code == -32020
+
+
+@given(
+    st.text() | st.text(alphabet="=?base64 \t\r\n") | st.sampled_from(["=?base64?=", "=?base64??=", " a", "a ", "a b"])
+)
+def test_any_text_goes_through_a_header(text: str):
+    value = encoded(text)
+    assert decoded(value) == text
+    assert value.isascii()
+    assert value.isprintable()
+    assert value == value.strip()
+
+
+@pytest.mark.parametrize("text", ["", "a", "a b", "tool_name", "file:///a%20b?c=d", "~!@#"])
+def test_plain_text_stays_as_it_is(text: str):
+    assert encoded(text) == text

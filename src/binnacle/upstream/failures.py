@@ -21,6 +21,8 @@ Failure = (aiohttp.ClientError, OSError, ValueError)
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (aiohttp.ClientConnectorCertificateError, "the certificate of {place} is not valid: {detail}"),
     (aiohttp.ClientSSLError, "{place} does not speak TLS as we do: {detail}"),
+    (aiohttp.ClientProxyConnectionError, "the proxy on the way to {place} cannot be reached: {detail}"),
+    (aiohttp.ClientHttpProxyError, "the proxy on the way to {place} refused: {detail}"),
     (aiohttp.ClientConnectorDNSError, "{place} cannot be found: its host has no address"),
     (aiohttp.ClientConnectorError, "{place} cannot be reached: {detail}"),
     (aiohttp.ConnectionTimeoutError, "{place} cannot be reached: it took no connection in time"),

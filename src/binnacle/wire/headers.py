@@ -11,6 +11,7 @@ import msgspec
 from binnacle.wire.jsonrpc import INVALID_PARAMS, UNREADABLE, RpcError
 from binnacle.wire.mcp import HEADER_MARK, HEADER_MISMATCH, NAMED, STATELESS_VERSIONS, RequestMeta, era_of, unsupported
 
+_WRAPPED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 """What goes through HTTP as it is: visible ASCII, with spaces only inside."""
 
@@ -73,9 +74,10 @@ def _says(header: str | None, value: object) -> bool:
 
 def decoded(value: str | None) -> str | None:
     """A header value, unwrapped when it had to be written as `=?base64?…?=`; None when it is not what it says."""
-    if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
+    found = None if value is None else _WRAPPED.fullmatch(value)
+    if found is None:
         return value
-    payload = value[len("=?base64?") : -len("?=")]
+    payload = found[1]
     try:
         raw = base64.b64decode(payload, validate=True)
         return raw.decode() if base64.b64encode(raw).decode() == payload else None
@@ -85,6 +87,6 @@ def decoded(value: str | None) -> str | None:
 
 def encoded(value: str) -> str:
     """A value as a header can carry it; what `decoded` undoes."""
-    if _PLAIN.fullmatch(value) and not (value.startswith("=?base64?") and value.endswith("?=")):
+    if (not value or _PLAIN.fullmatch(value)) and not _WRAPPED.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="
