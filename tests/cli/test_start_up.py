@@ -1,5 +1,6 @@
 """What a short command must not load: start-up is a feature, and this is how it gets lost."""
 
+import json
 import subprocess
 import sys
 
@@ -9,8 +10,8 @@ HEAVY = {"asyncio", "dataclasses", "difflib", "hashlib", "http", "inspect", "jso
          "rich", "shutil", "socket", "ssl", "subprocess", "tempfile", "tomlkit", "tomllib", "unittest"}  # fmt: skip
 
 
-def loaded_by(bn, *words: str) -> set[str]:
-    """The top-level modules in memory after a command."""
+def loaded_by(bn, *words: str, stdin: str = "") -> set[str]:
+    """The modules in memory after a command."""
     code = (
         "import sys; sys.argv = ['bn', *sys.argv[1:]]\n"
         "from binnacle.cli.main import main\n"
@@ -19,7 +20,7 @@ def loaded_by(bn, *words: str) -> set[str]:
     )
     done = subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {_paths()!r}\n{code}", *words],
-        cwd=bn.repo, env=bn.env, capture_output=True, text=True, timeout=60, check=True,
+        cwd=bn.repo, env=bn.env, input=stdin, capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     return set(done.stderr.split())
 
@@ -49,3 +50,14 @@ def test_ready_builds_no_other_command(bn):
     assert loaded <= {
         f"binnacle.cli.{name}" for name in ("main", "command", "commands", "context", "parser", "ready", "screen")
     }
+
+
+def test_a_server_loads_neither_plans_nor_tools_to_say_what_it_has(bn):
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    asked = [{"method": "initialize", "params": hello}, {"method": "tools/list", "params": {}}]
+    stdin = "".join(json.dumps({"jsonrpc": "2.0", "id": number, **one}) + "\n" for number, one in enumerate(asked))
+    first = loaded_by(bn, "mcp", "serve", stdin=stdin)
+    assert "binnacle.plan.recipe" in first, "what it says is made once, and kept"
+    later = {name for name in loaded_by(bn, "mcp", "serve", stdin=stdin) if name.startswith("binnacle.")}
+    assert not {name for name in later if name.startswith(("binnacle.plan", "binnacle.tools.work", "binnacle.store"))}
+    assert "yaml" not in loaded_by(bn, "mcp", "serve", stdin=stdin)

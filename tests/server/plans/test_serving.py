@@ -305,3 +305,13 @@ def test_two_sessions_on_one_port_see_nothing_of_each_other(bn, auth, planned):
         server.url = main
         tools = server.post(request(4, "tools/list", stateless())).json()["result"]["tools"]
         assert [tool["name"] for tool in tools] == names_in(bn("plan", "show", "default"))
+
+
+def test_on_postgresql_too_a_client_hears_of_its_discipline_before_its_first_call(connect, bn, postgres_place):
+    where = {"BN_STORE_URL": postgres_place.where, "BN_STORE_SCHEMA": postgres_place.schema}
+    bn("discipline", "add", "reader", env=where)
+    agent = connect("--recipe", "yap", "--discipline", "reader", **where)
+    assert "create_task" in agent.tools()
+    with agent.told_of_change():
+        bn("discipline", "update", "reader", "--deny", "create_task", env=where)
+    assert agent.fails("create_task", title="One")["code"] == "E_TOOL_DISABLED"
