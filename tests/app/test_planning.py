@@ -1,5 +1,6 @@
 """Plans made from a project and its store, kept for clients to start from, on both engines."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from binnacle.app.toolbox import catalog_of
 from binnacle.errors import NotFound, Refused
 from binnacle.plan.recipe import load_recipe
 from binnacle.store import features, sessions
-from store.verbs import do, put, see
+from store.verbs import again, do, put, see
 
 
 @pytest.fixture
@@ -101,6 +102,17 @@ class TestServing:
         with pytest.raises(NotFound), serving_session(project, terms):
             pass
         assert see(store, sessions.listed) == []
+
+
+@pytest.mark.parametrize("tools", ["[report_done]", "[done]", "[report_*]", "[get_task, report_d*]"])
+def test_a_recipe_with_reports_takes_its_task_and_decides_about_it_by_whatever_name_it_has_them(
+    project, store, write, tools
+):
+    write(f"description: ours\ntools: {tools}\n")
+    task = put(store, "One", now=datetime.now(UTC))
+    with serving_session(project, Terms("mine", task=task.id)):
+        assert again(store, task).status == "in_progress"
+    assert again(store, task).status == "pending"
 
 
 class TestKept:

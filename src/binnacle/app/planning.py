@@ -12,7 +12,7 @@ from binnacle.app.toolbox import catalog_of
 from binnacle.errors import Refused
 from binnacle.plan.context import load
 from binnacle.plan.files import Kept, is_kept, read, write
-from binnacle.plan.recipe import Recipe, load_recipe
+from binnacle.plan.recipe import Recipe, load_recipe, matching
 from binnacle.plan.session import SessionPlan, plan, subject
 from binnacle.store import flow, reports, sessions
 from binnacle.store.store import Reader, Writer
@@ -20,8 +20,8 @@ from binnacle.tools.catalog import Catalog
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import Session
 
-REPORTS = "report_done"
-"""The tool by which a recipe is known to let its agent report what came of a task."""
+REPORTS = ("report_done", "done")
+"""The tool, by its names, by which a recipe is known to let its agent report what came of a task."""
 
 
 class Made(NamedTuple):
@@ -119,7 +119,7 @@ def end_session(tx: Writer, recipe: Recipe, session_id: str, *, reason: str) -> 
 
 
 def _has_reports(recipe: Recipe) -> bool:
-    return any(rule.name == REPORTS for rule in recipe.tools)
+    return matching((rule.name for rule in recipe.tools), REPORTS) is not None
 
 
 def resume_session(project: Project, session: str) -> Terms:
