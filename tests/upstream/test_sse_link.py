@@ -3,13 +3,17 @@
 import asyncio
 import json
 
+import aiohttp
 import pytest
 
 from binnacle.errors import UpstreamDown, UpstreamError, UpstreamLogin
 from binnacle.upstream import sse
+from binnacle.upstream.client import Client
+from binnacle.upstream.either import EitherLink
 from binnacle.upstream.sse import SseLink
+from binnacle.upstream.web import new_session
 from binnacle.wire.jsonrpc import RpcError
-from upstream.webs import Asked, Auth, answer, descriptors, event, line, peer, run
+from upstream.webs import Asked, Auth, answer, config, descriptors, event, line, peer, run
 
 NOTIFICATION = b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}'
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -228,5 +232,89 @@ def test_closing_leaves_nothing_open_also_while_a_post_is_not_answered():
             assert {type(one) for one in found} == {UpstreamDown}
         await asyncio.sleep(0)
         assert descriptors() == before
+
+    run(test())
+
+
+# Servers that are said to speak HTTP, and know only this
+
+
+def talking(url: str, session: aiohttp.ClientSession) -> Client:
+    auth = Auth()
+    return Client(
+        lambda receive: EitherLink(
+            config(url), receive, session=session, headers=auth.headers, challenged=auth.challenged
+        ),
+        name="far",
+        on_change=lambda *_: None,
+    )
+
+
+@pytest.mark.parametrize("status", [400, 404, 405])
+def test_a_server_that_knows_no_posts_is_heard_on_a_stream(status):
+    def respond(message):
+        handshake = {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": {}}
+        return [event(answer(message["id"], handshake if message["method"] == "initialize" else {"tools": []}))]
+
+    async def test() -> None:
+        before = descriptors()
+        old = Old(respond)
+
+        async def script(asked: Asked) -> object:
+            if asked.method == "POST" and asked.path == "/mcp":
+                return await asked.reply(status, b"Cannot POST /mcp", "text/html")
+            return await old(asked)
+
+        async with peer(script) as far, new_session() as session:
+            client = talking(far.url, session)
+            try:
+                await client.link.open()
+                await client.connect("auto")
+                assert (client.era, client.link.version) == ("handshake", "2024-11-05")
+                assert await client.entries("tools/list", "tools") == []
+                assert not client.link.ended.done()
+                old.over.set()
+                assert "ended the stream" in await client.link.ended
+            finally:
+                await client.close()
+        await asyncio.sleep(0)
+        assert descriptors() == before
+
+    run(test())
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 406])
+def test_a_server_that_knows_neither_is_quoted(status):
+    async def script(asked: Asked) -> bool:
+        await asked.reply(status, b"nothing here", "text/plain")
+        return True
+
+    async def test() -> None:
+        async with peer(script) as far, new_session() as session:
+            client = talking(far.url, session)
+            try:
+                with pytest.raises(UpstreamError, match=f"far answered {status} Whatever: nothing here"):
+                    await client.connect("auto")
+                assert any(asked.method == "GET" for asked in far.asked) == (status != 406)
+            finally:
+                await client.close()
+
+    run(test())
+
+
+def test_a_refusal_that_says_why_is_taken_as_the_answer():
+    async def script(asked: Asked) -> bool:
+        await asked.reply(400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not you"}}')
+        return True
+
+    async def test() -> None:
+        async with peer(script) as far, new_session() as session:
+            client = talking(far.url, session)
+            try:
+                with pytest.raises(UpstreamError, match="not you"):
+                    await client.connect("handshake")
+                assert [asked.method for asked in far.asked] == ["POST"]
+            finally:
+                await client.close()
 
     run(test())

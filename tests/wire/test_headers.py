@@ -76,3 +76,10 @@ def test_any_text_goes_through_a_header(text: str):
 @pytest.mark.parametrize("text", ["", "a", "a b", "tool_name", "file:///a%20b?c=d", "~!@#"])
 def test_plain_text_stays_as_it_is(text: str):
     assert encoded(text) == text
+
+
+@pytest.mark.parametrize(
+    "value", ["=?base64?é?=", "=?base64?YQ?=", "=?base64?/w==?=", "=?base64?Y Q==?=", "=?base64?YR==?="]
+)
+def test_what_only_looks_wrapped_stands_for_nothing(value: str):
+    assert decoded(value) is None

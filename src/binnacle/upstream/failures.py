@@ -109,7 +109,7 @@ def refused(name: str, response: aiohttp.ClientResponse, data: bytes) -> Upstrea
         case _ if status >= 500:
             return UpstreamDown(said, hint=_when(response))
         case _:
-            return RpcError(INTERNAL_ERROR, said)
+            return RpcError(INTERNAL_ERROR, said, {"status": status})
 
 
 def _when(response: aiohttp.ClientResponse) -> str:
