@@ -6,9 +6,10 @@ server has nothing else to do.
 """
 
 import asyncio
+import contextlib
 import logging
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,12 @@ from binnacle.errors import BinnacleError
 from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
 from binnacle.server.engine import Engine
 from binnacle.tools.caller import Caller
+from binnacle.upstream.places import approvals_file, config_files
 from binnacle.work.actor import Actor
 
 if TYPE_CHECKING:
     from binnacle.app.toolbox import Toolbox
+    from binnacle.app.upstreams import Upstreams
     from binnacle.tools.outcome import Outcome
 
 _log = logging.getLogger(__name__)
@@ -34,16 +37,63 @@ IDLE = 0.3
 LOOK = 1.0
 """Seconds between looks at whether the plan or the store has changed."""
 
+SOON = 0.1
+"""Seconds after the start, when upstream servers are connected to."""
+
+TOGETHER = 0.05
+"""Seconds in which several servers that come at once are told of as one change."""
+
 STATUS = "binnacle://status"
+
+
+class SharedUpstreams:
+    """The upstream servers of all sessions of a process, connected to when the first session needs them."""
+
+    def __init__(self, project: Project, flags: Sequence[str]) -> None:
+        """`flags` are the servers named on the command line."""
+        self._project = project
+        self._flags = flags
+        self._files = (*(one.path for one in config_files(project.repo)), approvals_file())
+        self._made: Upstreams | None = None
+
+    def state(self) -> tuple[int, ...]:
+        """Changes when a file does that servers are configured in, or approved."""
+        return tuple(_modified(path) for path in self._files)
+
+    def are_configured(self) -> bool:
+        return bool(self._flags) or any(self.state()[:-1])
+
+    def get(self) -> "Upstreams | None":
+        if self._made is None and self.are_configured():
+            from binnacle.app.upstreams import Upstreams
+
+            self._made = Upstreams(self._project, flags=self._flags)
+        return self._made
+
+    async def aclose(self) -> None:
+        if self._made is not None:
+            await self._made.aclose()
+
+
+def _modified(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 class LazyTools:
     """The tools of a session, loaded when needed."""
 
-    def __init__(self, project: Project, terms: Terms, *, timeout: float) -> None:
+    def __init__(self, project: Project, terms: Terms, *, timeout: float, upstreams: SharedUpstreams) -> None:
         self._project = project
         self._terms = terms
         self._timeout = timeout
+        self._upstreams = upstreams
+        self._configured = upstreams.state()
+        self._stirred = asyncio.Event()
+        """Set when an upstream server has come, gone or changed."""
+
         self._box: Toolbox | None = None
         self._told: Listing | None = None
         self._seen = fingerprint(terms.recipe, project.repo)
@@ -79,17 +129,30 @@ class LazyTools:
         if self._box is None:
             from binnacle.app.toolbox import Toolbox
 
-            self._box = Toolbox(self._project, self._terms, timeout=self._timeout)
+            self._box = Toolbox(
+                self._project,
+                self._terms,
+                timeout=self._timeout,
+                upstreams=self._upstreams.get,
+                heard=self._stirred.set,
+            )
         return self._box
 
     async def watch(self, engine: Engine) -> None:
         """Tells the clients when their tools have changed, because a recipe or a discipline has, or the store."""
         said = ""
         while True:
-            await asyncio.sleep(LOOK)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK):
+                    await self._stirred.wait()
+                await asyncio.sleep(TOGETHER)
             if self._box is None:
                 continue
             try:
+                if (state := self._upstreams.state()) != self._configured:
+                    self._configured = state
+                    await self._box.reload_upstreams()
+                    self._stirred.set()
                 stored = await self._box.has_store_changed()
                 if stored:
                     engine.updated(STATUS)
@@ -108,7 +171,8 @@ class LazyTools:
         """Makes the plan anew if its recipe was written anew, or if the store changed and has a say in it."""
         written = fingerprint(self._terms.recipe, self._project.repo)
         reread, self._seen = written != self._seen, written
-        self._is_behind |= reread or (stored and not self._terms.is_bare)
+        self._is_behind |= reread or self._stirred.is_set() or (stored and not self._terms.is_bare)
+        self._stirred.clear()
         if self._is_behind:
             box.refresh(reread=reread)
             self._is_behind = False
@@ -120,13 +184,18 @@ class LazyTools:
 
 @asynccontextmanager
 async def open_engine(
-    project: Project, session: ServedSession, *, prompts: Callable[[], Iterable[Prompt]], timeout: float
+    project: Project,
+    session: ServedSession,
+    *,
+    prompts: Callable[[], Iterable[Prompt]],
+    timeout: float,
+    upstreams: SharedUpstreams,
 ) -> AsyncGenerator[Engine]:
     """The MCP server of a session. Leaving it ends every process it started and closes the store.
 
     `prompts` are offered where no recipe was chosen; where one was, its prompt is the only one.
     """
-    tools = LazyTools(project, session.terms, timeout=timeout)
+    tools = LazyTools(project, session.terms, timeout=timeout, upstreams=upstreams)
     if session.id is not None:
         tools.box()  # so that what is wrong with the recipe or its subject is said before a client connects
         prompts = partial(_session_prompt, project, session)
@@ -135,7 +204,10 @@ async def open_engine(
             tools, actor=_actor(session.id), resources=_resources(project, tools), prompts=prompts, session=session.id
         )
     )
-    watching = asyncio.get_running_loop().create_task(tools.watch(engine))
+    loop = asyncio.get_running_loop()
+    if upstreams.are_configured():
+        loop.call_later(SOON, tools.box)  # once the first questions of a client are answered
+    watching = loop.create_task(tools.watch(engine))
     try:
         yield engine
     finally:

@@ -1,5 +1,8 @@
 """The tools of a project and what executes them. Heavy: imported when the first tool is called, not at the start."""
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from binnacle.app import Project, find_project, open_store
@@ -15,10 +18,16 @@ from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.shell import Shell
+from binnacle.tools.spec import ToolSpec
+from binnacle.tools.upstream import upstream_tools
 from binnacle.tools.work.access import Access
 from binnacle.tools.work.catalog import work_tools
 from binnacle.work.feature import Discipline
 from binnacle.work.task import brief
+
+if TYPE_CHECKING:
+    from binnacle.app.upstreams import Upstreams
+    from binnacle.upstream.gateway import Gateway, Offer
 
 
 def open_access(project: Project) -> Access:
@@ -27,27 +36,39 @@ def open_access(project: Project) -> Access:
     return Access(lambda timeout: open_store(project, timeout=timeout), patience=patience)
 
 
-def open_catalog(project: Project, access: Access, runner: Runner, *, timeout: float) -> Catalog:
-    """Every tool of a project. `timeout` is how long a `bn_run` may take, in seconds."""
+def own_tools(project: Project, access: Access, runner: Runner, *, timeout: float) -> list[ToolSpec]:
+    """Every tool of our own. `timeout` is how long a `bn_run` may take, in seconds."""
     shell = Shell(runner.run, _agent_exists, cwd=project.repo, timeout=timeout)
-    return Catalog([*shell.specs(), *work_tools(access)])
+    return [*shell.specs(), *work_tools(access)]
 
 
 def catalog_of(project: Project) -> Catalog:
-    """Every tool of a project, to be looked at and not to be called."""
-    return open_catalog(project, open_access(project), Runner(), timeout=0)
+    """Every tool of our own, to be looked at and not to be called."""
+    return Catalog(own_tools(project, open_access(project), Runner(), timeout=0))
 
 
 class Toolbox:
     """Dispatcher and providers of one session. Closing it ends every process it started and closes the store."""
 
-    def __init__(self, project: Project, terms: Terms, *, timeout: float) -> None:
+    def __init__(
+        self,
+        project: Project,
+        terms: Terms,
+        *,
+        timeout: float,
+        upstreams: "Callable[[], Upstreams | None]",
+        heard: Callable[[], None],
+    ) -> None:
+        """`heard` is called when an upstream server has come, gone or changed."""
         self._project = project
         self._terms = terms
         self._access = open_access(project)
         self._runner = Runner()
-        self._catalog = open_catalog(project, self._access, self._runner, timeout=timeout)
-        self._made_of: tuple[Recipe, Discipline | None] | None = None
+        self._own = own_tools(project, self._access, self._runner, timeout=timeout)
+        self._upstreams = upstreams
+        self._heard = heard
+        self.gateway: Gateway | None = None
+        self._made_of: tuple[Recipe, Discipline | None, Mapping[str, Offer]] | None = None
         try:
             if not terms.is_bare:
                 self._access.watch()  # before the plan is made: what changes from here on makes it anew
@@ -59,17 +80,31 @@ class Toolbox:
     def refresh(self, *, reread: bool) -> None:
         """Works out the tools of the session as things stand now. Unless it is `reread`, the recipe is as it was."""
         if reread:
-            self._recipe = load_recipe(self._terms.recipe, self._catalog, repo=self._project.repo)
+            self._recipe = load_recipe(self._terms.recipe, Catalog(self._own), repo=self._project.repo)
         recipe, about = self._recipe, self._subject()
-        if self._made_of == (recipe, about.discipline):
+        self._connect(recipe, about.discipline)
+        offers = self.gateway.offers() if self.gateway else {}
+        if self._made_of == (recipe, about.discipline, offers):
             return
-        rules, _ = choose(recipe, self._catalog, about.discipline)
+        catalog = Catalog([*self._own, *(upstream_tools(self.gateway) if self.gateway else ())])
+        rules, _ = choose(recipe, catalog, about.discipline)
         check = task_check(self._access, about.task.id if about.task else None)
-        exposed = bind(recipe, rules, self._catalog, about, check=check)
-        self.dispatcher = Dispatcher(self._catalog, exposed=exposed, instead=recipe.instead)
+        exposed = bind(recipe, rules, catalog, about, check=check)
+        self.dispatcher = Dispatcher(catalog, exposed=exposed, instead=recipe.instead)
         self.instructions = introduction(shown_names(exposed))
         self.listing = msgspec.json.encode([one.entry() for one in exposed])
-        self._made_of = (recipe, about.discipline)
+        self._made_of = (recipe, about.discipline, offers)
+
+    def _connect(self, recipe: Recipe, discipline: Discipline | None) -> None:
+        """Begins to connect to the upstream servers, where the session may use them."""
+        if self.gateway is None and recipe.upstreams and (upstreams := self._upstreams()):
+            self.gateway = upstreams.gateway(discipline.upstreams if discipline else None, self._heard)
+            self.gateway.start()
+
+    async def reload_upstreams(self) -> None:
+        """Reads anew which upstream servers there are."""
+        if self.gateway is not None:
+            await self.gateway.reload()
 
     def _subject(self) -> Subject:
         if self._terms.is_bare:
@@ -86,6 +121,8 @@ class Toolbox:
         return await self._access.run(caller, _status, writes=False)
 
     async def aclose(self) -> None:
+        if self.gateway is not None:
+            await self.gateway.aclose()
         await self._runner.aclose()
         self._access.close()
 

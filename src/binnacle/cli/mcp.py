@@ -4,8 +4,9 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any
 
 from binnacle.app.terms import ServedSession, Terms
@@ -17,6 +18,8 @@ MCP = Group("mcp")
 
 PATH = "/mcp"
 """Where HTTP clients find the server, and below it each planned session by its id."""
+
+OpenEngine = Callable[[ServedSession], AbstractAsyncContextManager[Any]]
 
 TIMEOUT = 30.0
 """Seconds a `bn_run` may take, if nobody says otherwise."""
@@ -34,6 +37,14 @@ def _nothing(answer: Any, screen: Any) -> None:
     arg("--token", help="the bearer token clients must send; made up when left out (BN_MCP_TOKEN)"),
     arg("--no-auth", action="store_true", help="no token, on a loopback address only"),
     arg("--timeout", type=float, metavar="S", help="seconds a bn_run may take (30, BN_MCP_TIMEOUT)"),
+    arg(
+        "--mcp-server",
+        dest="servers",
+        action="append",
+        default=[],
+        metavar="NAME=…",
+        help="another MCP server whose tools join: a URL, or a command; may be repeated",
+    ),
     arg("--recipe", completes="recipe", help="what kind of session this is: its tools and limits"),
     arg("--discipline", completes="discipline", help="who works in it: without the tools that are denied to them"),
     arg("--feature", completes="feature", help="the feature it is about"),
@@ -53,7 +64,7 @@ def serve(context: Context, args: Namespace) -> Any:
     with _session(context, args) as session:
         if address is None:
             # Python's own event loop: on two pipes it is as fast as uvloop, and loads sooner.
-            asyncio.run(_serve_stdio(context, session, timeout))
+            asyncio.run(_serve_stdio(context, args, session, timeout))
             return
         with asyncio.Runner(loop_factory=_http_loop()) as runner:
             runner.run(_serve_http(context, args, session, address, timeout))
@@ -99,12 +110,23 @@ def _timeout_from_environment() -> float:
         raise UsageError(f"BN_MCP_TIMEOUT is not a number: {given!r}", hint="seconds, such as 30") from None
 
 
-async def _serve_stdio(context: Context, session: ServedSession, timeout: float) -> None:
-    from binnacle.app.serving import open_engine
+@asynccontextmanager
+async def _engines(context: Context, args: Namespace, timeout: float) -> AsyncIterator[OpenEngine]:
+    """Opens the engines of sessions, which share their upstream servers. Leaving it ends those."""
+    from binnacle.app.serving import SharedUpstreams, open_engine
+
+    upstreams = SharedUpstreams(context.project, args.servers)
+    try:
+        yield partial(open_engine, context.project, prompts=_prompts, timeout=timeout, upstreams=upstreams)
+    finally:
+        await upstreams.aclose()
+
+
+async def _serve_stdio(context: Context, args: Namespace, session: ServedSession, timeout: float) -> None:
     from binnacle.server.stdio import StdioServer, take_stdio
 
     source, sink = take_stdio()
-    async with open_engine(context.project, session, prompts=_prompts, timeout=timeout) as engine:
+    async with _engines(context, args, timeout) as open_engine, open_engine(session) as engine:
         gc.enable()
         await StdioServer(engine, source=source, sink=sink).serve()
 
@@ -114,7 +136,6 @@ async def _serve_http(
 ) -> None:
     import secrets
 
-    from binnacle.app.serving import open_engine
     from binnacle.server.endpoints import Endpoints
     from binnacle.server.http import LOCAL, HttpServer
     from binnacle.server.serving import bind, serve_http
@@ -141,13 +162,11 @@ async def _serve_http(
 
         served = ServedSession(resume_session(context.project, name), name)
         stack.enter_context(present(context.project, name))
-        engine = await stack.enter_async_context(
-            open_engine(context.project, served, prompts=_prompts, timeout=timeout)
-        )
+        engine = await stack.enter_async_context(open_engine(served))
         return HttpServer(engine, token=token, hosts=hosts, path=path)
 
     hosts = LOCAL | {shown.lower()}
-    async with open_engine(context.project, session, prompts=_prompts, timeout=timeout) as engine:
+    async with _engines(context, args, timeout) as open_engine, open_engine(session) as engine:
         gc.enable()
         faces = Endpoints(HttpServer(engine, token=token, hosts=hosts, path=PATH), PATH, open_face)
         try:
@@ -168,8 +187,6 @@ def _address(args: Namespace) -> tuple[str, int]:
 
 def _prompts() -> Any:
     """What `bn system emit` prints, for clients that offer prompts."""
-    from functools import partial
-
     from binnacle.cli.emit import TEMPLATES, read_template
     from binnacle.server.catalog_host import Prompt
 

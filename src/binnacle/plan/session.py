@@ -122,7 +122,7 @@ def choose(recipe: Recipe, catalog: Catalog, discipline: Discipline | None) -> t
     denied = discipline.denied_tools if discipline else ()
     rules: list[ToolRule] = []
     disabled: dict[str, str] = {}
-    for rule in expanded(recipe, catalog):
+    for rule in (*expanded(recipe, catalog), *_foreign(recipe, catalog)):
         own = catalog.find(rule.name).spec.name
         if discipline and (word := matching(denied, names_of(rule.name, catalog))):
             disabled[own] = f"denied to the discipline {discipline.name} by {word!r}"
@@ -133,6 +133,11 @@ def choose(recipe: Recipe, catalog: Catalog, discipline: Discipline | None) -> t
         if spec.name not in there:
             disabled.setdefault(spec.name, f"not in the recipe {recipe.name}")
     return rules, dict(sorted(disabled.items()))
+
+
+def _foreign(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
+    """The tools of other servers, where the recipe lets them join."""
+    return [ToolRule(name=spec.name) for spec in catalog if spec.foreign is not None] if recipe.upstreams else []
 
 
 def bind(

@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import Reply
 from binnacle.tools.spec import Alias, Hints, ToolSpec
+from binnacle.upstream.calls import Result
 from binnacle.upstream.gateway import Gateway, Offer
 from binnacle.upstream.naming import display
 
@@ -51,10 +52,8 @@ def _spec(gateway: Gateway, offer: Offer) -> ToolSpec:
 
     async def run(caller: Caller, arguments: Raw) -> Reply:
         progress = _teller(caller) if caller.client is not None and caller.client.wants_progress else None
-        result = await gateway.call(
-            offer.name, arguments, caller.client, who=caller.actor.name, progress=progress
-        )
-        return Reply(None, "", is_error=result.get("isError") == Raw(b"true"), foreign=result)
+        result = await gateway.call(offer.name, arguments, caller.client, who=caller.actor.name, progress=progress)
+        return Reply(None, "", is_error=result.get("isError") == Raw(b"true"), foreign=_passed_on(result, caller))
 
     return ToolSpec(
         name=offer.name,
@@ -74,6 +73,15 @@ def _spec(gateway: Gateway, offer: Offer) -> ToolSpec:
         prefix=True,
         foreign=offer.entry,
     )
+
+
+def _passed_on(result: Result, caller: Caller) -> Result:
+    """A result in the words of the client's era; what the engine adds to is decoded for it."""
+    if "_meta" in result:
+        result = {**result, "_meta": msgspec.json.decode(result["_meta"])}
+    if "resultType" in result and (caller.client is None or caller.client.era == "handshake"):
+        result = {key: value for key, value in result.items() if key != "resultType"}
+    return result
 
 
 def _teller(caller: Caller) -> Callable[[Raw], None]:

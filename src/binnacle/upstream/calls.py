@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
-from binnacle.errors import InvalidInput, TimedOut
+from binnacle.errors import InvalidInput, TimedOut, UpstreamError
 from binnacle.upstream.client import Client, Waiting
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
 
@@ -133,7 +133,10 @@ class Calls:
         headers: tuple[tuple[str, str], ...],
     ) -> Result:
         answer = await client.ask(method, params, waiting, headers=headers)
-        return msgspec.json.decode(answer, type=dict[str, Raw])
+        try:
+            return msgspec.json.decode(answer, type=dict[str, Raw])
+        except msgspec.DecodeError as error:
+            raise UpstreamError(f"{client.name} answered {method} with nonsense: {error}") from error
 
     async def _in_rounds(
         self,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from binnacle.errors import BinnacleError, NotFound, UpstreamError
+from binnacle.errors import BinnacleError, ConfigError, NotFound, UpstreamError
 from binnacle.upstream import hygiene
 from binnacle.upstream.audit import Audit
 from binnacle.upstream.calls import Calls, Deadline, Face, Result
@@ -20,9 +20,9 @@ from binnacle.upstream.config import Loaded, Problem, ServerConfig, ToolRules
 from binnacle.upstream.naming import display, public_names
 from binnacle.upstream.pins import Pins
 from binnacle.upstream.pool import Pool
-from binnacle.upstream.rate import Gate
 from binnacle.upstream.server import Tool, Upstream
-from binnacle.upstream.spill import fit
+from binnacle.upstream.sources import changed
+from binnacle.upstream.spill import fit, size_of
 from binnacle.wire.jsonrpc import RpcError
 
 
@@ -55,8 +55,9 @@ class Gateway:
         self._pool = pool
         self._is_approved = is_approved
         self._on_change = on_change
+        self._loaded = Loaded({}, ())
         self._servers: dict[str, Upstream] = {}
-        self._gates: dict[str, Gate] = {}
+        self._screened: dict[str, tuple[tuple[Tool, ...], list[tuple[Tool, dict[str, Any]]]]] = {}
         self._pins = Pins(folder)
         self._audit = Audit(os.path.join(folder, "calls.jsonl"))
         self._results = os.path.join(folder, "results")
@@ -71,26 +72,30 @@ class Gateway:
     def servers(self) -> Mapping[str, Upstream]:
         return self._servers
 
-    async def start(self) -> None:
+    def start(self) -> None:
         """Begins to connect to all of them; returns at once."""
-        await self.reload()
+        self._loaded = self._load()
+        self.problems = self._loaded.problems
+        for config in self._loaded.servers.values():
+            self._add(config)
 
     async def reload(self) -> None:
         """Reads the configuration anew. Only servers whose configuration changed are touched."""
-        loaded = self._load()
-        self.problems = loaded.problems
-        for name, known in list(self._servers.items()):
-            if loaded.servers.get(name) != known.config:
-                del self._servers[name]
+        before, self._loaded = self._loaded, self._load()
+        self.problems = self._loaded.problems
+        touched = changed(before, self._loaded)
+        for name in (*touched.removed, *touched.changed):
+            if known := self._servers.pop(name, None):
                 await self._pool.give_back(known, self._changed)
-        for name, config in loaded.servers.items():
-            if name not in self._servers:
-                self._add(config)
+        for name in touched.changed:
+            self._add(self._loaded.servers[name])
+        for server in self._servers.values():
+            if server.status.state == "awaiting_approval" and self._is_approved(server.config):
+                server.start()
         self._changed()
 
     def _add(self, config: ServerConfig) -> None:
         server = self._servers[config.name] = self._pool.take(config, self._changed)
-        self._gates[config.name] = Gate(config.limits.concurrency, config.limits.per_minute)
         if not config.enabled:
             server.hold("disabled", f"in {config.source}")
         elif not self._is_approved(config):
@@ -112,9 +117,12 @@ class Gateway:
     def _offered(self) -> dict[str, Offer]:
         found: dict[tuple[str, str], tuple[Tool, dict[str, Any]]] = {}
         for name, server in self._servers.items():
-            if server.is_offered:
-                for tool, entry in self._allowed(server):
-                    found[name, server.config.tools.rename.get(tool.name, tool.name)] = (tool, entry)
+            for tool, entry in self._allowed(server) if server.is_offered else ():
+                called = server.config.tools.rename.get(tool.name, tool.name)
+                if (name, called) in found:
+                    self.notes[name].append(f"{tool.name}: not offered, because another tool is called {called}")
+                else:
+                    found[name, called] = (tool, entry)
         return {
             public: Offer(public, owner[0], tool, Raw(msgspec.json.encode({**entry, "name": public})))
             for public, owner in public_names(found).items()
@@ -123,15 +131,25 @@ class Gateway:
 
     def _allowed(self, server: Upstream) -> list[tuple[Tool, dict[str, Any]]]:
         """The tools of a server that its rules let through, cleaned, and as they were when they were first seen."""
+        name = server.config.name
+        known = self._screened.get(name)
+        if known is None or known[0] is not server.tools:
+            self.notes[name] = []
+            known = self._screened[name] = (server.tools, self._screen(server))
+        return known[1]
+
+    def _screen(self, server: Upstream) -> list[tuple[Tool, dict[str, Any]]]:
         rules, name = server.config.tools, server.config.name
         by_name = {tool.name: tool for tool in server.tools}
         screened = hygiene.screen([msgspec.json.decode(tool.entry) for tool in server.tools])
-        changes = self._pins.check(name, screened.tools, mode=server.config.pin)
+        self.notes[name] += (f"{one.tool}: {one.what}" for one in (*screened.cleaned, *screened.refused))
+        try:
+            changes = self._pins.check(name, screened.tools, mode=server.config.pin)
+        except ConfigError as error:
+            self.notes[name].append(f"its tools cannot be compared with those seen before: {error.message}")
+            return []
         held = {one.tool for one in changes if one.held}
-        self.notes[name] = [
-            *(f"{one.tool}: {one.what}" for one in (*screened.cleaned, *screened.refused)),
-            *(f"{one.tool}: {one.kind}{', held back' if one.held else ''}" for one in changes),
-        ]
+        self.notes[name] += (f"{one.tool}: {one.kind}{', held back' if one.held else ''}" for one in changes)
         return [
             (by_name[entry["name"]], entry)
             for entry in screened.tools
@@ -156,9 +174,9 @@ class Gateway:
         ok, size = False, 0
         try:
             params = {"name": offer.tool.name, "arguments": arguments}
-            async with self._gates[offer.server]:
-                result = await self._exchange(server, "tools/call", params, face, progress, offer.tool.is_repeatable)
-            result, size = fit(result, limit=server.config.limits.result_bytes, folder=self._results, name=shown)
+            async with server.gate:
+                whole = await self._exchange(server, "tools/call", params, face, progress, offer.tool.is_repeatable)
+            result, size = await self._fitted(whole, server.config.limits.result_bytes, shown)
             ok = result.get("isError") != Raw(b"true")
         except RpcError as error:
             raise UpstreamError(
@@ -168,6 +186,11 @@ class Gateway:
             return result
         finally:
             self._audit.write(who=who, tool=shown, ok=ok, bytes=size, ms=round((time.perf_counter() - began) * 1000, 1))
+
+    async def _fitted(self, whole: Result, limit: int, shown: str) -> tuple[Result, int]:
+        if (size := size_of(whole)) <= limit or not limit:
+            return whole, size
+        return await asyncio.to_thread(fit, whole, limit, self._results, name=shown)
 
     async def _exchange(
         self,

@@ -2,16 +2,18 @@
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from binnacle.config.location import PROJECT_DIR
-from binnacle.upstream.config import SourceKind
+
+if TYPE_CHECKING:
+    from binnacle.upstream.config import SourceKind
 
 
 class ConfigFile(NamedTuple):
     """A file that servers may be configured in."""
 
-    kind: SourceKind
+    kind: "SourceKind"
     path: str
 
 

@@ -20,6 +20,7 @@ from binnacle.errors import BinnacleError, TimedOut, UpstreamDown, UpstreamError
 from binnacle.upstream.client import Client
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.link import Link, Receive
+from binnacle.upstream.rate import Gate
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
 
 _log = logging.getLogger(__name__)
@@ -96,6 +97,7 @@ class Upstream:
         self.resources: tuple[Raw, ...] = ()
         self.templates: tuple[Raw, ...] = ()
         self.status = Status("connecting", "not used yet" if config.lazy else "", time.time(), None)
+        self.gate = Gate(config.limits.concurrency, config.limits.per_minute, server=config.name)
         self.latency: float | None = None
         """Seconds of the last answer to a sign of life."""
 

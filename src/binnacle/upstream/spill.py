@@ -46,7 +46,7 @@ def fit(
     A larger one is saved in `folder`, under a name that contains `name`. Its replacement says so, names the file,
     and shows the beginning. What cannot be saved is cut all the same.
     """
-    size = _size_of(result)
+    size = size_of(result)
     if size <= limit or not limit or "inputRequests" in result:  # half of a dialogue goes on only if it is complete
         return result, size
     blocks = _blocks(result)
@@ -66,9 +66,9 @@ def _blocks(result: Result) -> list[Raw]:
 def _cut(result: Result, blocks: Sequence[Raw], why: str, limit: int) -> Result:
     """The result with as much of it as there is room for: the beginning of its text, then what is whole."""
     fields = {key: _raw(value) for key, value in result.items() if key not in ("content", "structuredContent")}
-    if _size_of(fields) > limit // 4:
+    if size_of(fields) > limit // 4:
         fields = {key: value for key, value in fields.items() if key in ("isError", "resultType")}
-    room = max(0, limit - _size_of({**fields, "content": [_text(_notice(why, ["x" * 250]))]}))
+    room = max(0, limit - size_of({**fields, "content": [_text(_notice(why, ["x" * 250]))]}))
     for_text = min(BEGINNING, room // 2)
     texts = _first_texts(blocks, for_text)
     room -= for_text
@@ -156,7 +156,7 @@ def _length(raw: Raw) -> int:
     return memoryview(raw).nbytes
 
 
-def _size_of(fields: Mapping[str, Any]) -> int:
+def size_of(fields: Mapping[str, Any]) -> int:
     """Bytes of an object as JSON."""
     return 2 + sum(len(key) + 4 + _length(_raw(value)) for key, value in fields.items())
 

@@ -59,6 +59,7 @@ def check_place(url: str, what: str, *, near: str) -> None:
     try:
         parts = urlsplit(url)
         is_url = bool(parts.hostname) and parts.port != 0 and not parts.username and not parts.fragment
+        is_url = is_url and url.isascii() and url.isprintable() and " " not in url  # it is shown in terminals
     except ValueError:
         is_url = False
     if not is_url or parts.scheme not in ("http", "https"):

@@ -20,8 +20,8 @@ class _Registered(Struct):
     client_id: str = ""
     client_secret: str | None = None
     token_endpoint_auth_method: str | None = None
-    error: str = ""
-    error_description: str | None = None
+    error: str | None = None
+    error_description: Any = None
 
 
 def known_client(config: ServerConfig, provider: Provider, before: Grant | None) -> Client | None:
@@ -64,7 +64,7 @@ async def register(
     )
     found = answer.decode(_Registered)
     if answer.status not in (200, 201) or found is None or not found.client_id:
-        error, description = told(found.error, found.error_description or "", Redactor()) if found else ("", "")
+        error, description = told(found.error or "", found.error_description, Redactor()) if found else ("", "")
         said = ": ".join(part for part in (f"answered {answer.status}", error, description) if part)
         raise _unknown(config, f"and its registration {said}")
     return _accepted(config, found, wanted["token_endpoint_auth_method"], redirect_uri)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 
@@ -29,8 +30,8 @@ class _Started(Struct):
     verification_uri_complete: str | None = None
     expires_in: float = LONGEST
     interval: float | None = None
-    error: str = ""
-    error_description: str | None = None
+    error: str | None = None
+    error_description: Any = None
 
 
 async def sign_in_by_device(
@@ -71,7 +72,7 @@ async def _start(http: HttpSession, grant: Grant, endpoint: str, *, near: str, r
     answer = await fetch.post(http, endpoint, what="device login", near=near, form=form, headers=headers)
     found = answer.decode(_Started)
     if found is not None and found.error:
-        raise TokenRefused(*tokens.told(found.error, found.error_description or "", redactor))
+        raise TokenRefused(*tokens.told(found.error or "", found.error_description, redactor))
     if answer.status != 200 or found is None or not (found.device_code and found.user_code and found.verification_uri):
         raise UpstreamError(f"the device login answered {answer.status} and no code", hint="sign in without it")
     redactor.add("device_code", found.device_code)

@@ -253,8 +253,8 @@ def _code(attempt: _Attempt, answer: dict[str, str]) -> str:
     """The code in an answer that comes from whom we asked (RFC 9207)."""
     provider = attempt.found.provider
     issuer = answer.get("iss")
-    if provider.issuer and issuer is not None and not discovery.is_same_issuer(issuer, provider.issuer):
-        raise attempt.refused(f"the answer comes from another authorization server: {issuer[:200]!r}")
+    if provider.issuer and issuer not in (None, provider.issuer):
+        raise attempt.refused(f"the answer comes from another authorization server: {str(issuer)[:200]!r}")
     if provider.names_itself and issuer is None and "state" in answer:
         raise attempt.refused("the answer does not say who gave it")
     if error := answer.get("error", ""):

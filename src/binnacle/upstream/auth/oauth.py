@@ -23,6 +23,9 @@ from binnacle.upstream.redact import Redactor
 AGAIN_AFTER = 10.0
 """Seconds between two attempts to renew a token that is still good."""
 
+NEW_FOR = 10.0
+"""Seconds in which a token that replaced a refused one is not replaced again: the next would fare no better."""
+
 CLOSE_WITHIN = 20.0
 """Seconds that a renewal under way is waited for in the end."""
 
@@ -57,6 +60,9 @@ class OAuth:
         self._is_asked_for = is_asked_for
         self._grant: Grant | None = None
         self._renewal: asyncio.Task[Grant] | None = None
+        self._replacement = ""
+        """The token that we got because the one before was refused."""
+
         self._next_attempt = 0.0
 
     async def headers(self) -> dict[str, str]:
@@ -85,8 +91,11 @@ class OAuth:
         grant = self._grant if self._grant and self._grant.access_token != sent else await self._kept()
         if grant is None:
             raise self._needs_login("it wants to know who asks")
-        if grant.access_token == sent or grant.is_over(time.time()):
-            await self._renewed(grant)
+        now = time.time()
+        if grant.access_token == sent == self._replacement and now < grant.issued_at + NEW_FOR:
+            raise self._needs_login("it refuses a token that is new")
+        if grant.access_token == sent or grant.is_over(now):
+            self._replacement = (await self._renewed(grant)).access_token
         return True
 
     async def aclose(self) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import time
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -30,13 +31,15 @@ class TokenRefused(Exception):
 
 
 class _Answer(Struct):
+    """What matters is of the right type; what does not may be anything."""
+
     access_token: str = ""
     token_type: str | None = None
-    expires_in: float | str | None = None
+    expires_in: Any = None
     refresh_token: str | None = None
-    scope: str | None = None
-    error: str = ""
-    error_description: str | None = None
+    scope: Any = None
+    error: str | None = None
+    error_description: Any = None
 
 
 async def ask(http: HttpSession, grant: Grant, form: dict[str, str], *, near: str, redactor: Redactor) -> Grant:
@@ -56,7 +59,7 @@ async def ask(http: HttpSession, grant: Grant, form: dict[str, str], *, near: st
     answer = await fetch.post(http, grant.token_endpoint, what="token endpoint", near=near, form=form, headers=headers)
     found = answer.decode(_Answer)
     if found is not None and found.error and found.error not in PASSING:
-        raise TokenRefused(*told(found.error, found.error_description or "", redactor))
+        raise TokenRefused(*told(found.error, found.error_description, redactor))
     if found is None or answer.status not in (200, 201) or not _is_usable(found):
         raise UpstreamDown(
             f"the token endpoint answered {answer.status} and no token", hint="try again later; the login is kept"
@@ -67,7 +70,7 @@ async def ask(http: HttpSession, grant: Grant, form: dict[str, str], *, near: st
         refresh_token=found.refresh_token or grant.refresh_token,
         issued_at=asked_at,
         expires_at=_end(asked_at, found.expires_in),
-        scopes=tuple(found.scope.split()) if found.scope else grant.scopes,
+        scopes=tuple(found.scope.split()) if isinstance(found.scope, str) and found.scope else grant.scopes,
     )
     learn(renewed, redactor)
     return renewed
@@ -86,8 +89,9 @@ def learn(grant: Grant, redactor: Redactor) -> None:
     redactor.add("client_secret", grant.client.secret)
 
 
-def told(error: str, description: str, redactor: Redactor) -> tuple[str, str]:
+def told(error: str, description: Any, redactor: Redactor) -> tuple[str, str]:
     """What an authorization server says of an error, short, printable, and without our secrets."""
+    description = description if isinstance(description, str) else ""
     return visible(redactor.clean(error)[:80]), visible(redactor.clean(description)[:200])
 
 
@@ -107,11 +111,10 @@ def _is_usable(found: _Answer) -> bool:
     return bool(token) and is_bearer and token.isascii() and token.isprintable() and " " not in token
 
 
-def _end(asked_at: float, expires_in: float | str | None) -> float | None:
+def _end(asked_at: float, expires_in: Any) -> float | None:
+    """When a token ends; None where that is not said in a way that makes sense."""
     try:
-        seconds = float(expires_in) if expires_in is not None else None
-    except ValueError:
+        seconds = float(expires_in)
+    except (TypeError, ValueError):
         return None
-    if seconds is None or not 0 < seconds < LONGEST_LIFE:
-        return None
-    return asked_at + seconds
+    return asked_at + seconds if 0 < seconds < LONGEST_LIFE else None
