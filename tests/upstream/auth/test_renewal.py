@@ -205,6 +205,22 @@ def test_refused_in_the_middle_calls_are_sent_again_after_one_renewal(tmp_path):
     run(main())
 
 
+def test_a_server_that_refuses_every_token_does_not_get_one_after_another(tmp_path):
+    async def main():
+        async with at_desk(tmp_path) as desk:
+            await desk.sign_in()
+            login = desk.authorizer()
+            desk.provider.lifetime, desk.provider.expires_in = -10, 3600
+            desk.provider.revoke_access()
+            assert await desk.call(login) == 401
+            for _ in range(3):
+                with pytest.raises(UpstreamLogin, match="refuses a token that is new"):
+                    await desk.call(login)
+            assert desk.provider.count("refresh") == 1
+
+    run(main())
+
+
 def test_a_late_refusal_of_an_older_token_renews_nothing(tmp_path):
     async def main():
         async with at_desk(tmp_path) as desk:
@@ -248,12 +264,11 @@ def test_refresh_tokens_are_replaced_or_stay(tmp_path):
     async def main():
         async with at_desk(tmp_path) as desk:
             await desk.sign_in()
-            login = desk.authorizer()
             seen = []
             for rotates in (True, True, False, False):
                 desk.provider.rotates = rotates
                 desk.provider.revoke_access()
-                assert await desk.call(login) == 200
+                assert await desk.call(desk.authorizer()) == 200
                 seen.append((await desk.kept()).refresh_token)
             assert len(set(seen)) == 2
             assert not desk.provider.refusals
