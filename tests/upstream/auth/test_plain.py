@@ -47,7 +47,9 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key):
     assert not key or key not in str(refused.value.to_dict())
 
 
-@pytest.mark.parametrize("auth", [{"type": "api_key", "api_key": "abc"}, {"type": "oauth"}, {"type": "token_file"}])
+@pytest.mark.parametrize(
+    "auth", [{"type": "api_key", "api_key": "abc"}, {"type": "oauth"}, {"type": "token_file", "token_path": "/x"}]
+)
 @pytest.mark.parametrize(
     "url", ["http://crm.example/mcp", "ws://10.0.0.1/mcp", "http://127.evil.example/", "http://localhost.evil.example"]
 )
@@ -149,6 +151,11 @@ def test_where_secrets_are_mounted_modes_are_not_ours(token_file, monkeypatch):
 def test_the_home_directory_is_known(token_file, monkeypatch):
     monkeypatch.setenv("HOME", str(token_file.parent))
     assert headers(by_file("~/token")) == {"Authorization": "Bearer first-token"}
+
+
+def test_a_relative_path_is_refused():
+    with pytest.raises(ConfigError, match="not named from the root"):
+        headers(by_file("secrets/token"))
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,11 @@ class TokenFile:
     """A token that another program keeps in a file, and may change at any time."""
 
     def __init__(self, config: ServerConfig, *, redactor: Redactor) -> None:
+        """Raises ConfigError if it depends on where we were started which file that is."""
         self._config = config
         self._path = os.path.expanduser(config.auth.token_path)
+        if not os.path.isabs(self._path):
+            raise self._wrong("is not named from the root", "let auth.token_path begin with / or ~/")
         self._redactor = redactor
         self._state: _State | None = None
         self._value = ""

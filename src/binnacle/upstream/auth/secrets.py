@@ -204,7 +204,7 @@ def open_secrets(environ: Mapping[str, str] | None = None) -> SecretStore:
 def _usable_keyring() -> Any | None:
     """The system's keyring, if the package `keyring` is installed and finds one that keeps secrets."""
     try:
-        import keyring  # type: ignore[import-not-found, unused-ignore]
+        import keyring
     except ImportError:
         return None
     try:
