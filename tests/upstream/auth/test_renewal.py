@@ -11,6 +11,7 @@ import pytest
 
 from binnacle.errors import BinnacleError, ConfigError, UpstreamDown, UpstreamError, UpstreamLogin
 from binnacle.upstream.auth import authorizer
+from binnacle.upstream.web import Web
 from upstream.auth import person, renewer
 from upstream.auth.person import Desk, a_server, at_desk, run
 from upstream.auth.provider import Provider
@@ -205,6 +206,21 @@ def test_refused_in_the_middle_calls_are_sent_again_after_one_renewal(tmp_path):
     run(main())
 
 
+def test_a_link_sends_again_what_was_refused_in_the_middle(tmp_path):
+    async def main():
+        async with at_desk(tmp_path) as desk:
+            await desk.sign_in()
+            login = desk.authorizer()
+            web = Web(desk.config(), session=desk.http, headers=login.headers, challenged=login.challenged)
+            for _ in range(2):
+                async with await web.send("POST", {}, b"{}") as answer:
+                    assert answer.status == 200
+                desk.provider.revoke_access()
+            assert desk.provider.count("refresh") == 1
+
+    run(main())
+
+
 def test_a_server_that_refuses_every_token_does_not_get_one_after_another(tmp_path):
     async def main():
         async with at_desk(tmp_path) as desk:
@@ -394,11 +410,17 @@ def test_a_login_that_cannot_be_kept_is_used_all_the_same(tmp_path):
             async def full(key: str, secret: str) -> None:
                 raise ConfigError("no space left")
 
-            desk.secrets.save = full
+            keep, desk.secrets.save = desk.secrets.save, full
             with pytest.raises(ConfigError):
                 await desk.call(login)
             assert await desk.call(login) == 200
             assert desk.provider.count("refresh") == 1
+            desk.secrets.save = keep
+            desk.provider.revoke_access()
+            assert await desk.call(login) == 200
+            assert await desk.call(desk.authorizer()) == 200  # and now it is kept
+            assert desk.provider.count("refresh") == 2
+            assert not desk.provider.refusals
 
     run(main())
 

@@ -110,6 +110,8 @@ class OAuth:
         found = decode(await self._secrets.load(self._key), self._config)
         if found is not None:
             tokens.learn(found, self._redactor)
+            if self._grant is not None and self._grant.issued_at > found.issued_at:
+                return self._grant  # ours could not be kept
         self._grant = found if found is not None and (found.access_token or found.refresh_token) else None
         return self._grant
 
