@@ -17,6 +17,8 @@ from binnacle.upstream.audit import Audit
 from binnacle.upstream.calls import Calls, Deadline, Face, Result
 from binnacle.upstream.client import Client
 from binnacle.upstream.config import Loaded, Problem, ServerConfig, ToolRules
+from binnacle.upstream.marks import Mark, headers_for, marks_of, wrong_mark
+from binnacle.upstream.lists import Lists
 from binnacle.upstream.naming import display, public_names
 from binnacle.upstream.pins import Pins
 from binnacle.upstream.pool import Pool
@@ -37,6 +39,9 @@ class Offer(NamedTuple):
     entry: Raw
     """As `tools/list` shows it."""
 
+    marks: tuple[Mark, ...] = ()
+    """Arguments that HTTP of the stateless era repeats in headers."""
+
 
 class Gateway:
     """Connects to every server, and keeps at it. Closing it ends every connection and every process."""
@@ -49,16 +54,19 @@ class Gateway:
         folder: str,
         is_approved: Callable[[ServerConfig], bool],
         on_change: Callable[[], None],
+        clean: Callable[[str], str] = str,
     ) -> None:
-        """`folder` is where audit, pins and results too long to pass on are kept."""
+        """`folder` is where audit, pins and results too long to pass on are kept; `clean` takes secrets out of text."""
         self._load = load
         self._pool = pool
         self._is_approved = is_approved
         self._on_change = on_change
+        self._clean = clean
         self._loaded = Loaded({}, ())
         self._servers: dict[str, Upstream] = {}
         self._screened: dict[str, tuple[tuple[Tool, ...], list[tuple[Tool, dict[str, Any]]]]] = {}
         self._pins = Pins(folder)
+        self._lists = Lists(os.path.join(folder, "lists"))
         self._audit = Audit(os.path.join(folder, "calls.jsonl"))
         self._results = os.path.join(folder, "results")
         self._calls = Calls()
@@ -80,18 +88,23 @@ class Gateway:
             self._add(config)
 
     async def reload(self) -> None:
-        """Reads the configuration anew. Only servers whose configuration changed are touched."""
+        """Looks again at the configuration, approvals, pins and logins.
+
+        Only servers whose configuration changed are touched; one that waited for a person is tried again.
+        """
         before, self._loaded = self._loaded, self._load()
         self.problems = self._loaded.problems
         touched = changed(before, self._loaded)
-        for name in (*touched.removed, *touched.changed):
-            if known := self._servers.pop(name, None):
-                await self._pool.give_back(known, self._changed)
+        gone = [self._servers.pop(name, None) for name in (*touched.removed, *touched.changed)]
+        await asyncio.gather(*(self._pool.give_back(one, self._changed) for one in gone if one))
         for name in touched.changed:
             self._add(self._loaded.servers[name])
         for server in self._servers.values():
             if server.status.state == "awaiting_approval" and self._is_approved(server.config):
-                server.start()
+                self._begin(server)
+            elif server.status.state == "needs_login":
+                server.retry()
+        self._screened.clear()
         self._changed()
 
     def _add(self, config: ServerConfig) -> None:
@@ -99,8 +112,17 @@ class Gateway:
         if not config.enabled:
             server.hold("disabled", f"in {config.source}")
         elif not self._is_approved(config):
-            server.hold("awaiting_approval", f"{config.command} is started by {config.source}")
-        elif not config.lazy:
+            server.hold("awaiting_approval", f"{config.command or config.name} is started by {config.source}")
+        else:
+            self._begin(server)
+
+    def _begin(self, server: Upstream) -> None:
+        """Lets a server be connected: now, or at its first call if it is lazy and what it offers is known."""
+        if server.config.lazy and not server.tools:
+            server.tools = tools_of(self._lists.find(server.config))
+        if server.config.lazy and server.tools:
+            server.rest()
+        else:
             server.start()
 
     def _changed(self) -> None:
@@ -120,14 +142,14 @@ class Gateway:
             for tool, entry in self._allowed(server) if server.is_offered else ():
                 called = server.config.tools.rename.get(tool.name, tool.name)
                 if (name, called) in found:
-                    self.notes[name].append(f"{tool.name}: not offered, because another tool is called {called}")
+                    self._note(name, f"{tool.name}: not offered, because another tool is called {called}")
                 else:
                     found[name, called] = (tool, entry)
-        return {
-            public: Offer(public, owner[0], tool, Raw(msgspec.json.encode({**entry, "name": public})))
-            for public, owner in public_names(found).items()
-            for tool, entry in [found[owner]]
-        }
+        return {public: self._offer(public, owner[0], *found[owner]) for public, owner in public_names(found).items()}
+
+    def _offer(self, public: str, server: str, tool: Tool, entry: dict[str, Any]) -> Offer:
+        marks = marks_of(entry["inputSchema"]) if self._servers[server].config.transport == "http" else ()
+        return Offer(public, server, tool, Raw(msgspec.json.encode({**entry, "name": public})), marks)
 
     def _allowed(self, server: Upstream) -> list[tuple[Tool, dict[str, Any]]]:
         """The tools of a server that its rules let through, cleaned, and as they were when they were first seen."""
@@ -142,13 +164,18 @@ class Gateway:
         rules, name = server.config.tools, server.config.name
         by_name = {tool.name: tool for tool in server.tools}
         screened = hygiene.screen([msgspec.json.decode(tool.entry) for tool in server.tools])
-        self.notes[name] += (f"{one.tool}: {one.what}" for one in (*screened.cleaned, *screened.refused))
+        for finding in (*screened.cleaned, *screened.refused):
+            self._note(name, f"{finding.tool}: {finding.what}")
         try:
             changes = self._pins.check(name, screened.tools, mode=server.config.pin)
         except ConfigError as error:
-            self.notes[name].append(f"its tools cannot be compared with those seen before: {error.message}")
+            self._note(name, f"its tools cannot be compared with those seen before: {error.message}")
             return []
         held = {one.tool for one in changes if one.held}
+        if server.config.transport == "http":
+            marked = {one["name"]: wrong_mark(one["inputSchema"]) for one in screened.tools}
+            held |= {tool for tool, wrong in marked.items() if wrong}
+            self.notes[name] += (f"{tool}: not offered, {wrong}" for tool, wrong in marked.items() if wrong)
         self.notes[name] += (f"{one.tool}: {one.kind}{', held back' if one.held else ''}" for one in changes)
         return [
             (by_name[entry["name"]], entry)
@@ -174,8 +201,11 @@ class Gateway:
         ok, size = False, 0
         try:
             params = {"name": offer.tool.name, "arguments": arguments}
+            headers = headers_for(offer.marks, arguments) if offer.marks else ()
             async with server.gate:
-                whole = await self._exchange(server, "tools/call", params, face, progress, offer.tool.is_repeatable)
+                whole = await self._exchange(
+                    server, "tools/call", params, face, progress, offer.tool.is_repeatable, headers
+                )
             result, size = await self._fitted(whole, server.config.limits.result_bytes, shown)
             ok = result.get("isError") != Raw(b"true")
         except RpcError as error:
@@ -200,6 +230,7 @@ class Gateway:
         face: Face | None,
         progress: Callable[[Raw], None] | None,
         is_repeatable: bool,
+        headers: tuple[tuple[str, str], ...] = (),
     ) -> Result:
         deadline = Deadline(server.config.timeout, extends=server.config.limits.progress_extends)
 
@@ -210,7 +241,7 @@ class Gateway:
 
         async def work(client: Client) -> Result:
             what = display(server.config.name, str(params.get("name", method)))
-            made = self._calls.make(client, method, params, face, on_progress=on_progress)
+            made = self._calls.make(client, method, params, face, on_progress=on_progress, headers=headers)
             return await deadline.within(made, what=what)
 
         return await server.call(work, is_repeatable=is_repeatable)
