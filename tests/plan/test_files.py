@@ -91,6 +91,13 @@ def test_what_is_written(folder):
     assert json.loads(msgspec.json.encode(read(str(folder)))) == context
 
 
+def test_no_server_of_a_discipline_takes_the_place_of_ours(folder):
+    made = planned(upstreams={"docs": {"command": "docs-server"}, "binnacle": {"command": "another"}})
+    config = json.loads(Path(write(str(folder), made, cwd="/repo").config).read_text())["mcpServers"]
+    assert list(config) == ["binnacle", "docs"]
+    assert config["binnacle"]["args"][-2:] == ["--session", "bns-0001"]
+
+
 def test_only_their_owner_may_look(folder):
     write(str(folder), planned(), cwd="/repo")
     for place in (folder, folder.parent):
@@ -228,9 +235,11 @@ class TestEdited:
         assert str(kept / name) in message
         assert "No such file" in message
 
-    @pytest.mark.parametrize("sums", ["", "{}", "[]", '{"prompt.md": []}', '{"prompt.md": ["x"]}'])
+    @pytest.mark.parametrize(
+        "sums", [b"", b"{}", b"[]", b'{"prompt.md": []}', b'{"prompt.md": ["x"]}', b'{"\xff": []}']
+    )
     def test_check_sums_that_were_changed_hide_nothing(self, kept, sums):
-        (kept / "checks.json").write_text(sums)
+        (kept / "checks.json").write_bytes(sums)
         self.refused(kept)
 
     def test_where_nothing_is_left_nothing_is_kept(self, kept):

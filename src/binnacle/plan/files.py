@@ -151,7 +151,7 @@ def _read_sums(folder: str) -> dict[str, list[int]]:
             return msgspec.json.decode(file.read(), type=dict[str, list[int]])
     except OSError as error:
         raise _edited(path, f"cannot be read: {error.strerror}") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _edited(path, f"is not as it was written: {error}") from error
 
 
@@ -169,7 +169,7 @@ def client_config(plan: SessionPlan, *, cwd: str) -> dict[str, Any]:
     beside = os.path.join(os.path.dirname(sys.executable), "bn")
     command = beside if os.path.exists(beside) else shutil.which("bn") or "bn"
     ours = {"type": "stdio", "command": command, "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
-    return {"mcpServers": {"binnacle": ours, **plan.upstreams}}
+    return {"mcpServers": {"binnacle": ours} | {**plan.upstreams, "binnacle": ours}}
 
 
 def _context(plan: SessionPlan) -> Context:

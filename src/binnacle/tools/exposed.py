@@ -45,7 +45,7 @@ def _worded(node: Any, worded: Callable[[str], str]) -> Any:
         key: worded(value) if key == "description" and isinstance(value, str) else _worded(value, worded)
         for key, value in node.items()
     }
-    return {key: value for key, value in found.items() if key != "description" or value}
+    return {key: value for key, value in found.items() if key != "description" or value != ""}
 
 
 def _annotations(hints: Hints) -> Mapping[str, bool]:
