@@ -21,7 +21,7 @@ from binnacle.errors import BinnacleError
 from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
 from binnacle.server.engine import Engine
 from binnacle.tools.caller import Caller
-from binnacle.upstream.places import approvals_file, config_files
+from binnacle.upstream.places import approvals_file, config_files, logins_folder, pins_file
 from binnacle.work.actor import Actor
 
 if TYPE_CHECKING:
@@ -53,18 +53,22 @@ class SharedUpstreams:
         """`flags` are the servers named on the command line."""
         self._project = project
         self._flags = flags
-        self._files = (*(one.path for one in config_files(project.repo)), approvals_file())
+        self._files = [one.path for one in config_files(project.repo)]
+        self._decisions = (approvals_file(), pins_file(project.data_dir), logins_folder())
+        """What people decide about servers."""
+
         self._made: Upstreams | None = None
 
     def state(self) -> tuple[int, ...]:
-        """Changes when a file does that servers are configured in, or approved."""
-        return tuple(_modified(path) for path in self._files)
+        """Changes when servers are configured, approved, signed in to, or their tools accepted."""
+        return tuple(map(_modified, (*self._files, *self._decisions)))
 
     def are_configured(self) -> bool:
-        return bool(self._flags) or any(self.state()[:-1])
+        return bool(self._flags) or any(map(_modified, self._files))
 
-    def get(self) -> "Upstreams | None":
-        if self._made is None and self.are_configured():
+    def get(self, is_needed: bool = False) -> "Upstreams | None":
+        """The way to the servers; None where there are none, unless it `is_needed` for those of a discipline."""
+        if self._made is None and (is_needed or self.are_configured()):
             from binnacle.app.upstreams import Upstreams
 
             self._made = Upstreams(self._project, flags=self._flags)
@@ -149,7 +153,8 @@ class LazyTools:
             if self._box is None:
                 continue
             try:
-                if (state := self._upstreams.state()) != self._configured:
+                state = self._upstreams.state()
+                if state != self._configured or self._box.has_other_upstreams:
                     self._configured = state
                     await self._box.reload_upstreams()
                     self._stirred.set()

@@ -1,7 +1,7 @@
 """The tools of a project and what executes them. Heavy: imported when the first tool is called, not at the start."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -56,10 +56,13 @@ class Toolbox:
         terms: Terms,
         *,
         timeout: float,
-        upstreams: "Callable[[], Upstreams | None]",
+        upstreams: "Callable[[bool], Upstreams | None]",
         heard: Callable[[], None],
     ) -> None:
-        """`heard` is called when an upstream server has come, gone or changed."""
+        """`upstreams` gives the way to servers if there are any, or if it is told that the session brings some.
+
+        `heard` is called when an upstream server has come, gone or changed.
+        """
         self._project = project
         self._terms = terms
         self._access = open_access(project)
@@ -67,6 +70,10 @@ class Toolbox:
         self._own = own_tools(project, self._access, self._runner, timeout=timeout)
         self._upstreams = upstreams
         self._heard = heard
+        self._brought: Mapping[str, Any] = {}
+        self.has_other_upstreams = False
+        """Whether the discipline brings other upstream servers than those that were read."""
+
         self.gateway: Gateway | None = None
         self._made_of: tuple[Recipe, Discipline | None, Mapping[str, Offer]] | None = None
         try:
@@ -97,12 +104,18 @@ class Toolbox:
 
     def _connect(self, recipe: Recipe, discipline: Discipline | None) -> None:
         """Begins to connect to the upstream servers, where the session may use them."""
-        if self.gateway is None and recipe.upstreams and (upstreams := self._upstreams()):
-            self.gateway = upstreams.gateway(discipline.upstreams if discipline else None, self._heard)
+        brought = discipline.upstreams if discipline else {}
+        if brought != self._brought and self.gateway is not None:
+            self.has_other_upstreams = True
+            self._heard()
+        self._brought = brought
+        if self.gateway is None and recipe.upstreams and (upstreams := self._upstreams(bool(brought))):
+            self.gateway = upstreams.gateway(lambda: self._brought, self._heard)
             self.gateway.start()
 
     async def reload_upstreams(self) -> None:
         """Reads anew which upstream servers there are."""
+        self.has_other_upstreams = False
         if self.gateway is not None:
             await self.gateway.reload()
 

@@ -1,20 +1,29 @@
 """Connections to upstream servers, shared by every session that a process serves. Heavy: made when there are any."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binnacle.app import Project
 from binnacle.processes.keeper import Keeper
 from binnacle.upstream.approvals import is_approved
-from binnacle.upstream.config import ServerConfig, load_servers
+from binnacle.upstream.config import Loaded, ServerConfig, load_servers
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.link import Link, Receive
+from binnacle.upstream.places import log_file, upstream_folder
 from binnacle.upstream.pool import Pool
+from binnacle.upstream.redact import Redactor
+from binnacle.upstream.rolling import RollingFile
 from binnacle.upstream.stdio import Log, StdioLink
 
 if TYPE_CHECKING:
     from binnacle.upstream.auth.authorizer import Authorizer
+
+LOG_LIMIT = 1 << 20
+"""Bytes of what a server wrote to its standard error that are kept, and as many again of what was before."""
+
+Brought = Callable[[], Mapping[str, Any] | None]
+"""The servers that a session's discipline brings at this moment."""
 
 
 class Upstreams:
@@ -25,26 +34,37 @@ class Upstreams:
         self._project = project
         self._flags = flags
         self._keeper = Keeper()
-        self._pool = Pool(self._open)
+        self._redactor = Redactor()
+        self._pool = Pool(self._open, clean=self._redactor.clean)
         self._http: Any = None
-        self.logs: dict[str, Log] = {}
-        """What servers that are processes wrote to their standard error, by server."""
+        self._authorizers: dict[str, tuple[ServerConfig, Authorizer]] = {}
+        self._logs: dict[str, tuple[Log, RollingFile]] = {}
 
-    def gateway(self, discipline: Mapping[str, Any] | None, on_change: Callable[[], None]) -> Gateway:
-        """The servers of a session: the project's, and those of its discipline."""
+    def gateway(
+        self, brought: Brought, on_change: Callable[[], None], *, only: Collection[str] | None = None
+    ) -> Gateway:
+        """The servers of a session: the project's, and those of its discipline; of them `only` those named."""
         repo = self._project.repo
         return Gateway(
-            lambda: load_servers(repo, flags=self._flags, discipline=discipline),
+            lambda: self._load(brought(), only),
             self._pool,
-            folder=os.path.join(self._project.data_dir, "upstream"),
+            folder=upstream_folder(self._project.data_dir),
             is_approved=lambda config: is_approved(config, repo),
             on_change=on_change,
+            clean=self._redactor.clean,
         )
+
+    def _load(self, brought: Mapping[str, Any] | None, only: Collection[str] | None) -> Loaded:
+        found = load_servers(self._project.repo, flags=self._flags, discipline=brought)
+        for config in found.servers.values():
+            self._redactor.learn(config)
+        if only is None:
+            return found
+        return found._replace(servers={name: one for name, one in found.servers.items() if name in only})
 
     def _open(self, config: ServerConfig, receive: Receive) -> Link:
         if config.transport == "stdio":
-            log = self.logs.setdefault(config.name, Log())
-            return StdioLink(config, receive, keeper=self._keeper, log=log)
+            return StdioLink(config, receive, keeper=self._keeper, log=self._log(config.name))
         from binnacle.upstream.http import HttpLink
         from binnacle.upstream.sse import SseLink
         from binnacle.upstream.websocket import WebSocketLink
@@ -54,11 +74,22 @@ class Upstreams:
         make = links[config.transport]
         return make(config, receive, session=self._session(), headers=who.headers, challenged=who.challenged)
 
+    def _log(self, name: str) -> Log:
+        if name not in self._logs:
+            file = RollingFile(log_file(self._project.data_dir, name), LOG_LIMIT)
+            self._logs[name] = (Log(file, clean=self._redactor.clean), file)
+        return self._logs[name][0]
+
     def _authorizer(self, config: ServerConfig) -> "Authorizer":
         from binnacle.upstream.auth.authorizer import authorizer
         from binnacle.upstream.auth.secrets import open_secrets
 
-        return authorizer(config, secrets=open_secrets(), http=self._session())
+        known = self._authorizers.get(config.name)
+        if known is not None and known[0] == config:
+            return known[1]
+        made = authorizer(config, secrets=open_secrets(), http=self._session(), redactor=self._redactor)
+        self._authorizers[config.name] = (config, made)
+        return made
 
     def _session(self) -> Any:
         if self._http is None:
@@ -68,6 +99,9 @@ class Upstreams:
         return self._http
 
     async def aclose(self) -> None:
+        await asyncio.gather(*(one.aclose() for _, one in self._authorizers.values()))
         if self._http is not None:
             await self._http.close()
         await self._keeper.aclose()
+        for _, file in self._logs.values():
+            file.close()

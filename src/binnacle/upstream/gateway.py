@@ -17,12 +17,12 @@ from binnacle.upstream.audit import Audit
 from binnacle.upstream.calls import Calls, Deadline, Face, Result
 from binnacle.upstream.client import Client
 from binnacle.upstream.config import Loaded, Problem, ServerConfig, ToolRules
-from binnacle.upstream.marks import Mark, headers_for, marks_of, wrong_mark
 from binnacle.upstream.lists import Lists
-from binnacle.upstream.naming import display, public_names
+from binnacle.upstream.marks import Mark, headers_for, marks_of, wrong_mark
+from binnacle.upstream.naming import collisions, display, public_names
 from binnacle.upstream.pins import Pins
 from binnacle.upstream.pool import Pool
-from binnacle.upstream.server import Tool, Upstream
+from binnacle.upstream.server import Tool, Upstream, tools_of
 from binnacle.upstream.sources import changed
 from binnacle.upstream.spill import fit, size_of
 from binnacle.wire.jsonrpc import RpcError
@@ -145,6 +145,9 @@ class Gateway:
                     self._note(name, f"{tool.name}: not offered, because another tool is called {called}")
                 else:
                     found[name, called] = (tool, entry)
+        for public, owners in collisions(found).items():
+            for name, called in owners:
+                self._note(name, f"{called}: several tools would be called {public}, so its name has a hash")
         return {public: self._offer(public, owner[0], *found[owner]) for public, owner in public_names(found).items()}
 
     def _offer(self, public: str, server: str, tool: Tool, entry: dict[str, Any]) -> Offer:
@@ -158,14 +161,19 @@ class Gateway:
         if known is None or known[0] is not server.tools:
             self.notes[name] = []
             known = self._screened[name] = (server.tools, self._screen(server))
+            if server.config.lazy and server.client is not None:
+                self._lists.keep(server.config, [tool.entry for tool in server.tools])
         return known[1]
+
+    def _note(self, name: str, *notes: str) -> None:
+        known = self.notes[name]
+        known += (text for text in map(self._clean, notes) if text not in known)
 
     def _screen(self, server: Upstream) -> list[tuple[Tool, dict[str, Any]]]:
         rules, name = server.config.tools, server.config.name
         by_name = {tool.name: tool for tool in server.tools}
         screened = hygiene.screen([msgspec.json.decode(tool.entry) for tool in server.tools])
-        for finding in (*screened.cleaned, *screened.refused):
-            self._note(name, f"{finding.tool}: {finding.what}")
+        self._note(name, *(f"{one.tool}: {one.what}" for one in (*screened.cleaned, *screened.refused)))
         try:
             changes = self._pins.check(name, screened.tools, mode=server.config.pin)
         except ConfigError as error:
@@ -175,8 +183,8 @@ class Gateway:
         if server.config.transport == "http":
             marked = {one["name"]: wrong_mark(one["inputSchema"]) for one in screened.tools}
             held |= {tool for tool, wrong in marked.items() if wrong}
-            self.notes[name] += (f"{tool}: not offered, {wrong}" for tool, wrong in marked.items() if wrong)
-        self.notes[name] += (f"{one.tool}: {one.kind}{', held back' if one.held else ''}" for one in changes)
+            self._note(name, *(f"{tool}: not offered, {wrong}" for tool, wrong in marked.items() if wrong))
+        self._note(name, *(f"{one.tool}: {one.kind}{', held back' if one.held else ''}" for one in changes))
         return [
             (by_name[entry["name"]], entry)
             for entry in screened.tools
@@ -198,7 +206,7 @@ class Gateway:
         server = self._servers[offer.server]
         shown = display(offer.server, offer.tool.name)
         began = time.perf_counter()
-        ok, size = False, 0
+        outcome, size = "cancelled", 0
         try:
             params = {"name": offer.tool.name, "arguments": arguments}
             headers = headers_for(offer.marks, arguments) if offer.marks else ()
@@ -207,15 +215,24 @@ class Gateway:
                     server, "tools/call", params, face, progress, offer.tool.is_repeatable, headers
                 )
             result, size = await self._fitted(whole, server.config.limits.result_bytes, shown)
-            ok = result.get("isError") != Raw(b"true")
-        except RpcError as error:
-            raise UpstreamError(
-                f"{shown}: {error.message}", hint="check the arguments", details={"server": offer.server}
-            ) from error
+            outcome = _outcome(result)
+        except (BinnacleError, RpcError) as error:
+            told = self._told(error, shown, offer.server)
+            outcome = told.code
+            raise told from error
         else:
             return result
         finally:
-            self._audit.write(who=who, tool=shown, ok=ok, bytes=size, ms=round((time.perf_counter() - began) * 1000, 1))
+            spent = round((time.perf_counter() - began) * 1000, 1)
+            self._audit.write(who=who, tool=shown, outcome=outcome, bytes=size, ms=spent)
+
+    def _told(self, error: BinnacleError | RpcError, what: str, server: str) -> BinnacleError:
+        """An error in words that hold no secret."""
+        if isinstance(error, RpcError):
+            return UpstreamError(
+                self._clean(f"{what}: {error.message}"), hint="check the arguments", details={"server": server}
+            )
+        return type(error)(self._clean(error.message), hint=self._clean(error.hint), details=error.details)
 
     async def _fitted(self, whole: Result, limit: int, shown: str) -> tuple[Result, int]:
         if (size := size_of(whole)) <= limit or not limit:
@@ -251,7 +268,10 @@ class Gateway:
         server = self._servers.get(name)
         if server is None:
             raise NotFound(f"no upstream server {name!r}", hint="see: bn upstream list")
-        return await self._exchange(server, method, params, face, None, is_repeatable=True)
+        try:
+            return await self._exchange(server, method, params, face, None, is_repeatable=True)
+        except BinnacleError as error:
+            raise self._told(error, name, name) from error
 
     async def aclose(self) -> None:
         self._calls.close()
@@ -263,3 +283,10 @@ class Gateway:
 def _lets_through(rules: ToolRules, name: str) -> bool:
     allowed = not rules.allow or any(fnmatchcase(name, pattern) for pattern in rules.allow)
     return allowed and not any(fnmatchcase(name, pattern) for pattern in rules.deny)
+
+
+def _outcome(result: Result) -> str:
+    """What came of a call, in a word."""
+    if "inputRequests" in result:
+        return "asked"
+    return "failed" if result.get("isError") == Raw(b"true") else "ok"

@@ -37,6 +37,21 @@ def logins_folder(environ: Mapping[str, str] | None = None) -> str:
     return os.path.join(_user_dir(environ), "logins")
 
 
+def upstream_folder(data_dir: str) -> str:
+    """Where a project keeps what it knows of its servers: pins, audit, logs, results too long to pass on."""
+    return os.path.join(data_dir, "upstream")
+
+
+def pins_file(data_dir: str) -> str:
+    """What the tools of the project's servers said of themselves when they were first seen."""
+    return os.path.join(upstream_folder(data_dir), "pins.json")
+
+
+def log_file(data_dir: str, name: str) -> str:
+    """What a server wrote to its standard error."""
+    return os.path.join(upstream_folder(data_dir), "logs", f"{name}.log")
+
+
 def _user_dir(environ: Mapping[str, str] | None) -> str:
     given = (os.environ if environ is None else environ).get("XDG_CONFIG_HOME")
     return os.path.join(given or os.path.join(_home(environ), ".config"), "binnacle")

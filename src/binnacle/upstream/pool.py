@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.config import ServerConfig, Source
 from binnacle.upstream.server import Open, Upstream
 
 Heard = Callable[[], None]
@@ -14,21 +14,28 @@ Heard = Callable[[], None]
 class Pool:
     """The servers in use. A server that its last user gives back is closed."""
 
-    def __init__(self, open_link: Open) -> None:
+    def __init__(self, open_link: Open, *, clean: Callable[[str], str] = str) -> None:
+        """`clean` takes secrets out of what is said about a server."""
         self._open = open_link
+        self._clean = clean
         self._servers: dict[bytes, Upstream] = {}
 
     def take(self, config: ServerConfig, heard: Heard) -> Upstream:
         """The server of a configuration; `heard` is called until it is given back."""
-        key = msgspec.json.encode(config)
+        key = _key(config)
         server = self._servers.get(key)
         if server is None:
-            server = self._servers[key] = Upstream(config, self._open)
+            server = self._servers[key] = Upstream(config, self._open, clean=self._clean)
         server.heard.append(heard)
         return server
 
     async def give_back(self, server: Upstream, heard: Heard) -> None:
         server.heard.remove(heard)
         if not server.heard:
-            self._servers.pop(msgspec.json.encode(server.config), None)
+            self._servers.pop(_key(server.config), None)
             await server.close()
+
+
+def _key(config: ServerConfig) -> bytes:
+    """What two sessions must agree on to share a server: all but the line that it stands in."""
+    return msgspec.json.encode(msgspec.structs.replace(config, source=Source(config.source.kind)))

@@ -9,7 +9,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -29,6 +29,9 @@ State = Literal["connecting", "ready", "degraded", "failed", "needs_login", "dis
 
 FIRST_DELAY, LAST_DELAY = 0.1, 60.0
 """Seconds before the second attempt to connect, and at most between two: each waits twice as long as the one before."""
+
+LOGIN_AGAIN = 60.0
+"""Seconds after which a server that nobody was signed in to is tried again; sooner, once somebody was."""
 
 SUSTAINED = 30.0
 """Seconds a server must have been up for its earlier failures to be forgotten."""
@@ -87,8 +90,10 @@ class _Entry(Struct):
 class Upstream:
     """Supervises one server. Start it, use it, close it."""
 
-    def __init__(self, config: ServerConfig, open_link: Open) -> None:
+    def __init__(self, config: ServerConfig, open_link: Open, *, clean: Callable[[str], str] = str) -> None:
+        """`clean` takes secrets out of what is said about the server."""
         self.config = config
+        self._clean = clean
         self.heard: list[Callable[[], None]] = []
         """Called whenever its state or what it offers has changed."""
 
@@ -120,6 +125,11 @@ class Upstream:
         if self._running is None:
             self._running = asyncio.get_running_loop().create_task(self._run())
 
+    def rest(self) -> None:
+        """Leaves a lazy server to its first call."""
+        if self._running is None:
+            self._set("connecting", "not used yet")
+
     def hold(self, state: State, reason: str) -> None:
         """Keeps it from being connected: disabled, or not approved."""
         self._set(state, reason)
@@ -131,8 +141,10 @@ class Upstream:
 
     @property
     def is_offered(self) -> bool:
-        """Whether its tools are to be listed: it is up, or was a short while ago."""
-        return self._client is not None or (self._lost_at is not None and time.monotonic() - self._lost_at < KEPT)
+        """Whether its tools are to be listed: it is up, or was a short while ago, or comes when it is called."""
+        if self._client is not None or self.config.lazy:
+            return True
+        return self._lost_at is not None and time.monotonic() - self._lost_at < KEPT
 
     async def _run(self) -> None:
         delay = 0.0
@@ -142,7 +154,7 @@ class Upstream:
                 reason = await self._live()
             except UpstreamLogin as error:
                 self._set("needs_login", error.message)
-                await self._wait_for_kick(None)
+                await self._wait_for_kick(LOGIN_AGAIN)
                 continue
             except BinnacleError as error:
                 reason = error.message
@@ -156,6 +168,11 @@ class Upstream:
             if pause:
                 self._set("failed", reason, retry_in=pause)
                 await self._wait_for_kick(pause)
+
+    def retry(self) -> None:
+        """Tries to connect now, where it would be tried later: somebody may have signed in."""
+        if self._running is not None and self.status.state in ("failed", "needs_login"):
+            self._kick.set()
 
     async def _wait_for_kick(self, seconds: float | None) -> None:
         """Waits, unless someone wants to use the server before."""
@@ -207,11 +224,26 @@ class Upstream:
                 return client.link.ended.result()
             if self._changed:
                 self._news.clear()
-                async with asyncio.timeout(self.config.timeout):
-                    await self._refresh(client)
+                await self._read_again(client)
             else:
                 self._news.clear()
                 await self._check(client)
+
+    async def _read_again(self, client: Client) -> None:
+        try:
+            async with asyncio.timeout(self.config.timeout):
+                await self._refresh(client)
+        except TimeoutError:
+            raise UpstreamDown(f"{self.config.name} did not say in time what has changed") from None
+
+    async def probe(self) -> float:
+        """Makes a round trip. Returns the seconds it took.
+
+        Raises:
+            UpstreamDown: it is not there, or does not answer.
+        """
+        await self._check(await self.ready())
+        return self.latency or 0.0
 
     async def _check(self, client: Client) -> None:
         """Asks for a sign of life.
@@ -243,7 +275,7 @@ class Upstream:
         """Reads the lists that have changed."""
         changed, self._changed = self._changed, set()
         if "tools" in changed:
-            self.tools = tuple(_tools(await _entries(client, "tools", "tools/list", "tools")))
+            self.tools = tools_of(await _entries(client, "tools", "tools/list", "tools"))
         if "prompts" in changed:
             self.prompts = tuple(await _entries(client, "prompts", "prompts/list", "prompts"))
         if "resources" in changed:
@@ -319,7 +351,7 @@ class Upstream:
     def _set(self, state: State, reason: str, *, retry_in: float | None = None) -> None:
         now = time.time()
         since = self.status.since if state == self.status.state else now
-        self.status = Status(state, reason, since, now + retry_in if retry_in is not None else None)
+        self.status = Status(state, self._clean(reason), since, now + retry_in if retry_in is not None else None)
         self._moved.set()
         self._moved = asyncio.Event()
         self._tell()
@@ -349,8 +381,8 @@ async def _entries(client: Client, capability: str, method: str, key: str) -> li
         raise UpstreamError(f"{client.name} answered {method} with nonsense: {error}") from error
 
 
-def _tools(entries: list[Raw]) -> list[Tool]:
-    """Those of the entries that describe a tool."""
+def tools_of(entries: Iterable[Raw]) -> tuple[Tool, ...]:
+    """Those of the entries of a list that describe a tool."""
     found: list[Tool] = []
     for entry in entries:
         try:
@@ -359,4 +391,4 @@ def _tools(entries: list[Raw]) -> list[Tool]:
             continue
         hints = known.annotations or _Hints()
         found.append(Tool(known.name, entry, hints.read_only or hints.idempotent))
-    return found
+    return tuple(found)

@@ -9,12 +9,14 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import partial
 
 from binnacle.errors import UpstreamDown
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.link import Duplex, Receive
+from binnacle.upstream.rolling import RollingFile
 
 LINE_LIMIT = 64 << 20
 """Bytes of one message. A longer line is passed over."""
@@ -38,19 +40,37 @@ INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPD
 class Log:
     """The last lines a server wrote to its standard error, however much it was."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: RollingFile | None = None, *, clean: Callable[[str], str] = str) -> None:
+        """`file` keeps them for `bn upstream logs`; `clean` takes secrets out of a line."""
         self.lines: deque[str] = deque(maxlen=LINES)
+        self._file = file
+        self._clean = clean
         self._rest = b""
 
     def write(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         self._rest = self._rest[-LINE_LIMIT >> 10 :]
-        self.lines.extend(line[:2000].decode(errors="replace").rstrip() for line in lines[-LINES:])
+        if lines:
+            self._keep([self._readable(line) for line in lines[-LINES:]])
+
+    def started(self, process: int) -> None:
+        """Notes that what follows was written by a new process."""
+        self._keep([f"--- started as process {process}"])
+
+    def _keep(self, lines: list[str]) -> None:
+        self.lines.extend(lines)
+        if self._file is not None:
+            moment = datetime.now(UTC).isoformat(timespec="seconds")
+            self._file.append("".join(f"{moment} {line}\n" for line in lines).encode(errors="replace"))
+
+    def _readable(self, line: bytes) -> str:
+        return self._clean(line[:2000].decode(errors="replace").rstrip().replace("\r", " "))
 
     def tail(self) -> str:
-        """The last words."""
-        found = [*self.lines, self._rest[:2000].decode(errors="replace")]
-        return "\n".join(line for line in found if line.strip())[-TAIL:]
+        """The last words of the process that wrote last."""
+        found = [*self.lines, self._readable(self._rest)]
+        starts = [number for number, line in enumerate(found) if line.startswith("--- started as process ")]
+        return "\n".join(line for line in found[starts[-1] + 1 if starts else 0 :] if line.strip())[-TAIL:]
 
 
 class StdioLink(Duplex):
@@ -84,6 +104,7 @@ class StdioLink(Duplex):
                 stdout=stdout,
                 stderr=stderr,
             )
+            self._log.started(self._process.pid)
             await self._connect(to_server, from_server, errors, ends)
         except CannotStart as error:
             raise UpstreamDown(f"{config.name}: {error.message}", hint="check its command") from error

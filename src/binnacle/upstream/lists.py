@@ -1,0 +1,56 @@
+"""What lazy servers offered when they were last connected: listed until they are, which is when one is called."""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+
+import msgspec
+from msgspec import Raw, Struct
+
+from binnacle.upstream.config import ServerConfig, Source
+
+
+class _File(Struct):
+    config: str
+    """Stands for the configuration it was read under: another one may lead to another server."""
+
+    tools: list[Raw]
+
+
+class Lists:
+    """The last lists of a project's servers, each in a file. Best effort: what is lost is asked for again."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def keep(self, config: ServerConfig, tools: Sequence[Raw]) -> None:
+        path = self._path(config)
+        content = msgspec.json.encode(_File(_digest(config), list(tools)))
+        with contextlib.suppress(OSError):
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            temporary = f"{path}.{os.getpid()}"
+            with open(temporary, "wb", opener=_private) as file:
+                file.write(content)
+            os.replace(temporary, path)
+
+    def find(self, config: ServerConfig) -> list[Raw]:
+        """What a server offered under this configuration; nothing, if that is not known."""
+        try:
+            with open(self._path(config), "rb") as file:
+                found = msgspec.json.decode(file.read(), type=_File)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return []
+        return found.tools if found.config == _digest(config) else []
+
+    def _path(self, config: ServerConfig) -> str:
+        return os.path.join(self._folder, f"{config.name}.json")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def _digest(config: ServerConfig) -> str:
+    shared = msgspec.structs.replace(config, source=Source(config.source.kind))
+    return sha256(msgspec.json.encode(shared)).hexdigest()
