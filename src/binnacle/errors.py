@@ -13,6 +13,7 @@
     │   ├── UpstreamDown    E_UPSTREAM_DOWN      it cannot be reached now
     │   ├── UpstreamBusy    E_UPSTREAM_BUSY      it has as many calls as it may have
     │   └── UpstreamLogin   E_UPSTREAM_LOGIN     a person must sign in there first
+    ├── BridgeError         E_BRIDGE             a script or its host; each has the code of what went wrong
     ├── Refused             E_REFUSED            a rule of the work model says no
     │   ├── Duplicate       E_DUPLICATE          it is there already
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
@@ -113,6 +114,25 @@ class UpstreamBusy(UpstreamError):
 
 class UpstreamLogin(UpstreamError):
     code = "E_UPSTREAM_LOGIN"
+
+
+class BridgeError(BinnacleError):
+    """A script, or the host that runs it, did not do what it should. The codes are listed in docs/bridge.md."""
+
+    code = "E_BRIDGE"
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        retryable: bool = False,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, details=details)
+        self.code = code
+        self.retryable = retryable
 
 
 class Refused(BinnacleError):
