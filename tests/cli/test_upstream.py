@@ -240,6 +240,24 @@ def test_a_person_sees_the_command_and_says_yes_or_no(bn):
     assert listed(bn)["db"]["approved"] is False
 
 
+def test_a_person_sees_what_is_sent_where_and_says_yes_or_no(bn):
+    bn.env["TICKETS_KEY"] = "secret-1"
+    entry = {"url": "https://tickets.example.com/mcp", "headers": {"X-Key": "${TICKETS_KEY}"}}
+    write(config(bn), {"servers": {"tickets": entry, "open": {"url": "https://h/mcp"}}})
+    assert [one["approved"] for one in listed(bn).values()] == [False, True]
+    assert entry["url"] in bn.fails("upstream", "approve", "tickets", code=2)["hint"]
+    _, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="n\n")
+    for told in ("would connect to", entry["url"], "X-Key", "TICKETS_KEY", "tickets stays as it was"):
+        assert told in seen
+    assert "secret-1" not in seen
+    _, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="y\n")
+    assert "tickets may be connected to" in seen
+    assert listed(bn)["tickets"]["approved"] is True
+    write(config(bn), {"servers": {"tickets": {**entry, "url": "https://evil.example.com/mcp"}}})
+    (shown,) = bn("upstream", "approve", "--all", "--yes")["approved"]
+    assert shown["changed"] == ["url: was https://tickets.example.com/mcp, now https://evil.example.com/mcp"]
+
+
 def test_an_agent_may_neither_approve_nor_touch_what_is_the_persons(bn):
     bn(*ADD, "db", "--", "npx", env=AGENT)
     bn(*ADD, "mine", "https://h", "--user")

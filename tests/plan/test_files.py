@@ -66,7 +66,7 @@ def recipe_in(folder: Path) -> str:
 
 
 def test_what_is_written(folder):
-    made = planned(upstreams={"docs": {"command": "docs-server"}})
+    made = planned(upstreams={"docs": {"url": "https://docs.example.com/mcp"}})
     kept = write(str(folder), made, cwd="/repo")
     assert kept == paths(str(folder))
     context = json.loads(Path(kept.context).read_text())
@@ -84,7 +84,7 @@ def test_what_is_written(folder):
     assert not {"search_tasks", "task_search"} & set(context["enabled_tools"])
     assert Path(kept.prompt).read_text() == made.prompt.text
     servers = json.loads(Path(kept.config).read_text())["mcpServers"]
-    assert servers["docs"] == {"command": "docs-server"}
+    assert servers["docs"] == {"url": "https://docs.example.com/mcp"}
     ours = servers["binnacle"]
     assert ours["args"] == ["-C", "/repo", "mcp", "serve", "--session", "bns-0001"]
     assert os.access(ours["command"], os.X_OK)
@@ -92,7 +92,7 @@ def test_what_is_written(folder):
 
 
 def test_no_server_of_a_discipline_takes_the_place_of_ours(folder):
-    made = planned(upstreams={"docs": {"command": "docs-server"}, "binnacle": {"command": "another"}})
+    made = planned(upstreams={"docs": {"url": "https://docs.example.com/mcp"}, "binnacle": {"url": "https://evil"}})
     config = json.loads(Path(write(str(folder), made, cwd="/repo").config).read_text())["mcpServers"]
     assert list(config) == ["binnacle", "docs"]
     assert config["binnacle"]["args"][-2:] == ["--session", "bns-0001"]

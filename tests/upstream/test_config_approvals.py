@@ -12,7 +12,8 @@ import pytest
 
 from binnacle.errors import ConfigError, Refused
 from binnacle.upstream.approvals import Seen, approve, differences, find_approval, forget, is_approved
-from binnacle.upstream.config import ServerConfig, Source, SourceKind
+from binnacle.upstream.config import Auth, ServerConfig, Source, SourceKind, load_servers
+from binnacle.upstream.places import approvals_file as _approvals_file
 
 SEEN = Seen(("npx", "-y", "server"), "", ("A",))
 
@@ -20,6 +21,10 @@ SEEN = Seen(("npx", "-y", "server"), "", ("A",))
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+
+
+def approvals_file(environ: dict[str, str]) -> Path:
+    return Path(_approvals_file(environ))
 
 
 def server(kind: SourceKind = "project", **changes: Any) -> ServerConfig:
@@ -45,6 +50,86 @@ def test_what_the_person_configured_needs_nothing_more(tmp_path, environ):
     assert is_approved(server("cli"), str(tmp_path), environ=environ)
     remote = server(transport="http", command="", args=(), env={}, url="http://h")
     assert is_approved(remote, str(tmp_path), environ=environ)
+
+
+def remote(kind: SourceKind = "project", **changes: Any) -> ServerConfig:
+    fields = {"transport": "http", "command": "", "args": (), "env": {}, "url": "https://h/secret-1"}
+    sent = {"written_url": "https://h/${KEY}", "variables": ("KEY",), "headers": {"X-Key": "secret-1"}}
+    return server(kind, **{**fields, **sent, **changes})
+
+
+SENT = Seen((), "", ("KEY",), "https://h/${KEY}", ("X-Key",))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{}, {"headers": {}}, {"variables": (), "auth": Auth(type="token_file", token_path="/home/ann/.token")}],
+    ids=["variable", "in the url", "file"],
+)
+def test_a_projects_server_that_is_sent_secrets_waits_for_a_person(tmp_path, environ, sent):
+    repo = str(tmp_path)
+    for kind in ("project", "discipline"):
+        assert not is_approved(remote(kind, **sent), repo, environ=environ)
+    for kind in ("user", "cli"):
+        assert is_approved(remote(kind, **sent), repo, environ=environ)
+    approve(remote(**sent), repo, SENT, by="ann", is_agent=False, environ=environ)
+    assert is_approved(remote(**sent), repo, environ=environ)
+    assert "secret-1" not in approvals_file(environ).read_text()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"written_url": "https://evil/${KEY}"},
+        {"headers": {"X-Other": "secret-1"}},
+        {"variables": ("KEY", "PASSWORD")},
+        {"transport": "sse"},
+        {"auth": Auth(type="token_file", token_path="/home/ann/.ssh/id")},
+        {"auth": Auth(type="oauth", token_url="https://evil/token")},
+        {"transport": "stdio", "command": "npx"},
+    ],
+)
+def test_secrets_that_go_elsewhere_need_approval_again(tmp_path, environ, changes):
+    approve(remote(), str(tmp_path), SENT, by="ann", is_agent=False, environ=environ)
+    assert not is_approved(remote(**changes), str(tmp_path), environ=environ)
+
+
+def test_a_key_may_be_renewed(tmp_path, environ):
+    approve(remote(), str(tmp_path), SENT, by="ann", is_agent=False, environ=environ)
+    renewed = remote(url="https://h/secret-2", headers={"X-Key": "secret-2"}, timeout=5.0)
+    assert is_approved(renewed, str(tmp_path), environ=environ)
+
+
+def test_what_changed_about_a_server_that_is_sent_secrets_is_said(tmp_path, environ):
+    approve(remote(), str(tmp_path), SENT, by="ann", is_agent=False, environ=environ)
+    before = find_approval("one", str(tmp_path), environ=environ)
+    assert before is not None
+    assert differences(before, Seen((), "", ("KEY", "PASSWORD"), "https://evil", ("X-Other",), "~/.ssh/id")) == [
+        "url: was https://h/${KEY}, now https://evil",
+        "file: was none, now ~/.ssh/id",
+        "variable added: PASSWORD",
+        "header added: X-Other",
+        "header gone: X-Key",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "variables"),
+    [
+        ({"url": "https://h/mcp"}, ()),
+        ({"url": "https://h/mcp", "headers": {"A": "Bearer ${env:TOKEN}"}}, ("TOKEN",)),
+        ({"url": "https://h/mcp", "headers": {"A": "${A:-${B:-x}}", "B": "$${C}"}}, ("A", "B")),
+        ({"url": "https://h/mcp", "auth": {"apiKey": "${input:my-key}"}}, ("BN_INPUT_MY_KEY",)),
+        ({"url": "https://h/${workspaceFolderBasename}", "description": "${D}"}, ()),
+        ({"url": "https://h/mcp", "headers": {"A": "${TOKEN}"}, "enabled": False}, ("TOKEN",)),
+    ],
+)
+def test_the_variables_that_are_filled_in_are_known(tmp_path, entry, variables):
+    environ = {"HOME": str(tmp_path), "TOKEN": "t", "BN_INPUT_MY_KEY": "k"}
+    found = load_servers(str(tmp_path), discipline={"one": entry}, environ=environ)
+    assert not found.problems
+    assert found.servers["one"].variables == variables
+    assert found.servers["one"].written_url == entry["url"]
 
 
 @pytest.mark.parametrize(

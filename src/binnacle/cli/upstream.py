@@ -118,7 +118,8 @@ def list_servers(context: Context, args: Namespace) -> Any:
 
 def _show_approved(answer: Any, screen: Screen) -> None:
     for one in answer["approved"]:
-        screen.line(f"{screen.styled('✓', 'green')} {one['name']} may be started")
+        allowed = "started" if one["command"] else "connected to"
+        screen.line(f"{screen.styled('✓', 'green')} {one['name']} may be {allowed}")
     for name in answer["declined"]:
         screen.line(f"⊘ {name} stays as it was")
     for name in answer["unchanged"]:
@@ -129,7 +130,7 @@ def _show_approved(answer: Any, screen: Screen) -> None:
 
 @UPSTREAM.command(
     "approve",
-    "let the project start a local command; shows it and asks",
+    "let the project start a local command, or send a server something secret; shows it and asks",
     "bn upstream approve database",
     arg("names", nargs="*", metavar="NAME", help="the servers; all that wait, one by one, when left out"),
     arg("--all", action="store_true", help="all that wait"),
@@ -142,7 +143,7 @@ def approve(context: Context, args: Namespace) -> Any:
     from binnacle.upstream.approvals import is_approved
     from binnacle.upstream.overview import seen
 
-    refuse_agents(context, "approve commands", "bn upstream approve")
+    refuse_agents(context, "approve servers", "bn upstream approve")
     if args.names and args.all:
         raise UsageError("names and --all exclude each other", hint="give one of the two")
     if args.yes and not args.names and not args.all:
@@ -176,7 +177,7 @@ def _named(found: "Overview", names: list[str]) -> list[Any]:
 
 
 def _described(server: "Server", repo: str) -> dict[str, Any]:
-    """What will run, and what changed since it was approved."""
+    """What will run, or what will be sent where, and what changed since it was approved."""
     from binnacle.upstream.approvals import differences, find_approval
     from binnacle.upstream.overview import seen
 
@@ -185,30 +186,46 @@ def _described(server: "Server", repo: str) -> dict[str, Any]:
         "name": server.entry.name,
         "source": str(server.entry.source),
         "command": list(shown.words),
-        "cwd": shown.cwd or repo,
+        **({"cwd": shown.cwd or repo} if shown.words else {}),
         "env": list(shown.env),
+        **({"url": shown.url, "headers": list(shown.headers)} if shown.url else {}),
+        **({"file": shown.file} if shown.file else {}),
     }
     before = find_approval(server.entry.name, repo)
     return described | ({"changed": differences(before, shown)} if before else {})
 
 
 def _confirm(shown: dict[str, Any]) -> bool:
-    """Shows a command on the terminal and asks. The answer must be typed: there is no default but no."""
+    """Shows a server on the terminal and asks. The answer must be typed: there is no default but no."""
     import shlex
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        hint = f"look at it: {shlex.join(shown['command'])!r}; then: bn upstream approve {shown['name']} --yes"
+        what = shown.get("url") or shlex.join(shown["command"])
+        hint = f"look at it: {what!r}; then: bn upstream approve {shown['name']} --yes"
         raise UsageError("there is no terminal to ask on", hint=hint)
     screen = Screen(sys.stderr)
-    screen.heading(f"{shown['name']}, from {printable(shown['source'])}, would run:")
-    screen.line(f"  {printable(shlex.join(shown['command']))}")
-    screen.line(f"  in {printable(shown['cwd'])}")
-    if shown["env"]:
-        screen.line(f"  with {printable(', '.join(shown['env']))} in its environment")
+    heading, *lines = _sent(shown) if "url" in shown else _started(shown)
+    screen.heading(printable(f"{shown['name']}, from {shown['source']}, would {heading}:"))
+    for line in lines:
+        screen.line(f"  {printable(line)}")
     if "changed" in shown:
         screen.line("  It was approved before, but since then this changed:")
         for change in shown["changed"]:
             screen.line(f"  - {printable(change)}")
-    sys.stderr.write("Let it run? [y/N] ")
+    sys.stderr.write("Let it connect? [y/N] " if "url" in shown else "Let it run? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _started(shown: dict[str, Any]) -> list[str]:
+    import shlex
+
+    env = [f"with {', '.join(shown['env'])} in its environment"] if shown["env"] else []
+    return ["run", shlex.join(shown["command"]), f"in {shown['cwd']}", *env]
+
+
+def _sent(shown: dict[str, Any]) -> list[str]:
+    headers = [f"with the headers {', '.join(shown['headers'])}"] if shown["headers"] else []
+    env = [f"and send it what your environment has in {', '.join(shown['env'])}"] if shown["env"] else []
+    file = [f"and send it what is in the file {shown['file']}"] if "file" in shown else []
+    return ["connect to", shown["url"], *headers, *env, *file]

@@ -20,6 +20,7 @@ from msgspec import Struct
 from binnacle.config.clients.files import locked
 from binnacle.errors import ConfigError, Refused
 from binnacle.plan.session import SCHEMA, SessionPlan
+from binnacle.upstream.overview import approved_entries
 
 CONTEXT, PROMPT, CONFIG, CHECKS = "context.json", "prompt.md", "mcp.json", "checks.json"
 NEW, READY = ".new", ".ready"
@@ -165,11 +166,12 @@ def _edited(path: str, how: str) -> Refused:
 
 
 def client_config(plan: SessionPlan, *, cwd: str) -> dict[str, Any]:
-    """A client's `--mcp-config`: our server, serving this plan, and the discipline's own servers."""
+    """A client's `--mcp-config`: our server, serving this plan, and those of the discipline's that may be used."""
     beside = os.path.join(os.path.dirname(sys.executable), "bn")
     command = beside if os.path.exists(beside) else shutil.which("bn") or "bn"
     ours = {"type": "stdio", "command": command, "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
-    return {"mcpServers": {"binnacle": ours} | {**plan.upstreams, "binnacle": ours}}
+    others = approved_entries(plan.upstreams, cwd) if plan.upstreams else {}
+    return {"mcpServers": {"binnacle": ours} | {**others, "binnacle": ours}}
 
 
 def _context(plan: SessionPlan) -> Context:

@@ -1,10 +1,11 @@
-"""Which local commands of a project a person has approved.
+"""Which local commands of a project a person has approved, and which servers may be sent what is secret.
 
-A repository that is cloned must not start programs by being opened. So a command that a project's file or a discipline
-asks for runs only after a person has seen exactly it; what stands in the person's own files or on the command line
-needs nothing more. Kept by project and server in `approvals.json` among the person's own configuration, never in the
-project: a digest of what would run, and beside it the command as it was written, variables not filled in, to show what
-changed.
+A repository that is cloned must not start programs by being opened, and not send the person's keys anywhere. So a
+command that a project's file or a discipline asks for runs only after a person has seen exactly it, and a remote server
+that is sent something out of the environment or a file is connected to only then. What stands in the person's own
+files or on the command line needs nothing more. Kept by project and server in `approvals.json` among the person's own
+configuration, never in the project: a digest of what would happen, and beside it what was shown, variables not filled
+in, to tell what changed.
 """
 
 import json
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -32,16 +33,23 @@ _CODE_LOADING = re.compile(
 
 
 class Seen(NamedTuple):
-    """A command as a person sees it before approving: as it was written, variables not filled in."""
+    """A server as a person sees it before approving: as it was written, variables not filled in."""
 
     words: tuple[str, ...]
     cwd: str
     env: tuple[str, ...]
+    """Names only: of the environment a command gets, or of the variables that a remote server is sent."""
+
+    url: str = ""
+    headers: tuple[str, ...] = ()
     """Names only."""
 
+    file: str = ""
+    """What a remote server is sent the content of."""
 
-class Approval(Struct, frozen=True, kw_only=True):
-    """That a person let a project start a command."""
+
+class Approval(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """That a person let a project start a command, or connect to a server."""
 
     sha256: str
     command: tuple[str, ...] = ()
@@ -49,6 +57,9 @@ class Approval(Struct, frozen=True, kw_only=True):
 
     cwd: str = ""
     env: tuple[str, ...] = ()
+    url: str = ""
+    headers: tuple[str, ...] = ()
+    file: str = ""
     by: str = ""
     at: str = ""
 
@@ -58,8 +69,10 @@ class _File(Struct):
 
 
 def needs_approval(config: ServerConfig) -> bool:
-    """Whether somebody else than the person decides what would be started."""
-    return config.transport == "stdio" and config.source.kind in ("project", "discipline")
+    """Whether somebody else than the person decides what would be started, or where something secret is sent."""
+    if config.source.kind not in ("project", "discipline"):
+        return False
+    return config.transport == "stdio" or bool(config.variables) or config.auth.type == "token_file"
 
 
 def is_approved(config: ServerConfig, repo: str, *, environ: Mapping[str, str] | None = None) -> bool:
@@ -84,7 +97,7 @@ def find_approval(name: str, repo: str, *, environ: Mapping[str, str] | None = N
 def approve(
     config: ServerConfig, repo: str, seen: Seen, *, by: str, is_agent: bool, environ: Mapping[str, str] | None = None
 ) -> None:
-    """Lets the project in `repo` start a server's command from now on.
+    """Lets the project in `repo` start a server's command, or connect to it, from now on.
 
     Raises:
         Refused: an agent asked for it.
@@ -92,11 +105,21 @@ def approve(
     """
     if is_agent:
         raise Refused(
-            f"only a person can approve the command of {config.name!r}",
+            f"only a person can approve {config.name!r}",
             hint=f"ask someone to run: bn upstream approve {config.name}",
         )
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    approval = Approval(sha256=digest(config), command=seen.words, cwd=seen.cwd, env=seen.env, by=by, at=now)
+    approval = Approval(
+        sha256=digest(config),
+        command=seen.words,
+        cwd=seen.cwd,
+        env=seen.env,
+        url=seen.url,
+        headers=seen.headers,
+        file=seen.file,
+        by=by,
+        at=now,
+    )
     path = approvals_file(environ)
     with locked(path):
         kept = _read(path)
@@ -117,21 +140,35 @@ def forget(name: str, repo: str, *, environ: Mapping[str, str] | None = None) ->
 
 
 def digest(config: ServerConfig) -> str:
-    """Stands for exactly this command, its arguments, its directory and the names of its variables."""
+    """Stands for exactly this command, or for where exactly these variables and this file are sent."""
     from hashlib import sha256
 
-    loading = {name: value for name, value in config.env.items() if _CODE_LOADING.fullmatch(name)}
-    canonical = [config.command, config.args, config.cwd, sorted(config.env), sorted(loading.items())]
+    canonical = _command(config) if config.transport == "stdio" else _destination(config)
     return sha256(json.dumps(canonical, separators=(",", ":")).encode()).hexdigest()
 
 
+def _command(config: ServerConfig) -> list[Any]:
+    loading = {name: value for name, value in config.env.items() if _CODE_LOADING.fullmatch(name)}
+    return [config.command, config.args, config.cwd, sorted(config.env), sorted(loading.items())]
+
+
+def _destination(config: ServerConfig) -> list[Any]:
+    """Without what variables stand for, so that a key may be renewed."""
+    auth = config.auth
+    where = [config.transport, config.written_url or config.url, auth.auth_url, auth.token_url]
+    return [*where, auth.type, auth.header_name, auth.token_path, sorted(config.headers), sorted(config.variables)]
+
+
 def differences(approval: Approval, seen: Seen) -> list[str]:
-    """What changed since a command was approved, a line each."""
+    """What changed since a server was approved, a line each."""
     changes = [*_word_changes(approval.command, seen.words)]
+    for what, old, new in (("url", approval.url, seen.url), ("file", approval.file, seen.file)):
+        changes += [f"{what}: was {old or 'none'}, now {new or 'none'}"] if old != new else []
     if approval.cwd != seen.cwd:
         changes.append(f"directory: was {approval.cwd or 'the project'}, now {seen.cwd or 'the project'}")
-    changes += [f"variable added: {name}" for name in seen.env if name not in approval.env]
-    changes += [f"variable gone: {name}" for name in approval.env if name not in seen.env]
+    for what, before, now in (("variable", approval.env, seen.env), ("header", approval.headers, seen.headers)):
+        changes += [f"{what} added: {name}" for name in now if name not in before]
+        changes += [f"{what} gone: {name}" for name in before if name not in now]
     return changes or ["the value of something in it: a variable, or a text that is not shown"]
 
 

@@ -89,8 +89,14 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     cwd: str = ""
     url: str = ""
+    written_url: str = ""
+    """The URL before variables were filled in."""
+
     headers: dict[str, str] = {}
     auth: Auth = Auth()
+    variables: tuple[str, ...] = ()
+    """Environment variables that are filled in anywhere, also where a default may stand for one."""
+
     timeout: float = 60.0
     """Seconds a call may take."""
 

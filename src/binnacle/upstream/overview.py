@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from binnacle.upstream.approvals import Seen, is_approved
-from binnacle.upstream.config import HIDDEN, Problem, ServerConfig
+from binnacle.upstream.config import HIDDEN, Problem, ServerConfig, Source
 from binnacle.upstream.masking import shown_url, shown_words
 from binnacle.upstream.shapes import ALIASES, Entry, build, snake_case
 from binnacle.upstream.sources import read_entries
@@ -94,12 +94,23 @@ def row(server: Server, repo: str) -> Row:
 
 
 def seen(server: Server) -> Seen:
-    """A server's command as a person sees it before approving: nothing of it may hide, not even as a secret."""
+    """A server as a person sees it before approving: nothing of it may hide, not even as a secret."""
     written = written_values(server.entry.data)
+    if (config := server.config) is not None and config.transport != "stdio":
+        return Seen((), "", config.variables, config.written_url, tuple(sorted(config.headers)), config.auth.token_path)
     env = written.get("env")
     return Seen(
         tuple(_words(written)), str(written.get("cwd") or ""), tuple(sorted(env)) if isinstance(env, Mapping) else ()
     )
+
+
+def approved_entries(servers: Mapping[str, Any], repo: str) -> dict[str, Any]:
+    """Those of a discipline's servers, as they were written, that a session may use now."""
+    variables = Variables(os.environ, repo=repo)
+    built = {
+        name: build(Entry(name, data, Source("discipline")), variables, repo=repo)[0] for name, data in servers.items()
+    }
+    return {name: servers[name] for name, config in built.items() if config and is_approved(config, repo)}
 
 
 def written_values(data: Any) -> dict[str, Any]:

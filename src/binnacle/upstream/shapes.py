@@ -13,7 +13,7 @@ from binnacle.errors import did_you_mean
 from binnacle.upstream import fields
 from binnacle.upstream.config import Auth, Limits, Problem, ServerConfig, Source, ToolRules, Transport
 from binnacle.upstream.fields import Reader, Wrong
-from binnacle.upstream.variables import Variables
+from binnacle.upstream.variables import Variables, variables_in
 
 Path = tuple[str, ...]
 
@@ -125,6 +125,10 @@ class _Reading:
         self.has_unknown = False
         """Whether a key is not known. What then seems to be missing may only be misspelt."""
 
+        self.written_url: Any = None
+        self.variables: set[str] = set()
+        """Names of those that stand in what was read."""
+
         self._variables = variables
         self._paths: dict[Path, Path] = {}
         """Where a value of the one shape stands in the shape it was written in."""
@@ -138,6 +142,7 @@ class _Reading:
     def values(self) -> dict[str, Any]:
         """Everything in the entry by its own key, sections as mappings of their own."""
         found = self._known(self.entry.data, (), {**SERVER, **SECTIONS})
+        self.written_url = found.get("url")
         is_enabled = found.get("enabled") is not False
         return {key: self._value(key, value, fill=is_enabled) for key, value in found.items()}
 
@@ -186,6 +191,7 @@ class _Reading:
     def _read(self, reader: Reader, value: Any, path: Path, *, fill: bool) -> Any:
         """A value as its key asks for it, None if that cannot be."""
         before = len(self.problems)
+        self.variables |= _variables_in(value)
         value = self._filled(value, path) if fill else value
         if len(self.problems) > before:
             return None
@@ -206,6 +212,13 @@ class _Reading:
         if isinstance(value, list | tuple):
             return [self._filled(one, path) for one in value]
         return value
+
+
+def _variables_in(value: Any) -> set[str]:
+    if isinstance(value, str):
+        return variables_in(value)
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return set().union(*map(_variables_in, parts))
 
 
 def _top_translated(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[Path, Any]:
@@ -237,6 +250,7 @@ def build(entry: Entry, variables: Variables, *, repo: str) -> tuple[ServerConfi
     _check(reading, values)
     if reading.problems:
         return None, reading.problems
+    values |= {"variables": tuple(sorted(reading.variables)), "written_url": reading.written_url or ""}
     return _server(entry, values, repo), []
 
 

@@ -19,6 +19,10 @@ _SHOWABLE = re.compile(r"[A-Za-z0-9_:.-]{1,60}")
 _FORMS = "write ${VAR}, ${VAR:-default} or ${input:id}; $${ for a ${ that is meant literally"
 
 
+GIVEN = ("workspaceFolder", "workspaceFolderBasename", "userHome")
+"""What we know without the environment."""
+
+
 class Gap(NamedTuple):
     """Something that could not be filled in."""
 
@@ -31,11 +35,8 @@ class Variables:
 
     def __init__(self, environ: Mapping[str, str], *, repo: str) -> None:
         self._environ = environ
-        self._given = {
-            "workspaceFolder": repo,
-            "workspaceFolderBasename": os.path.basename(repo),
-            "userHome": environ.get("HOME") or os.path.expanduser("~"),
-        }
+        home = environ.get("HOME") or os.path.expanduser("~")
+        self._given = dict(zip(GIVEN, (repo, os.path.basename(repo), home), strict=True))
 
     def fill(self, text: str) -> tuple[str, list[Gap]]:
         """The text with everything filled in, and what could not be."""
@@ -68,6 +69,22 @@ class Variables:
             gaps.append(gap)
             return ""
         return value
+
+
+def variables_in(text: str) -> set[str]:
+    """The environment variables that may be filled into a text, whether they are defined or not."""
+    found: set[str] = set()
+    at = 0
+    while (start := text.find("${", at)) >= 0:
+        at = start + 2
+        end = _closing(text, at)
+        if end < 0 or text[start - 1 : start] == "$":
+            continue
+        name, _, default = text[at:end].partition(":-")
+        found |= {_meant(name)[0]} - {"", *GIVEN}
+        found |= variables_in(default)
+        at = end + 1
+    return found
 
 
 def _meant(name: str) -> tuple[str, Gap]:
