@@ -37,9 +37,13 @@ async def ask(ctx: Context) -> str:
 
 @server.tool()
 async def leave(ctx: Context) -> str:
-    """Ends the stream of its own call before it answers."""
+    """Ends the stream of its own call before it answers.
+
+    Only once something was sent: a stream closed at once may end without the event that says where to take it up.
+    """
+    await ctx.report_progress(1, 3)
     await ctx.close_sse_stream()
-    await ctx.report_progress(1, 2)
+    await ctx.report_progress(2, 3)
     return "back"
 
 

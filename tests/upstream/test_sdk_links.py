@@ -96,7 +96,7 @@ def test_a_stream_that_the_server_ends_is_taken_up(server):
         async with Talk(server, "handshake") as client:
             progress: list[Any] = []
             assert await call(client, "leave", Waiting(progress.append)) == "back"
-            assert len(progress) == 1
+            assert len(progress) == 2
 
     if server[0] == "events":
         run(test())

@@ -161,7 +161,7 @@ class HttpLink:
                     return answer
                 is_over = stream is None
             except UpstreamDown as error:
-                failure, is_over = error, is_unreachable(error)
+                failure, is_over = error, is_unreachable(error) or self.ended.done()
             stream = None
             idle = 0 if events.last_id != before else idle + 1
             if is_over or not is_resumable or not events.last_id or idle >= RESUMES:
@@ -218,7 +218,7 @@ class HttpLink:
         answer: Response | None = None
         for message in messages_in(data):
             match message:
-                case Response(found_id) if found_id == request_id or (found_id == NO_ID and message.error is not None):
+                case Response(found_id) if found_id == request_id or (found_id == NO_ID and request_id):
                     answer = answer or message
                 case Request() | Notification():
                     self._receive(message, request_id)
