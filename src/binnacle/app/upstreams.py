@@ -65,11 +65,11 @@ class Upstreams:
     def _open(self, config: ServerConfig, receive: Receive) -> Link:
         if config.transport == "stdio":
             return StdioLink(config, receive, keeper=self._keeper, log=self._log(config.name))
-        from binnacle.upstream.http import HttpLink
+        from binnacle.upstream.either import EitherLink
         from binnacle.upstream.sse import SseLink
         from binnacle.upstream.websocket import WebSocketLink
 
-        links: dict[str, Callable[..., Link]] = {"http": HttpLink, "sse": SseLink, "websocket": WebSocketLink}
+        links: dict[str, Callable[..., Link]] = {"http": EitherLink, "sse": SseLink, "websocket": WebSocketLink}
         who = self._authorizer(config)
         make = links[config.transport]
         return make(config, receive, session=self._session(), headers=who.headers, challenged=who.challenged)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from binnacle import __version__
-from binnacle.errors import UpstreamError
+from binnacle.errors import UpstreamDown, UpstreamError
 from binnacle.upstream.link import Link, Outgoing, Receive
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, Message, Notification, Request, Response, RpcError
@@ -33,6 +33,9 @@ CAPABILITIES: dict[str, Any] = {"elicitation": {}}
 LATEST = STATELESS_VERSIONS[-1]
 SECOND_TRY = 1.5
 """Seconds without an answer to a question of the new era, after which the old handshake is tried beside it."""
+
+LISTEN_AGAIN, LISTEN_LAST = 1.0, 60.0
+"""Seconds until a lost stream of changes is opened again, at first and at most."""
 
 PAGES = 200
 """Pages of a list that are asked for at most."""
@@ -125,6 +128,9 @@ class Client:
                 found = discovering.result()
             except RpcError as error:
                 if error.code == UNSUPPORTED_VERSION and not _knows_handshake(error.data):
+                    raise
+            except UpstreamDown:
+                if self.link.ended.done():
                     raise
             except msgspec.DecodeError:
                 pass
@@ -282,12 +288,22 @@ class Client:
             for what in ("tools", "prompts", "resources")
             if isinstance(self.capabilities.get(what), dict) and self.capabilities[what].get("listChanged")
         }
-        if not wanted:
-            return
-        try:
-            await self.ask("subscriptions/listen", {"notifications": wanted})
-        except (RpcError, UpstreamError):
-            return
+        pause = LISTEN_AGAIN
+        while wanted:
+            began = asyncio.get_running_loop().time()
+            try:
+                await self.ask("subscriptions/listen", {"notifications": wanted})
+            except RpcError:
+                return
+            except UpstreamError:
+                if self.link.ended.done():
+                    return
+            # The stream was lost, and with it perhaps a change.
+            lasted = asyncio.get_running_loop().time() - began
+            pause = LISTEN_AGAIN if lasted > pause else min(pause * 2, LISTEN_LAST)
+            await asyncio.sleep(pause)
+            for what in wanted:
+                self._on_change(f"notifications/{what.removesuffix('ListChanged')}/list_changed", Raw(b"{}"))
 
     async def close(self) -> None:
         """Ends the connection and what waits for it."""
