@@ -27,7 +27,10 @@ GROUPS: dict[str, tuple[str, str]] = {
     "system": ("system emit", "set up agents and clients; prompts"),
     "plan": ("plan launch", "which tools a session gets, and why; start a client on one"),
     "prompt": ("prompt", "what the agent of a session reads first"),
-    "upstream": ("upstream upstream_files upstream_import", "other MCP servers whose tools agents get"),
+    "upstream": (
+        "upstream upstream_files upstream_import upstream_live upstream_kept upstream_login",
+        "other MCP servers whose tools agents get",
+    ),
     "mcp": ("mcp", "serve this project to agents over MCP"),
     "tool": ("tool", "call any tool of the catalog"),
     "completion": ("completion", "completion for bash, zsh or fish"),

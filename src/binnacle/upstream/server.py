@@ -46,6 +46,9 @@ FAILURES = 5
 PATIENCE = 5.0
 """Seconds that a call waits for a server which is being connected at that moment."""
 
+SETTLED_WITHIN = 0.5
+"""Seconds beyond its time to connect, after which a server that still connects is said to have failed."""
+
 KEPT = 600.0
 """Seconds that the tools of a server which is down stay listed."""
 
@@ -236,6 +239,18 @@ class Upstream:
         except TimeoutError:
             raise UpstreamDown(f"{self.config.name} did not say in time what has changed") from None
 
+    async def settle(self) -> Status:
+        """Connects, and waits until it is known how that went."""
+        if self.status.state == "connecting":
+            self.start()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.config.connect_timeout + SETTLED_WITHIN):
+                while self.status.state == "connecting":
+                    await self._moved.wait()
+                return self.status
+        reason = f"it was not ready within {self.config.connect_timeout:g} s"
+        return Status("failed", reason, self.status.since, None)
+
     async def probe(self) -> float:
         """Makes a round trip. Returns the seconds it took.
 
@@ -318,7 +333,7 @@ class Upstream:
         }
         soon = f"it is tried again in {max(0.0, retry - time.time()):.0f} s; " if retry else ""
         return UpstreamDown(
-            f"{name} is {state.replace('_', ' ')}{f': {reason}' if reason else ''}",
+            f"{standing(name, state)}{f': {reason}' if reason else ''}",
             hint=hints.get(state, f"{soon}do without it for now"),
             details={"server": name, "state": state},
         )
@@ -365,6 +380,12 @@ class Upstream:
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
+
+
+def standing(name: str, state: str) -> str:
+    """How a server stands, as a sentence."""
+    words = {"failed": "is down", "needs_login": "wants a login", "awaiting_approval": "waits for approval"}
+    return f"{name} {words.get(state, f'is {state}')}"
 
 
 async def _entries(client: Client, capability: str, method: str, key: str) -> list[Raw]:

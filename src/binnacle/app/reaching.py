@@ -1,0 +1,176 @@
+"""Connects to upstream servers for one command: to look at them, or to call one. Heavy: loads what connects."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from binnacle.app import Project
+from binnacle.app.upstreams import Upstreams
+from binnacle.errors import BinnacleError, NotFound, UpstreamDown, did_you_mean
+from binnacle.plan.tokens import count
+from binnacle.upstream.gateway import Gateway, Offer
+from binnacle.upstream.naming import display
+from binnacle.upstream.server import Status, Upstream, standing
+
+SOON = 1.0
+"""Seconds after which somebody who waits is told how far it is."""
+
+HINTS = {
+    "disabled": "bn upstream enable {name}",
+    "awaiting_approval": "bn upstream approve {name}",
+    "needs_login": "bn upstream login {name}",
+    "failed": "bn upstream logs {name}",
+}
+"""What to do about a server that is not ready."""
+
+Row = dict[str, Any]
+Advance = Callable[[int], None]
+"""Told how many servers are known to be connected, or not to be."""
+
+
+class Reached(NamedTuple):
+    """A server after it was tried."""
+
+    server: Upstream
+    status: Status
+    seconds: float
+    """How long it took to find out."""
+
+    @property
+    def name(self) -> str:
+        return self.server.config.name
+
+    def row(self) -> Row:
+        """How it stands, with the next step where it is not ready."""
+        state, reason = self.status.state, self.status.reason
+        row: Row = {"name": self.name, "state": state, "connect_ms": round(self.seconds * 1000, 1)}
+        if reason:
+            row["reason"] = reason
+        if state in HINTS and (state != "failed" or self.server.config.transport == "stdio"):
+            row["hint"] = HINTS[state].format(name=self.name)
+        if client := self.server.client:
+            row |= {"era": client.era, "version": client.link.version, "server": client.server}
+            row |= {
+                "tools": len(self.server.tools),
+                "prompts": len(self.server.prompts),
+                "resources": len(self.server.resources),
+            }
+        return row
+
+
+class Reach(NamedTuple):
+    """Servers that were tried, and the gateway to them."""
+
+    gateway: Gateway
+    servers: list[Reached]
+
+    async def examine(self) -> dict[str, Row]:
+        """How each stands, after a round trip, by name."""
+        rows = await asyncio.gather(*(_examined(one) for one in self.servers))
+        offers = list(self.gateway.offers().values())
+        for row in rows:
+            if row["state"] == "ready":
+                row["tokens"] = sum(_tokens(one) for one in offers if one.server == row["name"])
+            row["notes"] = self.gateway.notes.get(row["name"], [])
+        return {row["name"]: row for row in rows}
+
+    def describe(self, offer: Offer) -> Row:
+        """A tool, for people and programs that look for one."""
+        said = msgspec.json.decode(offer.entry).get("description")
+        lines = said.splitlines() if isinstance(said, str) else ()
+        rename = self.gateway.servers[offer.server].config.tools.rename
+        return {
+            "name": offer.name,
+            "shown": display(offer.server, rename.get(offer.tool.name, offer.tool.name)),
+            "server": offer.server,
+            "tool": offer.tool.name,
+            "description": next((line.strip() for line in lines if line.strip()), ""),
+            "tokens": _tokens(offer),
+        }
+
+    def find(self, name: str) -> Offer:
+        """The tool with that name, which is the one that agents call it by, or `server:tool`.
+
+        Raises:
+            UpstreamDown: its server is not there.
+            NotFound: there is none, or it is held back.
+        """
+        offers = self.gateway.offers()
+        known = {display(one.server, one.tool.name): one for one in offers.values()}
+        known |= {self.describe(one)["shown"]: one for one in offers.values()} | dict(offers)
+        if name in known:
+            return known[name]
+        self._check_up(name)
+        self._check_held(name)
+        hint = did_you_mean(name, list(known)) or "bn upstream tools lists them"
+        raise NotFound(f"no tool is called {name!r}", hint=hint)
+
+    def _check_up(self, name: str) -> None:
+        down = [one.row() for one in self.servers if one.status.state != "ready"]
+        if down and (":" in name or len(down) == len(self.servers)):
+            row = down[0]
+            text = standing(row["name"], row["state"])
+            raise UpstreamDown(f"{text}: {row['reason']}" if row.get("reason") else text, hint=row.get("hint", ""))
+
+    def _check_held(self, name: str) -> None:
+        tool = name.partition(":")[2] or name
+        for server, notes in self.gateway.notes.items():
+            if any(note.startswith(f"{tool}: ") and note.endswith("held back") for note in notes):
+                raise NotFound(f"{name} has changed, and is held back", hint=f"bn upstream accept {server} {tool}")
+
+
+@contextlib.asynccontextmanager
+async def reached(
+    project: Project, brought: Mapping[str, Any], *, only: Collection[str] | None, advance: Advance
+) -> AsyncIterator[Reach]:
+    """Servers, once each of them is connected or known not to be. Leaving it ends what was started.
+
+    `brought` are those of a discipline. All are tried at once, or `only` those named.
+    """
+    upstreams = Upstreams(project)
+    gateway = upstreams.gateway(lambda: brought, lambda: None, only=only)
+    try:
+        gateway.start()
+        yield Reach(gateway, await _settled(gateway.servers.values(), advance))
+    finally:
+        await gateway.aclose()
+        await upstreams.aclose()
+
+
+async def _settled(servers: Iterable[Upstream], advance: Advance) -> list[Reached]:
+    tasks = [asyncio.ensure_future(_settle(one)) for one in servers]
+    pending, waits = set(tasks), SOON
+    try:
+        while pending:
+            _, pending = await asyncio.wait(pending, timeout=waits)
+            waits = 0.2
+            if pending:
+                advance(len(tasks) - len(pending))
+        return [task.result() for task in tasks]
+    finally:
+        for task in pending:
+            task.cancel()
+
+
+async def _settle(server: Upstream) -> Reached:
+    began = time.perf_counter()
+    status = await server.settle()
+    return Reached(server, status, time.perf_counter() - began)
+
+
+async def _examined(one: Reached) -> Row:
+    row = one.row()
+    if one.status.state == "ready":
+        try:
+            row["latency_ms"] = round(await one.server.probe() * 1000, 1)
+        except BinnacleError as error:
+            row |= {"state": "failed", "reason": error.message, "hint": error.hint}
+    return row
+
+
+def _tokens(offer: Offer) -> int:
+    return count(bytes(offer.entry).decode(errors="replace"))

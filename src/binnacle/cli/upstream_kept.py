@@ -1,0 +1,104 @@
+"""`bn upstream` commands about what is kept of servers: what they wrote, and what their tools were."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, printable
+from binnacle.cli.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around, refuse_agents
+from binnacle.errors import InvalidInput, NotFound, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from binnacle.upstream.pins import Change
+
+LINES = 100
+"""Lines of a log that are shown, if nobody says otherwise."""
+
+
+def _show_log(answer: Any, screen: Screen) -> None:
+    for line in answer["lines"]:
+        screen.line(printable(line))
+    if not answer["lines"]:
+        screen.line(f"{answer['name']} wrote nothing yet")
+
+
+@UPSTREAM.command(
+    "logs",
+    "what a server that is a local command wrote to its standard error",
+    "bn upstream logs database -n 20",
+    NAME,
+    arg("-n", dest="number", type=int, default=LINES, metavar="N", help=f"the last N lines ({LINES})"),
+    DISCIPLINE,
+    view=_show_log,
+)
+def logs(context: Context, args: Namespace) -> Any:
+    from binnacle.upstream.places import log_file
+    from binnacle.upstream.rolling import last_lines
+
+    if args.number < 1:
+        raise UsageError(f"bn upstream logs: not a number of lines: {args.number}", hint="1 or more")
+    server = find_server(look_around(context, args.discipline), args.name)
+    if server.config is not None and server.config.transport != "stdio":
+        raise InvalidInput(
+            f"{args.name} is no local command: what it writes is kept where it runs",
+            hint=f"bn upstream doctor {args.name} says how it stands",
+        )
+    path = log_file(context.project.data_dir, args.name)
+    return {"name": args.name, "file": path, "lines": last_lines(path, args.number)}
+
+
+def _show_accepted(answer: Any, screen: Screen) -> None:
+    if not answer["changes"]:
+        screen.line(f"nothing of {answer['name']} waits to be accepted")
+    elif answer["accepted"]:
+        screen.line(f"{screen.styled('✓', 'green')} accepted: {printable(', '.join(answer['accepted']))}")
+    else:
+        screen.line(f"⊘ {answer['name']} stays as it was")
+
+
+@UPSTREAM.command(
+    "accept",
+    "accept tools that are not as they were when they were first seen; shows what changed and asks",
+    "bn upstream accept database query",
+    NAME,
+    arg("tool", nargs="?", metavar="TOOL", help="one tool, by its server's name for it; all that changed otherwise"),
+    arg("-y", "--yes", action="store_true", help="ask nothing; what is accepted is in the answer"),
+    view=_show_accepted,
+)
+def accept(context: Context, args: Namespace) -> Any:
+    from binnacle.upstream.pins import Pins
+    from binnacle.upstream.places import upstream_folder
+
+    refuse_agents(context, "accept changed tools", f"bn upstream accept {args.name}")
+    pins = Pins(upstream_folder(context.project.data_dir))
+    pending = pins.pending(args.name)
+    if not pending:
+        find_server(look_around(context), args.name)
+    shown = [change for change in pending if args.tool in (None, change.tool)]
+    if args.tool is not None and not shown:
+        hint = did_you_mean(args.tool, [change.tool for change in pending]) or "nothing of it waits to be accepted"
+        raise NotFound(f"{args.name} has no changed tool {args.tool!r}", hint=hint)
+    changes = [{"kind": one.kind, "tool": one.tool, "was": one.was, "diff": one.diff()} for one in shown]
+    accepted = pins.accept(args.name, args.tool, shown=shown) if shown and _confirmed(args, shown) else []
+    return {"name": args.name, "accepted": accepted, "changes": changes}
+
+
+def _confirmed(args: Namespace, changes: "Sequence[Change]") -> bool:
+    """Shows the changes on the terminal and asks. The answer must be typed: there is no default but no."""
+    if args.yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        hint = f"on a terminal: bn upstream accept {args.name}; without looking: --yes"
+        raise UsageError("there is no terminal to ask on", hint=hint)
+    screen = Screen(sys.stderr)
+    for change in changes:
+        screen.heading(
+            f"{printable(change.tool)} {change.kind}{f', was {printable(change.was)}' if change.was else ''}"
+        )
+        screen.block(change.diff())
+    sys.stderr.write("Accept? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,278 @@
+"""`bn upstream` commands that connect to servers: test, doctor, tools, call. What they start ends with them."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, printable
+from binnacle.cli.upstream import DISCIPLINE, UPSTREAM, find_server, look_around, show_problem
+from binnacle.errors import ConfigError, InvalidInput
+
+if TYPE_CHECKING:
+    from binnacle.app.reaching import Reach, Row
+    from binnacle.upstream.overview import Overview
+
+NAMES = arg("names", nargs="*", metavar="NAME", help="the servers; all when left out")
+
+Answer = TypeVar("Answer")
+
+
+def _connected(
+    context: Context,
+    overview: "Overview",
+    only: Collection[str] | None,
+    work: "Callable[[Reach], Awaitable[Answer]]",
+) -> Answer:
+    """Does something with servers; a person who waits longer than a moment sees how far it is."""
+    import asyncio
+
+    from binnacle.app.reaching import reached
+    from binnacle.cli.progress import Bar
+
+    servers = overview.servers
+    brought = {name: one.entry.data for name, one in servers.items() if one.entry.source.kind == "discipline"}
+    total = len(servers if only is None else only)
+
+    async def run() -> Answer:
+        with Bar("connecting", total) as bar:
+            async with reached(context.project, brought, only=only, advance=bar.advance) as reach:
+                return await work(reach)
+
+    return asyncio.run(run())
+
+
+def _configured(overview: "Overview", names: Iterable[str]) -> list[str]:
+    """These names, every one of which is a server that is configured well."""
+    for name in names:
+        server = find_server(overview, name)
+        if server.config is None:
+            problem = server.problems[0]
+            raise ConfigError(f"{problem.where}: {name}: {problem.message}", hint=problem.hint)
+    return list(dict.fromkeys(names))
+
+
+def _fail_unless(context: Context, holds: bool) -> None:
+    if not holds:
+        context.exit_code = 1
+
+
+def _number(row: "Row", key: str) -> str:
+    return str(row[key]) if row.get(key) is not None else ""
+
+
+def _milliseconds(row: "Row", key: str) -> str:
+    return f"{row[key]:.0f} ms" if row.get(key) is not None and row["state"] == "ready" else ""
+
+
+def _show_reasons(rows: "Iterable[Row]", screen: Screen) -> None:
+    """What is wrong with servers that are not ready, and what to do about it."""
+    from binnacle.upstream.server import standing
+
+    for row in rows:
+        if row["state"] in ("ready", "broken"):
+            continue
+        mark = "⊘" if row["state"] == "disabled" else screen.styled("✗", "red")
+        screen.line(f"{mark} {standing(row['name'], row['state'])}")
+        if row.get("reason"):
+            screen.block(row["reason"])
+        if row.get("hint"):
+            screen.line(f"  hint: {printable(row['hint'])}")
+
+
+def _show_notes(name: str, notes: Iterable[str], screen: Screen) -> None:
+    for note in notes:
+        screen.line(f"{screen.styled('!', 'yellow')} {name}: {printable(note)}")
+
+
+def _show_tested(answer: Any, screen: Screen) -> None:
+    rows = [
+        (one["name"], one["state"], one.get("version", ""), _number(one, "tools"), _milliseconds(one, "connect_ms"))
+        for one in answer["servers"]
+    ]
+    screen.table(rows, flexible=0, headings=("NAME", "STATE", "VERSION", "TOOLS", "CONNECTED IN"))
+    _show_reasons(answer["servers"], screen)
+
+
+@UPSTREAM.command(
+    "test",
+    "connect to servers and say what they are",
+    "bn upstream test database",
+    arg("names", nargs="+", metavar="NAME", help="the servers; bn upstream list names them"),
+    DISCIPLINE,
+    view=_show_tested,
+)
+def test(context: Context, args: Namespace) -> Any:
+    overview = look_around(context, args.discipline)
+
+    async def work(reach: "Reach") -> "list[Row]":
+        return [one.row() for one in reach.servers]
+
+    rows = _connected(context, overview, _configured(overview, args.names), work)
+    _fail_unless(context, all(row["state"] == "ready" for row in rows))
+    return {"servers": rows}
+
+
+def _show_doctor(answer: Any, screen: Screen) -> None:
+    servers = answer["servers"]
+    if not servers and not answer["problems"]:
+        screen.line("no upstream servers; add one with: bn upstream add NAME URL")
+        return
+    rows = [
+        (
+            one["name"],
+            one["state"],
+            one.get("era", ""),
+            _milliseconds(one, "latency_ms"),
+            _number(one, "tools"),
+            _number(one, "tokens"),
+        )
+        for one in servers
+    ]
+    screen.table(rows, flexible=0, headings=("NAME", "STATE", "ERA", "LATENCY", "TOOLS", "TOKENS"))
+    _show_reasons(servers, screen)
+    for one in servers:
+        _show_notes(one["name"], one.get("notes", ()), screen)
+    for problem in (*(found for one in servers for found in one["problems"]), *answer["problems"]):
+        show_problem(problem, screen, answer["repo"])
+
+
+@UPSTREAM.command(
+    "doctor",
+    "connect to all servers at once, make a round trip to each, and say what is wrong with whom",
+    "bn upstream doctor -H",
+    NAMES,
+    DISCIPLINE,
+    view=_show_doctor,
+)
+def doctor(context: Context, args: Namespace) -> Any:
+    overview = look_around(context, args.discipline)
+    for name in args.names:
+        find_server(overview, name)
+    chosen = {name: one for name, one in overview.servers.items() if not args.names or name in args.names}
+
+    async def work(reach: "Reach") -> "dict[str, Row]":
+        return await reach.examine()
+
+    found = _connected(context, overview, [name for name, one in chosen.items() if one.config], work)
+    rows = [
+        {
+            **found.get(name, {"name": name, "state": "broken"}),
+            "source": str(one.entry.source),
+            "problems": [problem._asdict() for problem in one.problems],
+        }
+        for name, one in chosen.items()
+    ]
+    problems = [problem._asdict() for problem in overview.problems]
+    is_well = all(row["state"] in ("ready", "disabled") and not row["problems"] for row in rows)
+    _fail_unless(context, is_well and not problems)
+    return {"repo": context.project.repo, "servers": rows, "problems": problems}
+
+
+def _show_tools(answer: Any, screen: Screen) -> None:
+    rows = [(one["name"], one["shown"], str(one["tokens"]), one["description"]) for one in answer["tools"]]
+    if rows:
+        screen.table(rows, flexible=3, headings=("CALL", "SHOWN AS", "TOKENS", "WHAT IT DOES"))
+        screen.line(screen.styled(f"{len(rows)} tools, {answer['tokens']} tokens", "dim"))
+    else:
+        screen.line("no tools")
+    _show_reasons(answer["missing"], screen)
+    for name, notes in answer["notes"].items():
+        _show_notes(name, notes, screen)
+
+
+@UPSTREAM.command(
+    "tools",
+    "the tools that servers offer, by the names they are called and shown by",
+    "bn upstream tools database -H",
+    NAMES,
+    DISCIPLINE,
+    view=_show_tools,
+)
+def tools(context: Context, args: Namespace) -> Any:
+    overview = look_around(context, args.discipline)
+    names = _configured(overview, args.names)
+
+    async def work(reach: "Reach") -> dict[str, Any]:
+        wanted = [one for one in reach.servers if not names or one.name in names]
+        offers = reach.gateway.offers().values()
+        rows = [reach.describe(one) for one in offers if not names or one.server in names]
+        notes = {one.name: reach.gateway.notes.get(one.name) for one in wanted}
+        return {
+            "tools": rows,
+            "tokens": sum(row["tokens"] for row in rows),
+            "missing": [one.row() for one in wanted if one.status.state not in ("ready", "disabled")],
+            "notes": {name: found for name, found in notes.items() if found},
+        }
+
+    # Names depend on all servers: where two tools would have the same, both are called by another.
+    answer = _connected(context, overview, None, work)
+    _fail_unless(context, not names or not answer["missing"])
+    return answer
+
+
+def _show_result(answer: Any, screen: Screen) -> None:
+    import msgspec
+
+    result = msgspec.json.decode(msgspec.json.encode(answer))
+    for block in result.get("content") or ():
+        text = block.get("text") or (block.get("resource") or {}).get("text")
+        if text is not None:
+            screen.block(text, indent=0)
+        else:
+            what = (block.get("type"), block.get("mimeType") or block.get("uri"))
+            screen.line(printable(f"({' '.join(str(one) for one in what if one)})"))
+    if not result.get("content"):
+        screen.block(msgspec.json.format(msgspec.json.encode(result), indent=2).decode(), indent=0)
+
+
+@UPSTREAM.command(
+    "call",
+    "call a tool of a server, and print its result as it came",
+    'bn upstream call database:query --json \'{"sql": "select 1"}\'',
+    arg("tool", metavar="TOOL", help="SERVER:TOOL, or the name that agents call it by (mcp_…)"),
+    arg("--json", dest="arguments", default="{}", metavar="ARGS", help="its arguments; - reads them from stdin"),
+    DISCIPLINE,
+    view=_show_result,
+)
+def call(context: Context, args: Namespace) -> Any:
+    from msgspec import Raw
+
+    raw = _arguments(context.read_input("-") if args.arguments == "-" else args.arguments)
+    overview = look_around(context, args.discipline)
+    server, is_pair, _ = args.tool.partition(":")
+
+    async def work(reach: "Reach") -> dict[str, Any]:
+        offer = reach.find(args.tool)
+        return await reach.gateway.call(offer.name, Raw(raw), None, who=context.actor.name, progress=_teller(context))
+
+    result = _connected(context, overview, _configured(overview, [server]) if is_pair else None, work)
+    _fail_unless(context, result.get("isError") != Raw(b"true"))
+    return result
+
+
+def _arguments(text: str) -> bytes:
+    import msgspec
+
+    try:
+        msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        return text.encode()
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise InvalidInput(f"not an object of arguments: {error}", hint='--json \'{"name": "value"}\'') from error
+
+
+def _teller(context: Context) -> Callable[[Any], None] | None:
+    """Tells a person what a tool says of its progress."""
+    if not (context.human and sys.stderr.isatty()):
+        return None
+
+    def tell(told: Any) -> None:
+        import msgspec
+
+        params = msgspec.json.decode(told)
+        done = "/".join(str(params[key]) for key in ("progress", "total") if params.get(key) is not None)
+        sys.stderr.write(printable(f"{done} {params.get('message') or ''}") + "\n")
+
+    return tell

@@ -1,0 +1,119 @@
+"""`bn upstream login` and `logout`: who we are to a server that wants to know."""
+
+import contextlib
+import os
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, printable
+from binnacle.cli.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around
+from binnacle.errors import ConfigError, Refused
+
+if TYPE_CHECKING:
+    from binnacle.upstream.config import ServerConfig
+
+
+def _show_login(answer: Any, screen: Screen) -> None:
+    screen.line(f"{screen.styled('✓', 'green')} signed in to {answer['name']}; kept {answer['kept']}")
+
+
+@UPSTREAM.command(
+    "login",
+    "sign in to a server, in a browser here or anywhere else",
+    "bn upstream login tickets --no-browser",
+    NAME,
+    arg(
+        "--no-browser", action="store_true", help="only print the address; take what the browser ends up at from stdin"
+    ),
+    arg("--device", action="store_true", help="with a code that is typed in on another device"),
+    DISCIPLINE,
+    view=_show_login,
+)
+def login(context: Context, args: Namespace) -> Any:
+    import asyncio
+
+    from binnacle.upstream.approvals import is_approved
+    from binnacle.upstream.auth.login import login as sign_in
+    from binnacle.upstream.auth.secrets import open_secrets
+    from binnacle.upstream.web import new_session
+
+    config = _config(context, args)
+    if not is_approved(config, context.project.repo):
+        raise Refused(f"{args.name} is not approved", hint=f"bn upstream approve {args.name}")
+    secrets = open_secrets()
+
+    async def work() -> None:
+        async with new_session() as http:
+            await sign_in(
+                config,
+                secrets=secrets,
+                http=http,
+                show=_show_line,
+                read_redirect=_read_line if sys.stdin.isatty() or args.no_browser else None,
+                open_browser=not args.no_browser,
+                device=args.device,
+            )
+
+    asyncio.run(work())
+    _tell_running_servers()
+    return {"name": args.name, "kept": secrets.where}
+
+
+def _show_logout(answer: Any, screen: Screen) -> None:
+    screen.line(
+        f"signed out of {answer['name']}" if answer["was_there"] else f"nobody was signed in to {answer['name']}"
+    )
+
+
+@UPSTREAM.command(
+    "logout", "forget the login of a server", "bn upstream logout tickets", NAME, DISCIPLINE, view=_show_logout
+)
+def logout(context: Context, args: Namespace) -> Any:
+    import asyncio
+
+    from binnacle.upstream.auth.login import logout as sign_out
+    from binnacle.upstream.auth.secrets import open_secrets
+
+    was_there = asyncio.run(sign_out(_config(context, args), open_secrets()))
+    return {"name": args.name, "was_there": was_there}
+
+
+def _config(context: Context, args: Namespace) -> "ServerConfig":
+    server = find_server(look_around(context, args.discipline), args.name)
+    if server.config is None:
+        problem = server.problems[0]
+        raise ConfigError(f"{problem.where}: {args.name}: {problem.message}", hint=problem.hint)
+    return server.config
+
+
+def _show_line(text: str) -> None:
+    sys.stderr.write(printable(text) + "\n")
+    sys.stderr.flush()
+
+
+async def _read_line() -> str:
+    """A line that a person types or pastes. Waiting for it can be given up, which a thread that reads could not."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    is_there = asyncio.Event()
+    try:
+        loop.add_reader(sys.stdin, is_there.set)
+    except OSError:  # a file: always there
+        return sys.stdin.readline()
+    try:
+        await is_there.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    return sys.stdin.readline()
+
+
+def _tell_running_servers() -> None:
+    """They look at this folder, also where the login itself is in a keyring."""
+    from binnacle.upstream.places import logins_folder
+
+    with contextlib.suppress(OSError):
+        os.utime(logins_folder())
