@@ -8,6 +8,7 @@ import pytest
 from binnacle.app import Project, find_project, open_store
 from binnacle.app.planning import (
     begin_session,
+    keep_plan,
     kept_plan,
     make_plan,
     prompt_of,
@@ -69,7 +70,14 @@ def test_a_plan_is_made_of_the_projects_recipes_and_its_store(project, store):
 
 
 def begun(store, project, terms: Terms, **options):
-    return do(store, begin_session, project, load_recipe(terms.recipe, catalog_of(project)), terms, **options)
+    return do(
+        store,
+        begin_session,
+        project,
+        load_recipe(terms.recipe, catalog_of(project), repo=project.repo),
+        terms,
+        **options,
+    )
 
 
 def test_a_session_is_opened_under_what_follows_from_its_terms(project, store):
@@ -167,3 +175,14 @@ class TestKept:
         assert "One" in prompt_of(project, served)
         put(store, "Two", depends_on=(task.id,))
         assert "Two" in prompt_of(project, served)
+
+
+def test_what_a_person_wants_of_a_session_survives_its_plan_being_made_anew(project, store, write):
+    write("description: ours\ntools: [get_task]\nsections: [input]\n")
+    session = begun(store, project, Terms("mine"))
+    made = see(store, make_plan, project, catalog_of(project), Terms("mine"), session=session.id, said="less noise")
+    keep_plan(project, made.plan)
+    write("description: ours\ntools: [get_task, list_tasks]\nsections: [input]\n")
+    assert resume_session(project, session.id) == Terms("mine")
+    assert "less noise" in Path(session_folder(project, session.id), "prompt.md").read_text()
+    assert "less noise" in prompt_of(project, ServedSession(Terms("mine"), session.id))

@@ -74,6 +74,7 @@ def test_what_is_written(folder):
         "session": "bns-0001",
         "recipe": "task_execution",
         "discipline": "frontend",
+        "input": made.input,
         "enabled_tools": [tool.name for tool in made.tools],
         "disabled_tools": list(made.disabled),
         "tokens": {"prompt": made.prompt.tokens, "tools": made.tool_tokens},

@@ -140,8 +140,16 @@ def resume_session(project: Project, session: str) -> Terms:
 def prompt_of(project: Project, session: ServedSession) -> str:
     """The prompt of a session, as things stand now."""
     with open_store(project, create=False) as store, store.read() as tx:
-        made = make_plan(tx, project, catalog_of(project), session.terms, session=session.id or "")
+        said = kept_input(project, session.id) if session.id else ""
+        made = make_plan(tx, project, catalog_of(project), session.terms, session=session.id or "", said=said)
         return made.plan.prompt.text
+
+
+def kept_input(project: Project, session: str) -> str:
+    """What a person said they want of a session, as far as it was kept."""
+    folder = session_folder(project, session)
+    kept = read(folder) if is_kept(folder) else None
+    return kept.input if kept else ""
 
 
 def terms_of(session: Session) -> Terms:
@@ -166,10 +174,10 @@ def kept_plan(tx: Reader, project: Project, catalog: Catalog, session: Session) 
         Refused: a file was edited; it says what differs.
     """
     folder = session_folder(project, session.id)
-    made = make_plan(tx, project, catalog, terms_of(session), session=session.id)
-    if is_kept(folder):
-        kept = read(folder)
-        if kept is not None and kept.catalog == made.plan.catalog:
-            return made.plan
+    kept = read(folder) if is_kept(folder) else None
+    said = kept.input if kept else ""
+    made = make_plan(tx, project, catalog, terms_of(session), session=session.id, said=said)
+    if kept is not None and kept.catalog == made.plan.catalog:
+        return made.plan
     write(folder, made.plan, cwd=project.repo)
     return made.plan

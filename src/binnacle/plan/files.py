@@ -35,6 +35,9 @@ class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
     discipline: str | None = None
     feature: str | None = None
     task: str | None = None
+    input: str = ""
+    """What a person wants of the session, in their words."""
+
     enabled_tools: tuple[str, ...]
     disabled_tools: tuple[str, ...]
     tokens: Mapping[str, int]
@@ -181,6 +184,7 @@ def _context(plan: SessionPlan) -> Context:
         discipline=plan.discipline,
         feature=plan.feature,
         task=plan.task,
+        input=plan.input,
         enabled_tools=tuple(tool.name for tool in plan.tools),
         disabled_tools=tuple(plan.disabled),
         tokens={"prompt": plan.prompt.tokens, "tools": plan.tool_tokens},
