@@ -28,6 +28,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -49,6 +50,9 @@ DYNAMIC = "@dynamic"
 PING = "bridge.ping"
 """Answered by every host at once: a round trip."""
 
+STOP = "bridge.stop"
+"""Ends a host that was started for agents."""
+
 Kind = Literal["headless", "vscode"]
 
 
@@ -57,7 +61,7 @@ class Command(Struct, frozen=True, kw_only=True, rename="camel"):
 
     version: int = VERSION
     client_id: str
-    """`cli-<pid>`, `mcp-<pid>`. Where it ends in the id of a process that is gone, the job is swept."""
+    """`cli-<pid>`, `mcp-<pid>`: where it ends in the id of a process that is gone, nobody waits for the job."""
 
     id: str
     created_at: str
@@ -67,6 +71,20 @@ class Command(Struct, frozen=True, kw_only=True, rename="camel"):
     params: dict[str, Any] = {}
     timeout: int | None = None
     """Milliseconds."""
+
+    client_pid: int = 0
+    client_start: int = 0
+    """When the client's process started, as in `HostInfo`."""
+
+    namespace: str = ""
+    """Where the client's process id means something; see `namespace`."""
+
+    def is_wanted(self) -> bool:
+        """Whether the client is there, as far as can be seen."""
+        if not self.namespace:
+            pid = self.client_id.rpartition("-")[2]
+            return not pid.isdigit() or is_running(int(pid))
+        return self.namespace != namespace() or is_running(self.client_pid, self.client_start)
 
 
 class Claim(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -159,9 +177,16 @@ class HostInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     capabilities: dict[str, Any] = {}
     """`scripts`: the aliases it runs; whatever else it can say of itself."""
 
+    namespace: str = ""
+
+    @property
+    def is_near(self) -> bool:
+        """Whether its process can be seen from here; not that of a container that shares the workspace."""
+        return self.namespace in ("", namespace())
+
     def is_alive(self) -> bool:
         """Whether the very process is there. Whether it answers, only asking tells."""
-        return is_running(self.pid, self.process_start)
+        return not self.is_near or is_running(self.pid, self.process_start)
 
 
 class Job:
@@ -422,6 +447,15 @@ def read_file(path: str) -> bytes | None:
             return file.read()
     except OSError:
         return None
+
+
+@cache
+def namespace() -> str:
+    """Stands for the machine or container in which a process id means what it means here."""
+    try:
+        return f"{os.uname().nodename} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return os.uname().nodename if hasattr(os, "uname") else ""
 
 
 def is_running(pid: int, started: int = 0) -> bool:

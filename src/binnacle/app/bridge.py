@@ -1,0 +1,68 @@
+"""The bridge of a project: its client, and the headless host."""
+
+import asyncio
+import os
+import signal
+import sys
+
+from binnacle.app import Project
+from binnacle.bridge.client import BridgeClient
+from binnacle.bridge.host import JobHost
+from binnacle.bridge.protocol import HostInfo, Job
+from binnacle.config.location import find_repo
+
+IDLE = 30
+"""Minutes without a job after which a host ends that was started by need."""
+
+
+def workspace_of(project: Project, start: str | None = None) -> str:
+    """Where programs are debugged: the worktree around `start`, if it is one of the project's."""
+    origin = here = os.path.realpath(start or os.getcwd())
+    while not os.path.exists(os.path.join(here, ".git")):
+        parent = os.path.dirname(here)
+        if parent == here:
+            return project.repo
+        here = parent
+    return here if find_repo(origin) == project.repo else project.repo
+
+
+def open_client(workspace: str, *, name: str) -> BridgeClient:
+    """A client that starts the headless host when there is none; the caller closes it."""
+
+    async def start(where: str) -> HostInfo:
+        from binnacle.bridge.starting import start_host
+
+        return await start_host(where, host_command(where))
+
+    return BridgeClient(workspace, name=name, start=start)
+
+
+def host_command(workspace: str) -> list[str]:
+    """What runs the headless host. Nothing is imported from the directory it is started in."""
+    run = "from binnacle.cli.main import run; run()"
+    return [sys.executable, "-P", "-c", run, "bridge", "host", "--workspace", workspace, "--idle", str(IDLE)]
+
+
+async def serve_bridge(workspace: str, *, idle: float | None) -> None:
+    """Serves a workspace as its headless host, until it is told to end or nobody has needed it for `idle` seconds.
+
+    Raises:
+        BridgeError: another host serves it already.
+    """
+    from binnacle.bridge.debug.debugger import Debugger
+    from binnacle.processes.keeper import Keeper
+
+    async with Keeper() as keeper:
+        debugger = Debugger(workspace, keeper)
+
+        async def run(job: Job) -> object:
+            return await debugger.run(job.command.script_name, job.command.params, job)
+
+        host = JobHost(workspace, "headless", run, debugger.capabilities(), idle=idle)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, host.end)
+        try:
+            await host.serve()
+        finally:
+            await debugger.close()

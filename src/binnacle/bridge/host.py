@@ -1,0 +1,415 @@
+"""Runs the jobs of a workspace: takes them, has them executed, writes what came of them, and clears up.
+
+What executes them is given. A job that hangs takes one place of several and nothing else; one that does not even end
+when it is cancelled is left behind, answered in its stead.
+"""
+
+import asyncio
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+
+from binnacle.bridge import protocol
+from binnacle.bridge.protocol import PING, STOP, BridgeError, Claim, Command, HostInfo, Job, Kind, Quarantine
+from binnacle.bridge.sweeping import sweep
+from binnacle.bridge.watching import Watcher
+
+_log = logging.getLogger(__name__)
+
+Run = Callable[[Job], Awaitable[Any]]
+
+HEARTBEAT = 1.0
+"""Seconds between signs of life: the time of `host.json`."""
+
+SWEEP = 60.0
+"""Seconds between sweeps of what clients left behind."""
+
+COOPERATION = 0.25
+"""Seconds for a job to end by itself once it knows that nobody wants it, and then once it was cancelled."""
+
+UNREADABLE = 2.0
+"""Seconds after which a command that is no JSON will not become one: its client does not write it whole."""
+
+
+class JobHost:
+    """The one host of a workspace."""
+
+    def __init__(
+        self,
+        workspace: str,
+        kind: Kind,
+        run: Run,
+        capabilities: Mapping[str, Any],
+        *,
+        capacity: int = 10,
+        idle: float | None = None,
+    ) -> None:
+        """`idle` is after how many seconds without a job it ends; never where it is None."""
+        self.workspace = os.path.realpath(workspace)
+        self._run = run
+        self._capacity = capacity
+        self._idle = idle
+        pid = os.getpid()
+        self.info = HostInfo(
+            bridge_id=f"{'extHost' if kind == 'vscode' else kind}-{os.urandom(4).hex()}",
+            workspace=self.workspace,
+            pid=pid,
+            started_at=protocol.now_text(),
+            kind=kind,
+            process_start=protocol.process_start(pid),
+            capabilities=dict(capabilities),
+            namespace=protocol.namespace(),
+        )
+        self._folder = protocol.bridge_folder(self.workspace)
+        self._execute = protocol.execute_folder(self.workspace)
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._running = 0
+        self._last_job = time.monotonic()
+        self._ended = asyncio.Event()
+        self._unreadable: dict[str, float] = {}
+        self._unwatch: Callable[[], None] = lambda: None
+
+    def end(self) -> None:
+        """Has `serve` return, once its jobs are told so."""
+        self._ended.set()
+
+    async def serve(self) -> None:
+        """Serves the workspace until it is told to end, is idle, or another host has taken its place.
+
+        Raises:
+            BridgeError: `E_HOST_EXISTS`, if another host serves the workspace.
+        """
+        protocol.open_bridge(self.workspace)
+        with self._locked():
+            self._watcher = Watcher()
+            try:
+                self._recover()
+                self._introduce()
+                self._watch()
+                await self._beat()
+            finally:
+                self._unwatch()
+                await self._give_up_jobs()
+                self._watcher.close()
+
+    # -- the place of the one host
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._take_lock()
+        try:
+            yield
+        finally:
+            with _alone(self._folder):
+                if self._has_lock():
+                    for name in ("host.json", "host.lock"):
+                        with suppress(OSError):
+                            os.unlink(os.path.join(self._folder, name))
+
+    def _take_lock(self) -> None:
+        path = os.path.join(self._folder, "host.lock")
+        with _alone(self._folder):
+            holder = _holder(self._folder)
+            if holder is not None and (holder.is_alive() or _is_fresh(path, holder)):
+                raise BridgeError(
+                    "E_HOST_EXISTS",
+                    f"a {holder.kind} host serves {self.workspace} already: process {holder.pid}",
+                    hint="use that one, or end it with: bn bridge stop",
+                    details={"pid": holder.pid, "kind": holder.kind},
+                )
+            # Left by a host that died. Nobody else of ours is between the two lines.
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            try:
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError as error:
+                raise BridgeError(
+                    "E_HOST_EXISTS", "another host was a moment faster", hint="use that one", retryable=True
+                ) from error
+            with os.fdopen(fd, "wb") as file:
+                file.write(msgspec.json.encode(self.info))
+
+    def _has_lock(self) -> bool:
+        holder = _holder(self._folder)
+        return holder is not None and holder.bridge_id == self.info.bridge_id
+
+    def _introduce(self) -> None:
+        protocol.write_whole(os.path.join(self._folder, "host.json"), msgspec.json.encode(self.info))
+
+    # -- as time goes by
+
+    async def _beat(self) -> None:
+        swept = 0.0
+        while not self._ended.is_set():
+            if not self._is_in_place():
+                return
+            now = time.monotonic()
+            if now - swept > SWEEP:
+                swept = now
+                sweep(self.workspace, set(self._tasks))
+            if self._idle is not None and not self._tasks and now - self._last_job > self._idle:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(HEARTBEAT):
+                    await self._ended.wait()
+
+    def _is_in_place(self) -> bool:
+        """Shows that it is alive; puts back what was deleted under it. False if another host took over."""
+        holder = _holder(self._folder)
+        if holder is not None and holder.bridge_id != self.info.bridge_id:
+            _log.warning("host %s took over; this one ends", holder.bridge_id)
+            return False
+        try:
+            if holder is None:
+                protocol.open_bridge(self.workspace)
+                self._take_lock()
+                self._unwatch()
+                self._watch()
+            os.utime(os.path.join(self._folder, "host.json"))
+        except FileNotFoundError:
+            self._introduce()
+        except BridgeError as error:
+            _log.warning("%s", error.message)
+            return False
+        return True
+
+    # -- jobs
+
+    def _watch(self) -> None:
+        self._unwatch = self._watcher.watch(self._execute, self._look)
+        self._look()
+
+    def _look(self) -> None:
+        """Takes every job that nobody has taken."""
+        try:
+            names = os.listdir(self._execute)
+        except OSError:
+            return
+        for name in sorted(names):
+            if not name.startswith(".") and name not in self._tasks:
+                self._consider(name, os.path.join(self._execute, name))
+
+    def _consider(self, name: str, folder: str) -> None:
+        if any(os.path.lexists(os.path.join(folder, mark)) for mark in ("claimed.json", "done", "cancel")):
+            return
+        try:
+            command = protocol.read_command(folder)
+        except msgspec.DecodeError as error:
+            # A client that writes in place may be half way.
+            if time.monotonic() - self._unreadable.setdefault(name, time.monotonic()) < UNREADABLE:
+                return
+            command = Command(client_id="", id=name, created_at="", script_name="", params={"problem": str(error)})
+        if command is None or not self._claim(folder):
+            return
+        self._unreadable.pop(name, None)
+        # The directory is what the client waits on, whatever the command calls itself.
+        job = Job(msgspec.structs.replace(command, id=name), folder)
+        self._tasks[name] = asyncio.get_running_loop().create_task(self._serve_job(job))
+
+    def _claim(self, folder: str) -> bool:
+        return protocol.claim(
+            folder, Claim(bridge_id=self.info.bridge_id, claimed_at=protocol.now_text(), pid=self.info.pid)
+        )
+
+    async def _serve_job(self, job: Job) -> None:
+        began = time.perf_counter()
+        self._last_job = time.monotonic()
+
+        def look() -> None:
+            if _is_given_up(job):
+                job.cancelled.set()
+
+        unwatch = self._watcher.watch(job.folder, look)
+        look()
+        try:
+            data = await self._execute_job(job)
+            self._write(job, lambda ms: protocol.answer(job, data, duration=ms), began)
+        except BridgeError as error:
+            failure = error
+            self._write(job, lambda ms: protocol.fail(job, failure, duration=ms), began)
+        except asyncio.CancelledError:
+            ending = BridgeError("E_HOST_DOWN", "the host is ending", hint="call it again", retryable=True)
+            self._write(job, lambda ms: protocol.fail(job, ending, duration=ms), began)
+            raise
+        finally:
+            unwatch()
+            self._tasks.pop(job.id, None)
+            self._last_job = time.monotonic()
+            if not job.command.is_wanted():
+                protocol.remove(job.folder)
+
+    async def _execute_job(self, job: Job) -> Any:
+        if not job.command.script_name:
+            raise BridgeError("E_INVALID_REQUEST", f"command.json cannot be read: {job.command.params['problem']}")
+        if job.command.script_name == PING:
+            return {
+                "bridgeId": self.info.bridge_id,
+                "kind": self.info.kind,
+                "pid": self.info.pid,
+                "running": self._running,
+            }
+        if job.command.script_name == STOP:
+            asyncio.get_running_loop().call_later(0.05, self.end)
+            return {"stopping": True}
+        if self._running >= self._capacity:
+            raise BridgeError(
+                "E_CAPACITY", f"{self._capacity} scripts run already", hint="call it again in a moment", retryable=True
+            )
+        self._running += 1
+        try:
+            return await self._bounded(job)
+        finally:
+            self._running -= 1
+
+    async def _bounded(self, job: Job) -> Any:
+        """What the script answers, unless it takes too long or nobody wants it any more."""
+        loop = asyncio.get_running_loop()
+        work = loop.create_task(_guarded(self._run, job))
+        gone = loop.create_task(job.cancelled.wait())
+        limit = job.command.timeout / 1000 if job.command.timeout else None
+        try:
+            await asyncio.wait({work, gone}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return work.result()
+            reason = _reason(job)
+            job.cancelled.set()
+            await _end(work)
+            raise reason
+        finally:
+            gone.cancel()
+            if not work.done():
+                work.cancel()
+
+    def _write(self, job: Job, write: Callable[[float], None], began: float) -> None:
+        milliseconds = round((time.perf_counter() - began) * 1000, 3)
+        try:
+            write(milliseconds)
+        except (TypeError, ValueError) as error:
+            wrong = BridgeError("E_INTERNAL", f"the script's answer is no JSON: {error}")
+            with suppress(OSError):
+                protocol.fail(job, wrong, duration=milliseconds)
+        except FileNotFoundError:
+            pass  # the client has taken its job away
+        except OSError as error:
+            _log.warning("the answer of %s cannot be written: %s", job.command.script_name, error)
+
+    async def _give_up_jobs(self) -> None:
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=4 * COOPERATION)
+
+    def _recover(self) -> None:
+        """Sets aside what a host left that died over it. What nobody began is run, if somebody still wants it."""
+        for name in sorted(os.listdir(self._execute)):
+            folder = os.path.join(self._execute, name)
+            has = {mark for mark in ("claimed.json", "done", "keep") if os.path.lexists(os.path.join(folder, mark))}
+            command = None
+            with suppress(msgspec.DecodeError):
+                command = protocol.read_command(folder)
+            if "claimed.json" in has and "done" not in has:
+                self._quarantine(folder, command)
+            elif command is not None and not has and not command.is_wanted():
+                protocol.remove(folder)
+
+    def _quarantine(self, folder: str, command: Command | None) -> None:
+        script = command.script_name if command else ""
+        error = BridgeError(
+            "E_CRASH_RECOVERY", f"the host ended while it ran {script or 'this'}", hint="call it again", retryable=True
+        )
+        record = Quarantine(
+            reason=error.code,
+            script_name=script,
+            error=error.message,
+            timestamp=protocol.now_text(),
+            pid=self.info.pid,
+            bridge_id=self.info.bridge_id,
+        )
+        known = command or Command(client_id="", id=os.path.basename(folder), created_at="", script_name="")
+        with suppress(OSError):
+            protocol.write_whole(os.path.join(folder, "dlq"), msgspec.json.encode(record))
+            protocol.fail(Job(known, folder), error, duration=0)
+
+
+async def _guarded(run: Run, job: Job) -> Any:
+    try:
+        return await run(job)
+    except BridgeError:
+        raise
+    except Exception as error:  # whatever a script does wrong is an answer, and no end of the host
+        _log.exception("%s failed", job.command.script_name)
+        told = f"{type(error).__name__}: {error}"
+        raise BridgeError(
+            "E_INTERNAL",
+            f"{job.command.script_name} failed: {told}",
+            hint="bn bridge status says where the host writes its log",
+        ) from error
+
+
+async def _end(work: "asyncio.Task[Any]") -> None:
+    """Ends a script that was told to: it may end by itself, is cancelled then, and left behind if that is no help."""
+    done, _ = await asyncio.wait({work}, timeout=COOPERATION)
+    if not done:
+        work.cancel()
+        await asyncio.wait({work}, timeout=COOPERATION)
+    if work.done() and not work.cancelled():
+        work.exception()  # nobody wants to know
+
+
+def _is_given_up(job: Job) -> bool:
+    """Whether the client has said so, has taken its job away, or is no more."""
+    is_cancelled = os.path.lexists(os.path.join(job.folder, "cancel"))
+    return is_cancelled or not os.path.isdir(job.folder) or not job.command.is_wanted()
+
+
+def _reason(job: Job) -> BridgeError:
+    if job.cancelled.is_set():
+        return BridgeError("E_CANCELLED", f"{job.command.script_name} was cancelled by the client")
+    return BridgeError(
+        "E_TIMEOUT",
+        f"{job.command.script_name} did not end within {job.command.timeout} ms",
+        hint="give it a larger timeoutMs, or see with debug_status how things stand",
+        retryable=True,
+    )
+
+
+def _holder(folder: str) -> HostInfo | None:
+    """Whoever has the place of the host. Another program's lock may hold only a process id, or nothing."""
+    written = protocol.read_file(os.path.join(folder, "host.lock"))
+    if written is None:
+        return None
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(written, type=HostInfo)
+    workspace = os.path.dirname(folder)
+    pid = int(written) if written.strip().isdigit() else 0
+    known = protocol.read_host(workspace)
+    return known or HostInfo(bridge_id="", pid=pid)
+
+
+def _is_fresh(path: str, holder: HostInfo) -> bool:
+    """Whether somebody has created the lock just now and not yet written into it."""
+    with suppress(OSError):
+        return not holder.pid and time.time() - os.stat(path).st_mtime < 15
+    return False
+
+
+@contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """Nobody else of ours looks at the lock meanwhile. It is held for a few system calls only."""
+    try:
+        fd = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

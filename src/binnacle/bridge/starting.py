@@ -1,0 +1,110 @@
+"""Starts the headless host of a workspace, as a process that outlives whoever needed it first.
+
+Of several that need it at once, one starts it and the others wait for that.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+
+from binnacle.bridge import protocol
+from binnacle.bridge.protocol import BridgeError, HostInfo
+
+START = 15.0
+"""Seconds until a host serves. It takes a fifth of one."""
+
+LOOK = 0.02
+LOG = "host.log"
+LOG_LIMIT = 1 << 20
+TAIL = 2000
+
+PRIVATE = ("BN_AGENT_ID", "BN_MCP_SESSION")
+"""Variables that say whom a process works for: a host works for all."""
+
+
+_started: set[int] = set()
+"""Processes to be seen off when they have ended."""
+
+
+async def start_host(workspace: str, words: Sequence[str]) -> HostInfo:
+    """Starts a host by a command, unless one has come meanwhile; returns it when it serves.
+
+    Raises:
+        BridgeError: it does not come up; the last lines of its log are in the message.
+    """
+    for earlier in list(_started):
+        _has_ended(earlier)
+    folder = protocol.open_bridge(workspace)
+    fd = os.open(os.path.join(folder, "starting.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    pid = 0
+    try:
+        async with asyncio.timeout(START):
+            while True:
+                if (host := _serving(workspace)) is not None:
+                    return host
+                if pid == 0 and _try_lock(fd):
+                    pid = _spawn(words, folder)
+                elif pid and _has_ended(pid):
+                    break
+                await asyncio.sleep(LOOK)
+    except TimeoutError:
+        pass
+    finally:
+        os.close(fd)
+    if (host := _serving(workspace)) is not None:
+        return host
+    said = read_log(workspace)
+    raise BridgeError(
+        "E_BRIDGE_UNAVAILABLE",
+        "the host does not start" + (f"; its last words:\n{said}" if said else ""),
+        hint="run it by hand to see why: bn bridge host",
+        retryable=True,
+    )
+
+
+def read_log(workspace: str) -> str:
+    """The end of what the host wrote."""
+    content = protocol.read_file(os.path.join(protocol.bridge_folder(workspace), LOG)) or b""
+    return content[-TAIL:].decode(errors="replace").strip()
+
+
+def _serving(workspace: str) -> HostInfo | None:
+    host = protocol.read_host(workspace)
+    return host if host is not None and host.is_alive() else None
+
+
+def _try_lock(fd: int) -> bool:
+    with suppress(OSError):
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def _spawn(words: Sequence[str], folder: str) -> int:
+    """The process, in a session of its own: no terminal and no signal to our group reaches it."""
+    log = os.path.join(folder, LOG)
+    with suppress(OSError):
+        if os.stat(log).st_size > LOG_LIMIT:
+            os.replace(log, f"{log}.1")
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    environ = {name: value for name, value in os.environ.items() if name not in PRIVATE}
+    pid = os.posix_spawn(words[0], words, environ, file_actions=actions, setsid=True)
+    _started.add(pid)
+    return pid
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether it has, and then nothing of it is left."""
+    try:
+        ended = os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        ended = True  # somebody else has seen it off
+    if ended:
+        _started.discard(pid)
+    return ended

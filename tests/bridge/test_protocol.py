@@ -1,0 +1,176 @@
+"""What stands in the files, which programs in other languages write and read too."""
+
+import json
+import os
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from binnacle.bridge import protocol
+from binnacle.bridge.protocol import BridgeError, Claim, Command, HostInfo, Job
+
+
+def made(workspace, **given):
+    protocol.open_bridge(str(workspace))
+    values = {"client_id": "cli-1", "id": protocol.new_id(), "created_at": protocol.now_text(), "script_name": "echo"}
+    return Command(**(values | given))
+
+
+def published(workspace, command):
+    return protocol.publish(str(workspace), protocol.prepare(str(workspace), command))
+
+
+def read(folder, name):
+    with open(os.path.join(folder, name)) as file:
+        return json.load(file)
+
+
+def test_a_command_has_the_names_that_other_programs_know(tmp_path):
+    folder = published(tmp_path, made(tmp_path, params={"path": "a.py"}, timeout=5000))
+    written = read(folder, "command.json")
+    assert {"version", "clientId", "id", "createdAt", "scriptName", "params", "timeout"} <= set(written)
+    assert written["version"] == 1
+    assert written["id"] == os.path.basename(folder)
+
+
+def test_the_directory_is_ignored_by_git_and_private(tmp_path):
+    folder = published(tmp_path, made(tmp_path))
+    assert (tmp_path / ".vsc-bridge" / ".gitignore").read_text() == "*\n"
+    assert os.stat(folder).st_mode & 0o777 == 0o700
+
+
+def test_a_command_of_another_program_is_read(tmp_path):
+    folder = tmp_path / "job"
+    folder.mkdir()
+    (folder / "command.json").write_text(
+        '{"version":1,"clientId":"mcp-server","id":"x","createdAt":"","scriptName":"a","more":1}'
+    )
+    command = protocol.read_command(str(folder))
+    assert command is not None
+    assert command.script_name == "a"
+    assert command.is_wanted(), "a client without a process id may be there"
+
+
+def test_ids_sort_by_time_and_differ():
+    ids = [protocol.new_id() for _ in range(1000)]
+    assert len(set(ids)) == 1000
+    assert all(re.fullmatch(r"\d{8}T\d{9}Z-\d{4}-[0-9a-f]{4}", one) and len(one) <= 64 for one in ids)
+    assert [one[:19] for one in ids] == sorted(one[:19] for one in ids)
+
+
+def test_only_one_can_claim(tmp_path):
+    folder = published(tmp_path, made(tmp_path))
+    claims = [protocol.claim(folder, Claim(bridge_id=f"host-{n}", claimed_at="", pid=n)) for n in range(5)]
+    assert claims == [True, False, False, False, False]
+    assert read(folder, "claimed.json")["bridgeId"] == "host-0"
+
+
+def test_what_was_answered_is_read(tmp_path):
+    command = made(tmp_path)
+    folder = published(tmp_path, command)
+    protocol.answer(Job(command, folder), {"x": [1, None, "ü"]}, duration=1.5)
+    assert protocol.read_result(folder) == {"x": [1, None, "ü"]}
+    written = read(folder, "response.json")
+    assert written["ok"] is True
+    assert written["type"] == "success"
+    assert written["meta"]["requestId"] == command.id
+    assert os.path.exists(os.path.join(folder, "done"))
+    assert sorted(os.listdir(folder)) == ["command.json", "done", "response.json"], "nothing half written is left"
+
+
+def test_a_large_answer_has_a_file_of_its_own(tmp_path):
+    command = made(tmp_path)
+    folder = published(tmp_path, command)
+    protocol.answer(Job(command, folder), "x" * (protocol.LARGE + 1), duration=0)
+    assert read(folder, "response.json")["dataRef"] == "data.json"
+    assert len(protocol.read_result(folder)) == protocol.LARGE + 1
+
+
+def test_a_reference_never_leaves_the_job(tmp_path):
+    (tmp_path / "secret.json").write_text('"secret"')
+    folder = tmp_path / "job"
+    folder.mkdir()
+    (folder / "response.json").write_text('{"ok":true,"type":"success","dataRef":"../secret.json"}')
+    assert protocol.read_result(str(folder)) is None
+
+
+def test_an_error_comes_back_as_it_was(tmp_path):
+    command = made(tmp_path)
+    folder = published(tmp_path, command)
+    error = BridgeError("E_NO_SESSION", "none", hint="start one", retryable=True, details={"a": 1})
+    protocol.fail(Job(command, folder), error, duration=0)
+    with pytest.raises(BridgeError) as caught:
+        protocol.read_result(folder)
+    assert caught.value.to_dict() == error.to_dict()
+    assert read(folder, "error.json")["ok"] is False
+
+
+@pytest.mark.parametrize("details", ['{"hint": "do this"}', '"text"', "[1]", "null"])
+def test_errors_of_other_programs_are_read(tmp_path, details):
+    (tmp_path / "error.json").write_text(
+        f'{{"ok":false,"type":"error","error":{{"code":"E_X","message":"m","details":{details}}}}}'
+    )
+    with pytest.raises(BridgeError) as caught:
+        protocol.read_result(str(tmp_path))
+    assert (caught.value.code, caught.value.message) == ("E_X", "m")
+    assert caught.value.hint == ("do this" if "hint" in details else "")
+
+
+@given(st.binary(max_size=200))
+def test_whatever_stands_in_an_answer_is_an_answer_or_an_error(tmp_path_factory, content):
+    folder = tmp_path_factory.mktemp("job")
+    for name in ("response.json", "error.json"):
+        (folder / name).write_bytes(content)
+        with suppress(BridgeError):
+            protocol.read_result(str(folder))
+        os.unlink(folder / name)
+
+
+def test_no_answer_at_all_is_said(tmp_path):
+    with pytest.raises(BridgeError, match="without an answer") as caught:
+        protocol.read_result(str(tmp_path))
+    assert caught.value.code == "E_NO_RESPONSE"
+
+
+def test_events_are_read_line_by_line_as_they_come(tmp_path):
+    command = made(tmp_path)
+    folder = published(tmp_path, command)
+    job = Job(command, folder)
+    assert protocol.read_events(folder, 0) == ([], 0)
+    job.progress(10, "one")
+    events, position = protocol.read_events(folder, 0)
+    assert [(one.seq, one.pct, one.text, one.type) for one in events] == [(1, 10, "one", "progress")]
+    with open(os.path.join(folder, "events.ndjson"), "ab") as file:
+        file.write(b'no json\n{"ts":1,"seq":2,"te')
+    events, later = protocol.read_events(folder, position)
+    assert events == [], "half a line is not an event yet"
+    with open(os.path.join(folder, "events.ndjson"), "ab") as file:
+        file.write(b'xt":"two"}\n')
+    events, _ = protocol.read_events(folder, later)
+    assert [one.text for one in events] == ["two"]
+
+
+def test_a_job_that_was_taken_away_is_told_nothing(tmp_path):
+    command = made(tmp_path)
+    folder = published(tmp_path, command)
+    protocol.remove(folder)
+    Job(command, folder).progress(1, "nobody hears it")
+    assert not os.path.exists(folder)
+
+
+def test_a_process_that_got_the_id_of_a_host_is_not_the_host():
+    pid = os.getpid()
+    start = protocol.process_start(pid)
+    assert HostInfo(bridge_id="a", pid=pid, process_start=start).is_alive()
+    assert HostInfo(bridge_id="a", pid=pid).is_alive(), "a host of another program may not say when it started"
+    assert not HostInfo(bridge_id="a", pid=pid, process_start=start + 1).is_alive()
+    assert not HostInfo(bridge_id="a", pid=0).is_alive()
+
+
+def test_a_process_of_another_container_is_not_looked_for_here():
+    far = HostInfo(bridge_id="a", pid=2**22 + 1, namespace="elsewhere")
+    assert not far.is_near
+    assert far.is_alive()
