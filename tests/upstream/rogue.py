@@ -2,7 +2,8 @@
 
 At the start: `slow=SECONDS`, `silent` (never answers `initialize`), `crash` (ends with code 3), `junk` (writes what is
 no message), `flood` (100 MB to standard error), `deaf` (reads nothing more once it is initialized), `stateless` (knows
-only the new era), `mute` (does not answer what it does not know).
+only the new era), `mute` (does not answer what it does not know), `meet=DIRECTORY,NUMBER` (starts only once so many
+are there), `says=FILE` (describes `echo` by what is in it), `more=NAME,…` (has these tools, too).
 Its tools do as they are called.
 """
 
@@ -38,7 +39,11 @@ def text(said, **more):
 def entry(name):
     schema = {"type": "object", "properties": {"text": {"type": "string"}}}
     hints = {"readOnlyHint": name in ("echo", "die_once")}
-    return {"name": name, "description": f"The tool {name}.", "inputSchema": schema, "annotations": hints, "x-own": 1}
+    said = f"The tool {name}."
+    if name == "echo" and "says" in WORDS:
+        with open(WORDS["says"], encoding="utf-8") as file:
+            said = file.read()
+    return {"name": name, "description": said, "inputSchema": schema, "annotations": hints, "x-own": 1}
 
 
 ALL = (
@@ -56,10 +61,12 @@ ALL = (
     "progress",
     "fail",
     "pid",
+    "leak",
+    "refuse",
 )
 
 
-def call(request_id, params):  # noqa: C901, PLR0911, PLR0912 - one misdeed after the other
+def call(request_id, params):  # noqa: C901, PLR0911, PLR0912, PLR0915 - one misdeed after the other
     name, given = params["name"], params.get("arguments") or {}
     said = given.get("text", "")
     if name == "hang":
@@ -96,6 +103,14 @@ def call(request_id, params):  # noqa: C901, PLR0911, PLR0912 - one misdeed afte
             time.sleep(0.3)
             note = {"progressToken": token, "progress": step + 1, "total": int(said), "message": "at it"}
             write({"jsonrpc": "2.0", "method": "notifications/progress", "params": note})
+    if name == "leak":
+        print("my key is", os.environ.get("PLANTED"), file=sys.stderr, flush=True)
+        if said == "die":
+            os._exit(9)
+    if name in ("leak", "refuse"):
+        told = f"no, and my key is {os.environ.get('PLANTED')}"
+        write({"jsonrpc": "2.0", "id": request_id, "error": {"code": -32000, "message": told}})
+        return None
     if name == "ask":
         return ask(params)
     if name == "fail":
@@ -141,6 +156,7 @@ def answer(message):  # noqa: C901, PLR0912
     elif method == "server/discover" and "stateless" in WORDS:
         result = {"supportedVersions": [STATELESS], "capabilities": {"tools": {}}, "serverInfo": {"name": "rogue"}}
     elif method == "tools/list":
+        TOOLS.extend(name for name in WORDS.get("more", "").split(",") if name and name not in TOOLS)
         listed = [*ALL, *(name for name in TOOLS if name not in ALL)]
         result = {"tools": [entry(name) for name in listed]}
     elif method == "prompts/list":
@@ -169,7 +185,17 @@ def answer(message):  # noqa: C901, PLR0912
     write({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def main():
+def meet(folder, number):
+    """Comes to a meeting, and waits for the others."""
+    with open(os.path.join(folder, str(os.getpid())), "w"):
+        pass
+    while len(os.listdir(folder)) < int(number):
+        time.sleep(0.01)
+
+
+def main():  # noqa: C901
+    if "meet" in WORDS:
+        meet(*WORDS["meet"].rsplit(",", 1))
     time.sleep(float(WORDS.get("slow", 0)))
     if "crash" in WORDS:
         print("cannot open the vault", file=sys.stderr, flush=True)
