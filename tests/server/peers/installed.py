@@ -18,14 +18,14 @@ NPM = ("--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--lo
 """No lock: it would name the packages of one platform only. The versions are exact."""
 
 
-def node_modules() -> Path:
-    """Where the packages of `package.json` are."""
-    return _installed("package.json") / "node_modules"
+def node_modules(source: Path = HERE / "package.json") -> Path:
+    """Where the packages of a `package.json` are."""
+    return _installed(source) / "node_modules"
 
 
 def python_packages() -> Path:
     """Where the packages of `requirements.txt` are."""
-    return _installed("requirements.txt") / "packages"
+    return _installed(HERE / "requirements.txt") / "packages"
 
 
 def node() -> str:
@@ -34,11 +34,11 @@ def node() -> str:
 
 
 @cache
-def _installed(source: str) -> Path:
+def _installed(source: Path) -> Path:
     """The place that holds what a file names, filled if it is not there yet. A change of the file is a new place."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "binnacle-peers"
-    runtime = sys.version if source == "requirements.txt" else ""
-    place = base / hashlib.sha256((HERE / source).read_bytes() + runtime.encode()).hexdigest()[:16]
+    runtime = sys.version if source.name == "requirements.txt" else ""
+    place = base / hashlib.sha256(source.read_bytes() + runtime.encode()).hexdigest()[:16]
     base.mkdir(parents=True, exist_ok=True)
     with (base / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # test processes come here side by side; all but one wait
@@ -51,12 +51,12 @@ def _installed(source: str) -> Path:
     return place
 
 
-def _fill(place: Path, source: str) -> None:
-    if source == "package.json":
-        shutil.copy(HERE / source, place)
+def _fill(place: Path, source: Path) -> None:
+    if source.name == "package.json":
+        shutil.copy(source, place)
         command = ["npm", "install", *NPM]
     else:
         uv = str(Path(sys.executable).with_name("uv"))
-        locked = ["--require-hashes", "--requirement", str(HERE / source)]
+        locked = ["--require-hashes", "--requirement", str(source)]
         command = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--target", "packages", *locked]
     subprocess.run(command, cwd=place, check=True, timeout=900, stdout=sys.stderr)
