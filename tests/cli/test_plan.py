@@ -35,7 +35,8 @@ def recipe(bn):
 class TestShow:
     def test_one_recipe(self, bn, auth):
         plan = bn("plan", "show", "task_execution", "--task", auth)
-        assert set(plan) == {"recipe", "discipline", "feature", "task", "tools", "disabled", "tokens", "catalog"}
+        subject = {"recipe", "discipline", "feature", "task"}
+        assert set(plan) == {*subject, "tools", "disabled", "tokens", "tool_budget", "catalog"}
         assert (plan["recipe"], plan["discipline"], plan["feature"], plan["task"]) == (
             *("task_execution", "tester", "auth", auth),
         )

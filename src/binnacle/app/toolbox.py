@@ -1,5 +1,6 @@
 """The tools of a project and what executes them. Heavy: imported when the first tool is called, not at the start."""
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +11,23 @@ from binnacle.app.terms import Terms
 from binnacle.errors import BinnacleError, NotFound
 from binnacle.passthrough.runner import Runner
 from binnacle.plan.binding import task_check
+from binnacle.plan.listing import listed
 from binnacle.plan.recipe import Recipe, load_recipe
-from binnacle.plan.session import Subject, bind, choose, introduction, shown_names, subject
+from binnacle.plan.session import Subject, bind, choose, finders, introduction, shown_names, subject
 from binnacle.store import agents, overview, tasks
 from binnacle.store.store import Reader
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
+from binnacle.tools.outcome import Reply
+from binnacle.tools.recent import Recent
+from binnacle.tools.search import FINDERS, Finder, Index
 from binnacle.tools.shell import Shell
 from binnacle.tools.spec import ToolSpec
 from binnacle.tools.upstream import upstream_tools
 from binnacle.tools.work.access import Access
 from binnacle.tools.work.catalog import work_tools
+from binnacle.upstream.places import upstream_folder
 from binnacle.work.feature import Discipline
 from binnacle.work.task import brief
 
@@ -36,15 +42,16 @@ def open_access(project: Project) -> Access:
     return Access(lambda timeout: open_store(project, timeout=timeout), patience=patience)
 
 
-def own_tools(project: Project, access: Access, runner: Runner, *, timeout: float) -> list[ToolSpec]:
+def own_tools(project: Project, access: Access, runner: Runner, finder: Finder, *, timeout: float) -> list[ToolSpec]:
     """Every tool of our own. `timeout` is how long a `bn_run` may take, in seconds."""
     shell = Shell(runner.run, _agent_exists, cwd=project.repo, timeout=timeout)
-    return [*shell.specs(), *work_tools(access)]
+    return [*shell.specs(), *work_tools(access), *finder.specs()]
 
 
 def catalog_of(project: Project) -> Catalog:
     """Every tool of our own, to be looked at and not to be called."""
-    return Catalog(own_tools(project, open_access(project), Runner(), timeout=0))
+    finder = Finder(lambda: Index(()), Dispatcher(Catalog()).reply)
+    return Catalog(own_tools(project, open_access(project), Runner(), finder, timeout=0))
 
 
 class Toolbox:
@@ -67,7 +74,10 @@ class Toolbox:
         self._terms = terms
         self._access = open_access(project)
         self._runner = Runner()
-        self._own = own_tools(project, self._access, self._runner, timeout=timeout)
+        finder = Finder(self._searched, self._reply)
+        self._own = own_tools(project, self._access, self._runner, finder, timeout=timeout)
+        self._index: Index | None = None
+        self._recent = Recent(os.path.join(upstream_folder(project.data_dir), "recent.json"))
         self._upstreams = upstreams
         self._heard = heard
         self._brought: Mapping[str, Any] = {}
@@ -93,14 +103,27 @@ class Toolbox:
         offers = self.gateway.offers() if self.gateway else {}
         if self._made_of == (recipe, about.discipline, offers):
             return
-        catalog = Catalog([*self._own, *(upstream_tools(self.gateway) if self.gateway else ())])
+        catalog = Catalog([*self._own, *(upstream_tools(self.gateway, self._recent.note) if self.gateway else ())])
         rules, _ = choose(recipe, catalog, about.discipline)
         check = task_check(self._access, about.task.id if about.task else None)
         exposed = bind(recipe, rules, catalog, about, check=check)
+        first = [*self._recent.names, *(offer.name for offer in offers.values() if offer.is_pinned)]
+        exposed, entries = listed(recipe, exposed, finders(recipe, catalog, about), first=first)
         self.dispatcher = Dispatcher(catalog, exposed=exposed, instead=recipe.instead)
         self.instructions = introduction(shown_names(exposed))
-        self.listing = msgspec.json.encode([one.entry() for one in exposed])
+        self.listing = b"[%b]" % b",".join(entries)
+        self._index = None
         self._made_of = (recipe, about.discipline, offers)
+
+    async def _reply(self, caller: Caller, name: str, raw: bytes) -> Reply:
+        return await self.dispatcher.reply(caller, name, raw)
+
+    def _searched(self) -> Index:
+        """The tools of the session, to be searched."""
+        if self._index is None:
+            found = (one.entry() for one in self.dispatcher.exposed if one.spec.name not in FINDERS)
+            self._index = Index(found)
+        return self._index
 
     def _connect(self, recipe: Recipe, discipline: Discipline | None) -> None:
         """Begins to connect to the upstream servers, where the session may use them."""
@@ -136,6 +159,7 @@ class Toolbox:
     async def aclose(self) -> None:
         if self.gateway is not None:
             await self.gateway.aclose()
+        self._recent.close()
         await self._runner.aclose()
         self._access.close()
 

@@ -9,6 +9,7 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 
 if TYPE_CHECKING:
+    from binnacle.app.planning import Made
     from binnacle.plan.recipe import Recipe
     from binnacle.plan.session import SessionPlan
     from binnacle.tools.catalog import Catalog
@@ -25,12 +26,16 @@ RECIPE = arg("recipe", nargs="?", completes="recipe", help="its name; without it
 
 def planned(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "SessionPlan":
     """The plan of a session on what the arguments name."""
+    return _made(context, args, recipe=recipe, said=said).plan
+
+
+def _made(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "Made":
     from binnacle.app.planning import make_plan
     from binnacle.app.toolbox import catalog_of
 
     terms = Terms(recipe, args.discipline, args.feature, args.task)
     with context.reading() as tx:
-        return make_plan(tx, context.project, catalog_of(context.project), terms, said=said).plan
+        return make_plan(tx, context.project, catalog_of(context.project), terms, said=said)
 
 
 def _all(context: Context, *, only: str | None = None) -> "tuple[Catalog, list[Recipe]]":
@@ -51,6 +56,10 @@ def _show(answer: Any, screen: Screen) -> None:
     screen.table(rows, flexible=2, headings=("NAME", "TOOL", "LIMITS", "TOKENS"))
     told = answer["tokens"]
     screen.line(f"prompt {told['prompt']} + tools {told['tools']} = {told['total']} tokens before the first word")
+    if budget := answer.get("tool_budget"):
+        screen.line(
+            f"tools of upstream servers join: {budget['left']} tokens of them are listed, the rest found by tool_search"
+        )
     denied = {name: why for name, why in answer["disabled"].items() if why.startswith("denied")}
     for name, why in denied.items():
         screen.line(f"{screen.styled('without', 'yellow')} {name}: {why}")
@@ -88,7 +97,7 @@ def _show_matrix(answer: Any, screen: Screen) -> None:
 def show(context: Context, args: Namespace) -> Any:
     if args.recipe is None:
         return _matrix(context)
-    plan = planned(context, args, recipe=args.recipe)
+    recipe, plan = _made(context, args, recipe=args.recipe)
     tokens = {"prompt": plan.prompt.tokens, "tools": plan.tool_tokens, "total": plan.tokens}
     import msgspec
 
@@ -96,6 +105,8 @@ def show(context: Context, args: Namespace) -> Any:
     subject = {name: getattr(plan, name) for name in ("discipline", "feature", "task") if getattr(plan, name)}
     servers = {"upstreams": plan.upstreams} if plan.upstreams else {}
     found = {"recipe": plan.recipe, **subject, "tools": tools, "disabled": plan.disabled, "tokens": tokens, **servers}
+    if recipe.upstreams:
+        found["tool_budget"] = {"tokens": recipe.tool_budget, "left": max(0, recipe.tool_budget - plan.tool_tokens)}
     return {**found, "catalog": plan.catalog}
 
 
@@ -206,11 +217,17 @@ def _show_renewed(answer: Any, screen: Screen) -> None:
     view=_show_renewed,
 )
 def renew(context: Context, args: Namespace) -> Any:
-    from binnacle.app.planning import keep_plan, make_plan, terms_of
+    from contextlib import suppress
+
+    from binnacle.app.planning import keep_plan, kept_input, make_plan, terms_of
     from binnacle.app.toolbox import catalog_of
+    from binnacle.errors import Refused
     from binnacle.store import sessions
 
+    project, said = context.project, ""
     with context.reading() as tx:
         session = sessions.get(tx, args.session)
-        made = make_plan(tx, context.project, catalog_of(context.project), terms_of(session), session=session.id)
-    return {"session": session.id, **keep_plan(context.project, made.plan)._asdict()}
+        with suppress(Refused):  # files that were edited are what this command is for
+            said = kept_input(project, session.id)
+        made = make_plan(tx, project, catalog_of(project), terms_of(session), session=session.id, said=said)
+    return {"session": session.id, **keep_plan(project, made.plan)._asdict()}

@@ -60,6 +60,9 @@ class Recipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
     budget: int = 6000
     """Tokens of the prompt."""
 
+    tool_budget: int = 10_000
+    """Tokens of the list of tools. Those of other servers that do not fit are found by search."""
+
 
 class _Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     only: tuple[str, ...] = ()
@@ -79,6 +82,7 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     created_status: Status | UnsetType | None = UNSET
     upstreams: bool | UnsetType = UNSET
     budget: Annotated[int, Meta(ge=500, le=200_000)] | UnsetType = UNSET
+    tool_budget: Annotated[int, Meta(ge=500, le=1_000_000)] | UnsetType = UNSET
 
 
 def recipe_files(repo: str | None) -> dict[str, str]:
@@ -111,7 +115,7 @@ def _load(name: str, files: Mapping[str, str], catalog: Catalog, below: tuple[st
         base = _base(parent, name, files, lines, catalog, below)
     _check_words(written, base, lines, catalog)
     given = {
-        key: value for key in ("sections", "instead", "created_status", "upstreams", "budget")
+        key: value for key in ("sections", "instead", "created_status", "upstreams", "budget", "tool_budget")
         if (value := getattr(written, key)) is not UNSET
     }  # fmt: skip
     if written.instructions is not UNSET:

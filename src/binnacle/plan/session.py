@@ -18,6 +18,7 @@ from binnacle.store import features, tasks
 from binnacle.store.store import Reader
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.exposed import Exposed
+from binnacle.tools.search import FINDERS
 from binnacle.work.feature import Discipline
 from binnacle.work.task import Task
 
@@ -48,6 +49,9 @@ class SessionPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     discipline: str | None = None
     feature: str | None = None
     task: str | None = None
+    input: str = ""
+    """What a person wants of the session, in their words."""
+
     tools: tuple[PlannedTool, ...]
     disabled: Mapping[str, str]
     """Every other tool, by its own name, and why it is not there."""
@@ -109,6 +113,7 @@ def plan(recipe: Recipe, catalog: Catalog, about: Subject, loaded: Loaded, *, se
         discipline=about.discipline.name if about.discipline else None,
         feature=about.feature,
         task=about.task.id if about.task else None,
+        input=loaded.user_input,
         tools=tools,
         disabled=disabled,
         prompt=render(recipe, loaded, names, all_names=all_names(catalog)),
@@ -131,8 +136,21 @@ def choose(recipe: Recipe, catalog: Catalog, discipline: Discipline | None) -> t
     there = {catalog.find(rule.name).spec.name for rule in rules}
     for spec in catalog:
         if spec.name not in there:
-            disabled.setdefault(spec.name, f"not in the recipe {recipe.name}")
+            disabled.setdefault(spec.name, _why_not(spec.name, recipe))
     return rules, dict(sorted(disabled.items()))
+
+
+def _why_not(name: str, recipe: Recipe) -> str:
+    if name in FINDERS and recipe.upstreams:
+        return f"there when the tools of other servers do not fit into {recipe.tool_budget} tokens"
+    return f"not in the recipe {recipe.name}"
+
+
+def finders(recipe: Recipe, catalog: Catalog, about: Subject) -> list[Exposed]:
+    """The tools by which those are found that do not fit into the list, as far as the discipline may use them."""
+    denied = about.discipline.denied_tools if about.discipline else ()
+    rules = [ToolRule(name=name) for name in FINDERS if not matching(denied, names_of(name, catalog))]
+    return bind(recipe, rules, catalog, about)
 
 
 def _foreign(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
@@ -170,6 +188,7 @@ INTRODUCTION: tuple[Step, ...] = (
     ("Read a task with {task_get}.", "List tasks with {task_list}."),
     ("Say what came of it with {report_done}.", "Finish a task with {task_status}.", "Finish it with {task_update}."),
     ("{bn_run} runs any bn command; call {binnacle-set_agent} first.",),
+    ("Find more tools with {tool_search} and call them with {tool_call}.", "Find more tools with {tool_search}."),
 )
 
 

@@ -20,7 +20,7 @@ NOT_FOUND = -32002
 
 
 class Tools(Protocol):
-    """The tools a host offers: at most 40, so that they fit on one page."""
+    """The tools a host offers: as many as an agent can pay for, so that they fit on one page."""
 
     def instructions(self) -> str:
         """What a client is told about them when it connects."""
@@ -68,7 +68,9 @@ class CatalogHost:
         self._actor = actor
         self._resources = {one.uri: one for one in resources}
         self._find_prompts = prompts
-        self._marked: dict[str, dict[str, Any]] | None = None
+        self._marked: tuple[bytes, dict[str, dict[str, Any]]] = (b"", {})
+        """The list of tools that was looked into, and what was found."""
+
         self.info: dict[str, Any] = {"name": "binnacle", "title": "Binnacle", "version": __version__}
         self._session = session
         self.capabilities: dict[str, Any] = {
@@ -91,11 +93,11 @@ class CatalogHost:
         return Caller(actor=state["actor"], session=self._session, state=state, progress=call.progress, client=call)
 
     def marked_schema(self, tool: str) -> Mapping[str, Any]:
-        if self._marked is None:
-            listing = self._tools.listing()
+        listing = self._tools.listing()
+        if listing is not self._marked[0]:
             found = decode(listing) if HEADER_MARK.encode() in listing else ()
-            self._marked = {one["name"]: one["inputSchema"] for one in found}
-        return self._marked.get(tool, {})
+            self._marked = (listing, {one["name"]: one["inputSchema"] for one in found})
+        return self._marked[1].get(tool, {})
 
     async def list_tools(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
         if params.cursor is not None:

@@ -16,9 +16,10 @@ def check_denied(entries: Iterable[str]) -> None:
     unknown = [entry for entry in entries if "*" not in entry and not entry.startswith("mcp_")]
     if not unknown:
         return
+    from binnacle.tools.search import FINDERS
     from binnacle.tools.work.catalog import names
 
-    known = [*names(), *SHELL]
+    known = [*names(), *SHELL, *FINDERS]
     for entry in unknown:
         if entry not in known:
             near = nearest(entry, known)

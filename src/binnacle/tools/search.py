@@ -17,7 +17,7 @@ from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import Reply
 from binnacle.tools.spec import Contract, Hints, ToolSpec
 
-SEARCH, CALL = "tool_search", "tool_call"
+FINDERS = SEARCH, CALL = "tool_search", "tool_call"
 
 Entry = Mapping[str, Any]
 """A tool as `tools/list` shows it."""

@@ -37,12 +37,12 @@ class Unread(Struct):
     """Stands for parameters that only their server knows."""
 
 
-def upstream_tools(gateway: Gateway) -> Iterable[ToolSpec]:
-    """The tools that upstream servers offer now."""
-    return [_spec(gateway, offer) for offer in gateway.offers().values()]
+def upstream_tools(gateway: Gateway, used: Callable[[str], None]) -> Iterable[ToolSpec]:
+    """The tools that upstream servers offer now; `used` is told of every call that was answered."""
+    return [_spec(gateway, offer, used) for offer in gateway.offers().values()]
 
 
-def _spec(gateway: Gateway, offer: Offer) -> ToolSpec:
+def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSpec:
     shown = display(offer.server, offer.tool.name)
     try:
         entry = msgspec.json.decode(offer.entry, type=_Entry)
@@ -53,6 +53,7 @@ def _spec(gateway: Gateway, offer: Offer) -> ToolSpec:
     async def run(caller: Caller, arguments: Raw) -> Reply:
         progress = _teller(caller) if caller.client is not None and caller.client.wants_progress else None
         result = await gateway.call(offer.name, arguments, caller.client, who=caller.actor.name, progress=progress)
+        used(offer.name)
         return Reply(None, "", is_error=result.get("isError") == Raw(b"true"), foreign=_passed_on(result, caller))
 
     return ToolSpec(

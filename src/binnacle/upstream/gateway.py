@@ -42,6 +42,9 @@ class Offer(NamedTuple):
     marks: tuple[Mark, ...] = ()
     """Arguments that HTTP of the stateless era repeats in headers."""
 
+    is_pinned: bool = False
+    """Whether its server's configuration allows it by its very name."""
+
 
 class Gateway:
     """Connects to every server, and keeps at it. Closing it ends every connection and every process."""
@@ -152,7 +155,8 @@ class Gateway:
 
     def _offer(self, public: str, server: str, tool: Tool, entry: dict[str, Any]) -> Offer:
         marks = marks_of(entry["inputSchema"]) if self._servers[server].config.transport == "http" else ()
-        return Offer(public, server, tool, Raw(msgspec.json.encode({**entry, "name": public})), marks)
+        is_pinned = tool.name in self._servers[server].config.tools.allow
+        return Offer(public, server, tool, Raw(msgspec.json.encode({**entry, "name": public})), marks, is_pinned)
 
     def _allowed(self, server: Upstream) -> list[tuple[Tool, dict[str, Any]]]:
         """The tools of a server that its rules let through, cleaned, and as they were when they were first seen."""

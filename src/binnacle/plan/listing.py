@@ -1,0 +1,48 @@
+"""Which of a session's tools are listed. An agent pays for the list at every turn, so it has a budget.
+
+Nothing is taken away: a tool that is not listed is found by `tool_search` and called by `tool_call`, or by its name.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from binnacle.plan.recipe import Recipe
+from binnacle.plan.tokens import count
+from binnacle.tools.exposed import Exposed
+from binnacle.tools.search import fit_budget
+
+
+class Listed(NamedTuple):
+    """The tools of a session, and what of them is listed."""
+
+    exposed: list[Exposed]
+    """Those that may be called."""
+
+    entries: list[bytes]
+    """Those that are listed, as `tools/list` shows them."""
+
+
+def listed(recipe: Recipe, exposed: Sequence[Exposed], finders: Sequence[Exposed], *, first: Sequence[str]) -> Listed:
+    """Lists the tools within the recipe's budget: its own whatever they cost, then those of other servers.
+
+    Of these come `first` those named, then the others in their order, as long as they fit. `finders` are the tools by
+    which the rest is found; they are there only if there is a rest.
+    """
+    entries = {one.name: msgspec.json.encode(one.entry()) for one in exposed}
+    tokens = {name: _cost(entry) for name, entry in entries.items()}
+    own = {one.name for one in exposed if one.spec.foreign is None}
+    if sum(tokens.values()) <= recipe.tool_budget or len(own) == len(entries):
+        return Listed(list(exposed), list(entries.values()))
+    finders = [one for one in finders if one.name not in entries]
+    finding = [msgspec.json.encode(one.entry()) for one in finders]
+    places = {name: place for place, name in enumerate(dict.fromkeys(first))}
+    ordered = sorted(entries, key=lambda name: places.get(name, len(places)))
+    room = recipe.tool_budget - sum(map(_cost, finding))
+    kept = fit_budget([(name, tokens[name]) for name in ordered], room, own)
+    return Listed([*exposed, *finders], [*(entry for name, entry in entries.items() if name in kept), *finding])
+
+
+def _cost(entry: bytes) -> int:
+    return count(f"{entry.decode()},")

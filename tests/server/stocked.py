@@ -1,0 +1,166 @@
+"""An MCP server with much in it, on stdio: `stocked.py [--tools N] [--new] [--name NAME]`; `--new` is stateless.
+
+It tells of a resource's change to whoever subscribed to it, and grows when its tool `grow` is called.
+"""
+
+import argparse
+import json
+import sys
+
+PAGE = 100
+NEW = "2026-07-28"
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--tools", type=int, default=0)
+parser.add_argument("--new", action="store_true")
+parser.add_argument("--name", default="stock")
+given = parser.parse_args()
+
+TOPICS = ("invoice", "parcel", "pigeon", "harbour", "violin")
+tools = [
+    {
+        "name": f"{TOPICS[number % 5]}_{number}",
+        "description": f"Looks up {TOPICS[number % 5]} number {number} in the archive, and what is known about it.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"place": {"type": "string", "description": "where to look"}, "depth": {"type": "integer"}},
+            "required": ["place"],
+        },
+    }
+    for number in range(given.tools)
+]
+tools += [
+    {"name": "touch", "inputSchema": {"type": "object"}, "description": "Changes a resource."},
+    {"name": "grow", "inputSchema": {"type": "object"}, "description": "Adds a prompt and a resource."},
+]
+resources = [
+    {"uri": "memo://shared", "name": "shared", "mimeType": "text/plain", "x-unknown": [1, 2.50]},
+    {"uri": f"memo://{given.name}/own", "name": "own"},
+]
+templates = [{"uriTemplate": f"{given.name}://{{shelf}}/{{book}}", "name": "book"}]
+prompts = [{"name": "greet", "description": "Greets.", "arguments": [{"name": "who", "required": True}]}]
+followed: set[str] = set()
+listening: list[object] = []
+
+
+def send(message: dict) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+class Refused(Exception):
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.error = {"code": code, "message": message, "data": data}
+
+
+def page(key: str, entries: list, params: dict) -> dict:
+    at = int(params.get("cursor", 0))
+    more = {"nextCursor": str(at + PAGE)} if at + PAGE < len(entries) else {}
+    return {key: entries[at : at + PAGE], **more}
+
+
+def read(uri: str) -> dict:
+    if uri not in {one["uri"] for one in resources} and not uri.startswith(f"{given.name}://"):
+        raise Refused(-32602 if given.new else -32002, "no such thing", {"uri": uri})
+    content = {"uri": uri, "mimeType": "text/plain", "text": f"{given.name} has {uri}", "x-extra": {"kept": 1.50}}
+    return {"contents": [content], "_meta": {"example.com/from": given.name}}
+
+
+def tell(method: str, params: dict) -> None:
+    meta = {"_meta": {"io.modelcontextprotocol/subscriptionId": listening[-1]}} if listening else {}
+    send({"method": method, "params": {**params, **meta}})
+
+
+def call(params: dict) -> dict:
+    name, arguments = params["name"], params.get("arguments", {})
+    if name == "touch":
+        for uri in sorted(followed):
+            tell("notifications/resources/updated", {"uri": uri})
+        return {"content": [{"type": "text", "text": " ".join(sorted(followed))}]}
+    if name == "grow":
+        resources.append({"uri": "memo://new", "name": "new"})
+        prompts.append({"name": "new"})
+        tell("notifications/resources/list_changed", {})
+        tell("notifications/prompts/list_changed", {})
+        return {"content": []}
+    return {"content": [{"type": "text", "text": f"{name} {json.dumps(arguments)}"}]}
+
+
+def complete(params: dict) -> dict:
+    ref, typed = params["ref"], params["argument"]["value"]
+    about = ref.get("name") or ref.get("uri")
+    context = params.get("context", {}).get("arguments", {})
+    return {"completion": {"values": [f"{given.name} {about} {typed}{context.get('shelf', '')}"], "hasMore": False}}
+
+
+CAPABILITIES = {
+    "tools": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "prompts": {"listChanged": True},
+    "completions": {},
+}
+
+
+def get_prompt(params: dict) -> dict:
+    text = f"{given.name} greets {params.get('arguments', {}).get('who')}"
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "x-more": True}
+
+
+def follow(uri: str, *, wanted: bool) -> dict:
+    (followed.add if wanted else followed.discard)(uri)
+    return {}
+
+
+def listen(request_id: object, wanted: dict) -> None:
+    listening.append(request_id)
+    followed.clear()
+    followed.update(wanted.get("resourceSubscriptions", ()))
+    tell("notifications/subscriptions/acknowledged", {"notifications": wanted})
+
+
+BOTH = {
+    "tools/list": lambda params: page("tools", tools, params),
+    "resources/list": lambda params: page("resources", resources, params),
+    "resources/templates/list": lambda params: page("resourceTemplates", templates, params),
+    "prompts/list": lambda params: page("prompts", prompts, params),
+    "tools/call": call,
+    "resources/read": lambda params: read(params["uri"]),
+    "prompts/get": get_prompt,
+    "completion/complete": complete,
+}
+OLD = {
+    "initialize": lambda _: {
+        "protocolVersion": "2025-11-25",
+        "capabilities": CAPABILITIES,
+        "serverInfo": {"name": given.name, "version": "1"},
+    },
+    "resources/subscribe": lambda params: follow(params["uri"], wanted=True),
+    "resources/unsubscribe": lambda params: follow(params["uri"], wanted=False),
+    "ping": lambda _: {},
+}
+STATELESS = {"server/discover": lambda _: {"supportedVersions": [NEW], "capabilities": CAPABILITIES}}
+
+
+def answer(message: dict) -> dict | None:
+    method, params = message["method"], message.get("params", {})
+    if given.new and method == "subscriptions/listen":
+        return listen(message["id"], params["notifications"])
+    found = {**BOTH, **(STATELESS if given.new else OLD)}.get(method)
+    if found is None:
+        raise Refused(-32601, "method not found")
+    return found(params)
+
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked or "method" not in asked:
+        continue
+    try:
+        found = answer(asked)
+    except Refused as refused:
+        send({"id": asked["id"], "error": refused.error})
+        continue
+    if found is not None:
+        era = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if given.new else {}
+        send({"id": asked["id"], "result": {**era, **found}})
