@@ -1,0 +1,147 @@
+"""What an agent is told after its program went on: where it stands, with what in hand, or how it ended."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from binnacle.bridge.debug import faults
+from binnacle.bridge.debug.dap import Gone, Refused
+from binnacle.bridge.debug.variables import Budget, locals_of
+
+if TYPE_CHECKING:
+    from binnacle.bridge.debug.session import Session
+    from binnacle.bridge.debug.target import Stop, Target
+
+FRAMES = 5
+"""How many an answer shows."""
+
+LOCALS = Budget(items=30, size=4000)
+"""How much of the variables an answer shows."""
+
+
+def shown_path(path: str, workspace: str) -> str:
+    """A path as it can be given back to any tool."""
+    inside = path.startswith(workspace.rstrip(os.sep) + os.sep)
+    return os.path.relpath(path, workspace) if inside else path
+
+
+async def answer(session: "Session", target: "Target | None", workspace: str) -> dict[str, Any]:
+    """The answer to a call that let the program go on.
+
+    Raises:
+        BridgeError: E_SESSION_TERMINATED: it did not end by itself.
+    """
+    if target is not None:
+        try:
+            return await paused(session, target, workspace)
+        except Gone:
+            # It ended while it was asked about; nothing that was heard of it is worth telling.
+            await asyncio.wait([target.over], timeout=5)
+    if session.is_over:
+        return await terminated(session, workspace)
+    return running(session)
+
+
+def running(session: "Session") -> dict[str, Any]:
+    return {"sessionId": session.id, "state": "running", **_notes(session), **session.output.take()}
+
+
+async def terminated(session: "Session", workspace: str) -> dict[str, Any]:
+    """How a program ended. An adapter that was killed tells nothing of that."""
+    await session.end()
+    if session.how:
+        raise faults.lost(session.id, session.how, session.output.take())
+    told: dict[str, Any] = {"sessionId": session.id, "state": "terminated", "exitCode": session.root.exit_code}
+    if unbound := session.unbound():
+        told["unboundBreakpoints"] = [
+            {"path": shown_path(one.path, workspace), "line": one.line} for one in unbound
+        ]
+        told["hint"] = "these breakpoints were in no code that was loaded: check path and line with breakpoint_list"
+    return told | _notes(session) | session.output.take()
+
+
+async def paused(session: "Session", target: "Target", workspace: str) -> dict[str, Any]:
+    """Where a program stands."""
+    stop = target.stop
+    if stop is None:
+        raise Gone("stopped")
+    is_first, stop.is_told = not stop.is_told, True
+    told: dict[str, Any] = {"sessionId": target.id, "state": "paused", "reason": stop.reason}
+    thread = await thread_of(target, stop)
+    told["threadId"] = thread
+    if "exception" in stop.reason:
+        told["exception"] = await _exception(target, thread, stop)
+    frames, more = await frames_of(target, thread, workspace, limit=FRAMES)
+    told["frames"] = frames
+    if more > 0:
+        told["moreFrames"] = f"{more}; debug_stack has them"
+    if frames:
+        told |= await locals_of(target, frames[0]["id"], LOCALS)
+    if is_first:
+        session.record(target, "stop", {name: told[name] for name in ("reason", "exception", "frames") if name in told})
+    others = [one.id for one in session.targets if one.state == "paused" and one is not target]
+    return told | ({"alsoPaused": others} if others else {}) | _notes(session) | session.output.take()
+
+
+async def thread_of(target: "Target", stop: "Stop") -> int:
+    """The thread that stopped, or the first there is where none was named."""
+    if stop.thread is None:
+        threads = (await target.ask("threads")).get("threads") or ()
+        if not threads:
+            raise faults.fault("E_NO_THREADS", f"session {target.id} has no threads", "call debug_status")
+        stop.thread = int(threads[0]["id"])
+    return stop.thread
+
+
+async def frames_of(
+    target: "Target", thread: int, workspace: str, *, limit: int, start: int = 0
+) -> tuple[list[dict[str, Any]], int]:
+    """Frames from the innermost on, and how many there are beyond."""
+    found = await target.ask("stackTrace", threadId=thread, startFrame=start, levels=limit)
+    listed = [one for one in found.get("stackFrames") or () if one.get("presentationHint") != "label"]
+    frames = [_frame(target, one, workspace) for one in listed[:limit]]
+    if frames and start == 0 and (code := _code(listed[0])):
+        frames[0]["code"] = code
+    return frames, int(found.get("totalFrames") or 0) - start - len(frames)
+
+
+def _frame(target: "Target", frame: Mapping[str, Any], workspace: str) -> dict[str, Any]:
+    source = frame.get("source") or {}
+    path = source.get("path") or source.get("name") or ""
+    number = target.session.references.give("frame", target, int(frame["id"]))
+    return {"id": number, "name": frame.get("name"), "file": shown_path(path, workspace), "line": frame.get("line")}
+
+
+def _code(frame: Mapping[str, Any]) -> str:
+    """The line where the program stands."""
+    path = (frame.get("source") or {}).get("path")
+    if not path or not os.path.isfile(path):
+        return ""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, start=1):
+                if number == frame.get("line"):
+                    return line.strip()[:200]
+    except OSError:
+        pass
+    return ""
+
+
+async def _exception(target: "Target", thread: int, stop: "Stop") -> dict[str, Any]:
+    """What was raised."""
+    try:
+        info = await target.ask("exceptionInfo", threadId=thread)
+    except (Refused, TimeoutError):
+        return {"message": stop.text}
+    told = {"type": info.get("exceptionId"), "message": str(info.get("description") or stop.text)[:2000]}
+    if mode := info.get("breakMode"):
+        told["mode"] = mode
+    return told
+
+
+def _notes(session: "Session") -> dict[str, Any]:
+    """What is said once."""
+    notes, session.notes = session.notes, ()
+    return {"notes": list(notes)} if notes else {}
+

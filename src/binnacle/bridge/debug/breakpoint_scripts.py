@@ -1,0 +1,186 @@
+"""Scripts about breakpoints."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from binnacle.bridge.debug import faults
+from binnacle.bridge.debug.answers import shown_path
+from binnacle.bridge.debug.breakpoints import Breakpoint, FunctionBreakpoint
+from binnacle.bridge.debug.dap import Gone, Refused
+from binnacle.bridge.debug.target import Target
+from binnacle.bridge.debug.waiting import Job
+
+if TYPE_CHECKING:
+    from binnacle.bridge.debug.debugger import Debugger
+
+LISTED = "call breakpoint_list for those there are"
+
+
+class Set(Struct, kw_only=True, rename="camel"):
+    """Parameters of `breakpoint.set`: path and line, or a function, or exceptions."""
+
+    path: str | None = None
+    line: int | None = None
+    function: str | None = None
+    exceptions: list[str] | None = None
+    condition: str | None = None
+    hit_condition: str | int | None = None
+    log_message: str | None = None
+
+
+class Remove(Struct, kw_only=True):
+    path: str | None = None
+    line: int | None = None
+    function: str | None = None
+
+
+class File(Struct, kw_only=True):
+    path: str
+
+
+class Nothing(Struct):
+    """No parameters."""
+
+
+async def set_one(debugger: "Debugger", params: Set, job: Job) -> dict[str, Any]:  # noqa: ARG001
+    """Has programs stop somewhere, now and in every later session."""
+    hits = None if params.hit_condition is None else str(params.hit_condition)
+    if params.exceptions is not None:
+        return await _set_exceptions(debugger, params.exceptions)
+    if params.function is not None:
+        wanted = FunctionBreakpoint(name=params.function, condition=params.condition, hit_condition=hits)
+        debugger.breakpoints.set_function(wanted)
+        for target in _targets(debugger):
+            await target.send_functions(debugger.breakpoints)
+        return {"success": True, "function": params.function}
+    path, line = _place(debugger, params.path, params.line)
+    breakpoint_ = Breakpoint(
+        path=path, line=line, condition=params.condition, hit_condition=hits, log_message=params.log_message
+    )
+    debugger.breakpoints.set(breakpoint_)
+    await _send(debugger, path)
+    return {"success": True} | _row(debugger, breakpoint_)
+
+
+async def _set_exceptions(debugger: "Debugger", filters: list[str]) -> dict[str, Any]:
+    offered = [
+        one["filter"]
+        for target in _targets(debugger)
+        for one in target.capabilities.get("exceptionBreakpointFilters") or ()
+    ]
+    unknown = [one for one in filters if offered and one not in offered]
+    if unknown:
+        raise faults.fault(
+            "E_INVALID_PARAMS", f"no such filter of exceptions: {unknown[0]!r}", f"one of: {', '.join(sorted(set(offered)))}"
+        )
+    debugger.breakpoints.set_exceptions(filters)
+    for target in _targets(debugger):
+        await target.send_exceptions(debugger.breakpoints)
+    return {"success": True, "exceptions": filters}
+
+
+async def remove(debugger: "Debugger", params: Remove, job: Job) -> dict[str, Any]:  # noqa: ARG001
+    if params.function is not None:
+        if not debugger.breakpoints.remove_function(params.function):
+            raise faults.fault("E_NOT_FOUND", f"no breakpoint on the function {params.function!r}", LISTED)
+        for target in _targets(debugger):
+            await target.send_functions(debugger.breakpoints)
+        return {"success": True}
+    if params.path is None or params.line is None:
+        raise faults.fault("E_INVALID_PARAMS", "give path and line, or function", LISTED)
+    path = debugger.path(params.path)
+    if not debugger.breakpoints.remove(path, params.line):
+        raise faults.fault("E_NOT_FOUND", f"no breakpoint at {params.path}:{params.line}", LISTED)
+    await _send(debugger, path)
+    return {"success": True}
+
+
+async def clear_file(debugger: "Debugger", params: File, job: Job) -> dict[str, Any]:  # noqa: ARG001
+    """Removes those of a file, which may be gone itself."""
+    path = debugger.path(params.path)
+    removed = debugger.breakpoints.remove(path)
+    if not removed and not os.path.exists(path):
+        raise _no_file(params.path, path)
+    await _send(debugger, path)
+    return {"success": True, "removed": removed}
+
+
+async def clear_project(debugger: "Debugger", params: Nothing, job: Job) -> dict[str, Any]:  # noqa: ARG001
+    paths = debugger.breakpoints.paths()
+    removed = debugger.breakpoints.clear()
+    for path in paths:
+        await _send(debugger, path)
+    for target in _targets(debugger):
+        await target.send_functions(debugger.breakpoints)
+        await target.send_exceptions(debugger.breakpoints)
+    return {"success": True, "removed": removed}
+
+
+async def list_all(debugger: "Debugger", params: Nothing, job: Job) -> dict[str, Any]:  # noqa: ARG001
+    kept = debugger.breakpoints
+    told: dict[str, Any] = {"breakpoints": [_row(debugger, one) for one in kept.lines], "count": len(kept.lines)}
+    if kept.functions:
+        told["functions"] = [one.to_dap() for one in kept.functions]
+    if kept.exceptions is not None:
+        told["exceptions"] = kept.exceptions
+    return told
+
+
+def _place(debugger: "Debugger", given: str | None, line: int | None) -> tuple[str, int]:
+    if given is None or line is None:
+        raise faults.fault("E_MISSING_REQUIRED_PARAM", "give path and line, or function", "call breakpoint_set again")
+    path = debugger.path(given)
+    if not os.path.isfile(path):
+        raise _no_file(given, path)
+    with open(path, "rb") as file:
+        length = sum(1 for _ in file)
+    if not 1 <= line <= max(length, 1):
+        raise faults.fault("E_INVALID_LINE", f"{given} has {length} lines, not {line}", f"give a line from 1 to {length}")
+    return path, line
+
+
+def _no_file(given: str, path: str) -> Exception:
+    return faults.fault(
+        "E_FILE_NOT_FOUND",
+        f"no such file: {given!r} (looked for {path})",
+        "give path relative to the workspace, or an absolute one",
+        original=given,
+        resolved=path,
+    )
+
+
+def _targets(debugger: "Debugger") -> list[Target]:
+    return [target for session in debugger.live() for target in session.live()]
+
+
+async def _send(debugger: "Debugger", path: str) -> None:
+    """Tells every program. One that ends meanwhile need not know."""
+    for target in _targets(debugger):
+        try:
+            await target.send_lines(path, debugger.breakpoints)
+        except (Gone, Refused, TimeoutError):
+            continue
+
+
+def _row(debugger: "Debugger", wanted: Breakpoint) -> dict[str, Any]:
+    """A breakpoint and what became of it in the programs that are debugged."""
+    row: dict[str, Any] = wanted.to_dap() | {"path": shown_path(wanted.path, debugger.workspace)}
+    bound = [target.bound[wanted] for target in _targets(debugger) if wanted in target.bound]
+    row["verified"] = any(one.verified for one in bound)
+    if not bound:
+        row["message"] = "bound when a session starts"
+    elif not row["verified"]:
+        row["message"] = bound[0].message or "in no code that is loaded yet"
+    placed = next((one.line for one in bound if one.verified and one.line not in (None, wanted.line)), None)
+    return row | ({"boundLine": placed} if placed else {})
+
+
+SCRIPTS = {
+    "breakpoint.set": (Set, set_one),
+    "breakpoint.remove": (Remove, remove),
+    "breakpoint.clear.file": (File, clear_file),
+    "breakpoint.clear.project": (Nothing, clear_project),
+    "breakpoint.list": (Nothing, list_all),
+}

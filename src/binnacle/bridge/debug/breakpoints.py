@@ -1,0 +1,128 @@
+"""Breakpoints of a workspace. They are kept in a file and outlive programs, sessions and hosts."""
+
+import os
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+
+class Breakpoint(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Where to stop, or what to print there instead."""
+
+    path: str
+    """Absolute."""
+
+    line: int
+    condition: str | None = None
+    hit_condition: str | None = None
+    log_message: str | None = None
+
+    def to_dap(self) -> dict[str, Any]:
+        wanted: dict[str, Any] = msgspec.to_builtins(self)
+        del wanted["path"]
+        return wanted
+
+
+class FunctionBreakpoint(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Stops when a function of that name is entered."""
+
+    name: str
+    condition: str | None = None
+    hit_condition: str | None = None
+
+    def to_dap(self) -> dict[str, Any]:
+        wanted: dict[str, Any] = msgspec.to_builtins(self)
+        return wanted
+
+
+class Kept(Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """What stands in the file."""
+
+    lines: list[Breakpoint] = []
+    functions: list[FunctionBreakpoint] = []
+    exceptions: list[str] | None = None
+    """Filters of exceptions; None for what an adapter does by default."""
+
+
+class Breakpoints:
+    """All of a workspace. Every change is on disk when it returns."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._kept = _read(file)
+
+    @property
+    def lines(self) -> list[Breakpoint]:
+        return sorted(self._kept.lines, key=lambda one: (one.path, one.line))
+
+    @property
+    def functions(self) -> list[FunctionBreakpoint]:
+        return list(self._kept.functions)
+
+    @property
+    def exceptions(self) -> list[str] | None:
+        return self._kept.exceptions
+
+    def of(self, path: str) -> list[Breakpoint]:
+        return [one for one in self.lines if one.path == path]
+
+    def paths(self) -> list[str]:
+        return sorted({one.path for one in self._kept.lines})
+
+    def set(self, wanted: Breakpoint) -> None:
+        """Puts it in the place of one on the same line."""
+        self.remove(wanted.path, wanted.line, keep=False)
+        self._kept.lines.append(wanted)
+        self._write()
+
+    def remove(self, path: str, line: int | None = None, *, keep: bool = True) -> int:
+        """Takes away one, or all of a file; returns how many there were."""
+        before = len(self._kept.lines)
+        self._kept.lines = [one for one in self._kept.lines if one.path != path or line not in (None, one.line)]
+        if keep and len(self._kept.lines) != before:
+            self._write()
+        return before - len(self._kept.lines)
+
+    def set_function(self, wanted: FunctionBreakpoint) -> None:
+        self._kept.functions = [one for one in self._kept.functions if one.name != wanted.name] + [wanted]
+        self._write()
+
+    def remove_function(self, name: str) -> bool:
+        before = len(self._kept.functions)
+        self._kept.functions = [one for one in self._kept.functions if one.name != name]
+        if found := len(self._kept.functions) != before:
+            self._write()
+        return found
+
+    def set_exceptions(self, filters: list[str] | None) -> None:
+        self._kept.exceptions = filters
+        self._write()
+
+    def clear(self) -> int:
+        """Takes away all; returns how many there were."""
+        count = len(self._kept.lines) + len(self._kept.functions)
+        self._kept = Kept()
+        self._write()
+        return count
+
+    def _write(self) -> None:
+        os.makedirs(os.path.dirname(self._file), mode=0o700, exist_ok=True)
+        temporary = f"{self._file}.{os.getpid()}.tmp"
+        with open(temporary, "wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(self._kept), indent=1))
+        os.replace(temporary, self._file)
+
+
+def _read(path: str) -> Kept:
+    """What is kept. A file that cannot be read is put aside: breakpoints are quickly set again."""
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(), type=Kept)
+    except msgspec.DecodeError:
+        with suppress(OSError):
+            os.replace(path, f"{path}.bad")
+    except OSError:
+        pass
+    return Kept()

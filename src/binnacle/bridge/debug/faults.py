@@ -1,0 +1,69 @@
+"""The errors a debugger answers with. Each says which tool to call next."""
+
+from collections.abc import Mapping
+
+from binnacle.errors import BridgeError
+
+START_FIRST = "start a debug session first using debug_start"
+EDITOR_NEEDED = "open the workspace in VS Code with the bridge's extension installed"
+
+
+def fault(code: str, message: str, hint: str, *, retryable: bool = False, **details: object) -> BridgeError:
+    """An error with its next step."""
+    return BridgeError(code, message, hint=hint, retryable=retryable, details=details)
+
+
+def no_session(message: str = "no active debug session", **details: object) -> BridgeError:
+    return fault("E_NO_SESSION", message, START_FIRST, **details)
+
+
+def not_paused(session: str) -> BridgeError:
+    return fault(
+        "E_NOT_PAUSED",
+        f"the program of session {session} is running",
+        "call debug_wait_for_hit until it stops, or debug_stop",
+        retryable=True,
+        sessionId=session,
+    )
+
+
+def still_running(session: str, seconds: float, output: Mapping[str, object]) -> BridgeError:
+    return fault(
+        "E_TIMEOUT",
+        f"session {session} neither stopped nor ended within {seconds:g} s; it is still running",
+        "call debug_wait_for_hit to wait longer, or debug_stop to end it",
+        retryable=True,
+        sessionId=session,
+        state="running",
+        **output,
+    )
+
+
+def cancelled(message: str, hint: str, **details: object) -> BridgeError:
+    return fault("E_CANCELLED", message, hint, **details)
+
+
+def lost(session: str, how: str, output: Mapping[str, object]) -> BridgeError:
+    return fault(
+        "E_SESSION_TERMINATED",
+        f"session {session} is gone: {how}",
+        "start it again using debug_start",
+        sessionId=session,
+        state="terminated",
+        **output,
+    )
+
+
+def busy(session: str, expression: str) -> BridgeError:
+    return fault(
+        "E_BUSY",
+        f"an earlier expression still runs in the program of session {session}: {expression!r}",
+        "wait and try again, or end the program with debug_stop",
+        retryable=True,
+        sessionId=session,
+    )
+
+
+def unsupported(script: str, why: str = "") -> BridgeError:
+    message = why or f"{script} needs an editor, and this host has none"
+    return fault("E_UNSUPPORTED", message, EDITOR_NEEDED, script=script, host="vscode")

@@ -1,0 +1,3 @@
+"""Scripts that look into a program that stands still."""
+from typing import Any
+SCRIPTS: dict[str, Any] = {}

@@ -1,0 +1,291 @@
+"""What to debug and how: from the parameters of a call to the configuration an adapter gets."""
+
+import os
+import shlex
+import shutil
+from typing import Any
+
+from msgspec import Struct
+
+from binnacle.bridge.debug import adapters
+from binnacle.bridge.debug.adapters import Adapter, Found
+from binnacle.bridge.debug.faults import fault, unsupported
+from binnacle.bridge.debug.launch_json import configuration_names, find_configuration
+from binnacle.errors import did_you_mean
+
+
+class Start(Struct, kw_only=True, rename="camel"):
+    """Parameters of `debug.start`. One of the first six says what to debug."""
+
+    launch: str | dict[str, Any] | None = None
+    """A name in `.vscode/launch.json`, a configuration as it stands there, or a program's file."""
+
+    program: str | None = None
+    module: str | None = None
+    pytest: str | list[str] | None = None
+    """Tests as pytest names them: `tests/test_cart.py::test_total`."""
+
+    port: int | None = None
+    """Attach to a Python program that listens there."""
+
+    pid: int | None = None
+    """Attach to a Python program that runs."""
+
+    host: str = "127.0.0.1"
+    args: list[str] | None = None
+    cwd: str | None = None
+    env: dict[str, str] | None = None
+    python: str | None = None
+    file: str | None = None
+    """What `${file}` stands for in a configuration."""
+
+    folder: str | None = None
+    stop_on_entry: bool | None = None
+    just_my_code: bool | None = None
+    timeout_ms: float = 30_000
+    wait: bool = True
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """Something to debug, ready for its adapter."""
+
+    title: str
+    adapter: Found
+    request: str
+    configuration: dict[str, Any]
+    cwd: str
+    address: tuple[str, int] | None = None
+    """Where an adapter listens that the program has started itself."""
+
+    filters: tuple[str, ...] = ()
+    """Exceptions to stop at, besides those of the workspace."""
+
+    advice: str = ""
+    """What to do if it fails."""
+
+    notes: tuple[str, ...] = ()
+    """What is not done as the configuration says."""
+
+    @property
+    def is_attach(self) -> bool:
+        return self.request == "attach"
+
+
+CHOICES = ("launch", "program", "module", "pytest", "port", "pid")
+
+
+def prepare(start: Start, workspace: str) -> Launch:
+    """Checks everything that can be checked before a process is started.
+
+    Raises:
+        BridgeError: says which parameter is wrong.
+    """
+    folder = _folder(start.folder, workspace)
+    given = [name for name in CHOICES if getattr(start, name) is not None]
+    if len(given) != 1:
+        names = configuration_names(folder)
+        raise fault(
+            "E_INVALID_PARAMS" if given else "E_MISSING_REQUIRED_PARAM",
+            f"give one of {', '.join(CHOICES)}; given: {', '.join(given) or 'none'}",
+            "call debug_start with program, the path of a file" + (f", or launch, one of: {names}" if names else ""),
+        )
+    configuration = _configuration(start, folder)
+    cwd = _cwd(configuration, folder)
+    if configuration.get("program"):
+        configuration["program"] = _program(str(configuration["program"]), cwd, folder)
+    adapter = _adapter(configuration)
+    found = adapters.find(adapter, folder)
+    if found is None:
+        raise fault(
+            "E_UNSUPPORTED",
+            f"no debug adapter for {adapter.language} on this machine: {adapter.id}",
+            f"{adapter.install}; then call debug_start again",
+            adapter=adapter.id,
+        )
+    return _launch(configuration, adapter, found, cwd)
+
+
+def _folder(folder: str | None, workspace: str) -> str:
+    path = os.path.normpath(os.path.join(workspace, folder or ""))
+    if not os.path.isdir(path):
+        raise fault("E_INVALID_PATH", f"no such directory: {path}", "give folder relative to the workspace")
+    return path
+
+
+def _configuration(start: Start, folder: str) -> dict[str, Any]:
+    """A configuration as it could stand in `launch.json`."""
+    configuration = _base(start, folder)
+    overrides: dict[str, Any] = {
+        "args": start.args,
+        "cwd": start.cwd,
+        "python": start.python,
+        "stopOnEntry": start.stop_on_entry,
+        "justMyCode": start.just_my_code,
+    }
+    if start.pytest is not None and start.args:
+        overrides["args"] = [*configuration["args"], *start.args]
+    configuration |= {name: value for name, value in overrides.items() if value is not None}
+    if start.env:
+        configuration["env"] = {**(configuration.get("env") or {}), **start.env}
+    return configuration
+
+
+def _base(start: Start, folder: str) -> dict[str, Any]:
+    python = {"type": "debugpy", "request": "launch"}
+    if start.program is not None:
+        return {"request": "launch", "program": start.program}
+    if start.module is not None:
+        return python | {"module": start.module}
+    if start.pytest is not None:
+        return python | {"module": "pytest", "args": _tests(start.pytest, start.cwd, folder)}
+    if start.port is not None:
+        return python | {"request": "attach", "connect": {"host": start.host, "port": start.port}}
+    if start.pid is not None:
+        return python | {"request": "attach", "processId": start.pid}
+    if isinstance(start.launch, dict):
+        return dict(start.launch)
+    assert start.launch is not None
+    names = configuration_names(folder)
+    if start.launch not in names and os.path.isfile(os.path.join(folder, start.launch)):
+        return {"request": "launch", "program": start.launch}
+    file = os.path.join(folder, start.file) if start.file else None
+    return find_configuration(folder, start.launch, file=file)
+
+
+def _tests(wanted: str | list[str], cwd: str | None, folder: str) -> list[str]:
+    names = [wanted] if isinstance(wanted, str) else wanted
+    for name in names:
+        path = os.path.join(folder, cwd or "", name.partition("::")[0])
+        if not os.path.exists(path):
+            raise fault("E_FILE_NOT_FOUND", f"no such test file: {path}", "give pytest relative to the workspace")
+    return list(names)
+
+
+def _cwd(configuration: dict[str, Any], folder: str) -> str:
+    path = os.path.normpath(os.path.join(folder, str(configuration.get("cwd") or "")))
+    if not os.path.isdir(path):
+        raise fault("E_INVALID_PATH", f"no such directory to run in: {path}", "give another cwd to debug_start")
+    return path
+
+
+def _program(program: str, cwd: str, folder: str) -> str:
+    """The program's absolute path. An adapter would start and only then find that it is not there."""
+    places = [os.path.normpath(os.path.join(one, program)) for one in (folder, cwd)]
+    if found := next((path for path in places if os.path.exists(path)), None):
+        return found
+    raise fault(
+        "E_FILE_NOT_FOUND",
+        f"no such program: {program!r} (looked for {places[0]})",
+        "give program relative to the workspace, or as an absolute path",
+        original=program,
+        resolved=places[0],
+    )
+
+
+def _adapter(configuration: dict[str, Any]) -> Adapter:
+    kind, program = configuration.get("type"), configuration.get("program")
+    if kind is not None:
+        found = adapters.adapter_for_type(str(kind))
+        known = [name for one in adapters.ADAPTERS for name in one.types]
+        reason = f"no adapter here is of type {kind!r}; {did_you_mean(str(kind), known)}"
+    elif program:
+        found = adapters.adapter_for_file(str(program))
+        reason = f"no adapter here debugs files like {program}"
+    else:
+        return adapters.PYTHON
+    if found is None:
+        raise unsupported("debug.start", reason)
+    return found
+
+
+def _launch(configuration: dict[str, Any], adapter: Adapter, found: Found, cwd: str) -> Launch:
+    request = str(configuration.get("request") or "launch")
+    if request not in ("launch", "attach"):
+        raise fault("E_INVALID_PARAMS", f"no such request: {request!r}", "one of: launch, attach")
+    full = configuration | {"cwd": cwd, "args": _words(configuration.get("args")), "env": _env(configuration, cwd)}
+    full["name"] = title = str(configuration.get("name") or _title(configuration))
+    notes = tuple(
+        f"{name} was not run: only an editor has tasks"
+        for name in ("preLaunchTask", "postDebugTask")
+        if full.pop(name, None)
+    )
+    address = None
+    advice = ""
+    match adapter.id:
+        case "debugpy":
+            full = _for_python(full, request)
+            if request == "attach" and (connect := full.get("connect")):
+                address = (str(connect.get("host") or "127.0.0.1"), int(connect.get("port") or 0))
+                advice = f"start the program with: python -m debugpy --listen {address[1]} --wait-for-client FILE"
+        case "js-debug":
+            full |= {"type": "pwa-node", "console": "internalConsole"}
+        case "delve":
+            full = {"mode": "debug" if request == "launch" else "local"} | full
+    return Launch(
+        title=title,
+        adapter=found,
+        request=request,
+        configuration=full,
+        cwd=cwd,
+        address=address,
+        filters=("userUnhandled",) if configuration.get("module") == "pytest" else (),
+        advice=advice,
+        notes=notes,
+    )
+
+
+def _for_python(full: dict[str, Any], request: str) -> dict[str, Any]:
+    """What debugpy is told besides. There is no terminal here, and modules' own names are of little use to a reader."""
+    quiet = {"special": "hide", "function": "hide", "class": "hide", "protected": "inline"}
+    common = {"justMyCode": True, "subProcess": True, "showReturnValue": True, "variablePresentation": quiet}
+    if request == "attach":
+        if "port" in full and "connect" not in full:
+            full["connect"] = {"host": full.pop("host", None), "port": full.pop("port")}
+        return common | {name: one for name, one in full.items() if name not in ("args", "env", "cwd")}
+    python = full.pop("python", None) or full.pop("pythonPath", None) or adapters.find_python(full["cwd"])
+    words = _words(python)
+    if shutil.which(os.path.join(full["cwd"], words[0]) if "/" in words[0] else words[0]) is None:
+        raise fault("E_FILE_NOT_FOUND", f"no such Python: {words[0]}", "give the path of another with python")
+    fixed = {"python": words, "console": "internalConsole", "redirectOutput": True}
+    return common | full | fixed
+
+
+def _title(configuration: dict[str, Any]) -> str:
+    if configuration.get("module") == "pytest":
+        return " ".join(["pytest", *_words(configuration.get("args"))])
+    for name in ("program", "module"):
+        if configuration.get(name):
+            return os.path.basename(str(configuration[name]))
+    if "processId" in configuration:
+        return f"process {configuration['processId']}"
+    connect = configuration.get("connect") or configuration
+    return f"port {connect.get('port')}" if isinstance(connect, dict) and "port" in connect else "a program"
+
+
+def _words(value: Any) -> list[str]:
+    if value is None:
+        return []
+    return shlex.split(value) if isinstance(value, str) and " " in value else _listed(value)
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+
+
+def _env(configuration: dict[str, Any], cwd: str) -> dict[str, str]:
+    """Variables of the configuration and of the file it names."""
+    found: dict[str, str] = {}
+    if file := configuration.pop("envFile", None):
+        try:
+            with open(os.path.join(cwd, str(file)), encoding="utf-8") as lines:
+                found = dict(_assignment(line) for line in lines if "=" in line and not line.lstrip().startswith("#"))
+        except OSError as error:
+            raise fault("E_FILE_NOT_FOUND", f"cannot read envFile: {file}: {error.strerror}", "mend envFile") from error
+    return found | {str(name): str(one) for name, one in (configuration.get("env") or {}).items() if one is not None}
+
+
+def _assignment(line: str) -> tuple[str, str]:
+    name, _, value = line.strip().removeprefix("export ").partition("=")
+    value = value.strip()
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return name.strip(), value[1:-1] if is_quoted else value

@@ -1,0 +1,297 @@
+"""A program under the debugger, from its start until nothing of it is left."""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from binnacle.bridge.debug import faults
+from binnacle.bridge.debug.breakpoints import Breakpoint, Breakpoints
+from binnacle.bridge.debug.dap import Dap, Gone, OnEvent, OnRequest, Refused, connect_patiently
+from binnacle.bridge.debug.launch import Launch
+from binnacle.bridge.debug.output import Output
+from binnacle.bridge.debug.recording import Recorder
+from binnacle.bridge.debug.references import References
+from binnacle.bridge.debug.target import Target
+from binnacle.bridge.debug.waiting import Cancelled, Job, Signal, settle
+from binnacle.processes.keeper import CannotStart, Keeper, Owned
+
+LAUNCH_PATIENCE = 60.0
+"""Seconds until a program is under the debugger. Go programs are built first."""
+
+ADAPTER_PATIENCE = 15.0
+"""Seconds until an adapter listens."""
+
+PARTING = 1.5
+"""Seconds for an adapter to end by itself what it started."""
+
+GRACE = 0.5
+"""Seconds for processes to end when asked to."""
+
+
+class Session:
+    """The processes of one launch: the program's, those it starts, and the adapter's."""
+
+    def __init__(
+        self, launch: Launch, *, keeper: Keeper, breakpoints: Breakpoints, references: References, recorder: Recorder
+    ) -> None:
+        self.launch = launch
+        self.id = recorder.id
+        self.references = references
+        self.output = Output()
+        self.signal = Signal()
+        self.targets: list[Target] = [Target(self, self.id, launch.adapter.id)]
+        self.focus = self.root
+        """Whose stop was told last."""
+
+        self.how = ""
+        """How it ended, if not by itself."""
+
+        self.extra_filters = launch.filters
+        self.notes = launch.notes
+        self.is_told = False
+        """Whether an answer has told of its end."""
+
+        self._keeper = keeper
+        self._breakpoints = breakpoints
+        self._recorder = recorder
+        self._process: Owned | None = None
+        self._port = 0
+        self._joining: set[asyncio.Task[None]] = set()
+        self._watching: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
+
+    @property
+    def root(self) -> Target:
+        return self.targets[0]
+
+    @property
+    def is_over(self) -> bool:
+        return self.root.over.done()
+
+    @property
+    def events(self) -> int:
+        """How many were heard."""
+        return self._recorder.count
+
+    async def begin(self, job: Job) -> None:
+        """Starts adapter and program.
+
+        Raises:
+            BridgeError: E_LAUNCH_FAILED or E_CANCELLED. Nothing is left of it then.
+        """
+        beginning = asyncio.ensure_future(self._begin())
+        try:
+            await settle(beginning, timeout=LAUNCH_PATIENCE, job=job)
+            beginning.result()
+        except (Refused, Gone, OSError, TimeoutError, CannotStart, Cancelled) as error:
+            beginning.cancel()
+            await asyncio.wait([beginning])
+            await self.end()
+            raise self._failure(error) from error
+        except BaseException:
+            beginning.cancel()
+            self.end_soon()
+            raise
+
+    async def _begin(self) -> None:
+        launch = self.launch
+        if launch.address is None:
+            connect = await self._start_adapter()
+        else:
+            host, port = launch.address
+            connect = _to(host, port)
+        await self.root.begin(connect, launch.request, launch.configuration, self._breakpoints)
+        self.root.over.add_done_callback(lambda _: self.end_soon())
+        if self.is_over:
+            self.end_soon()
+
+    async def _start_adapter(self) -> Callable[[OnEvent, OnRequest], Any]:
+        if self.launch.adapter.listens:
+            self._port = _free_port()
+            with open(os.devnull, "r+b") as null:
+                await self._start(null.fileno())
+            ended = asyncio.ensure_future(self._owned().wait())
+
+            async def connect(on_event: OnEvent, on_request: OnRequest) -> Dap:
+                try:
+                    return await connect_patiently(
+                        "127.0.0.1", self._port, on_event, on_request, ended=ended, timeout=ADAPTER_PATIENCE
+                    )
+                finally:
+                    ended.cancel()
+
+            return connect
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                await self._start(theirs.fileno())
+        except BaseException:
+            ours.close()
+            raise
+        ours.setblocking(False)
+        return lambda on_event, on_request: Dap.over(ours, on_event, on_request)
+
+    async def _start(self, descriptor: int) -> None:
+        argv = [word.replace("{port}", str(self._port)) for word in self.launch.adapter.argv]
+        with open(os.devnull, "wb") as null:
+            self._process = await self._keeper.start(
+                argv,
+                env=dict(os.environ),
+                cwd=self.launch.cwd,
+                stdin=descriptor,
+                stdout=descriptor,
+                stderr=null.fileno(),
+            )
+        self._watching = asyncio.ensure_future(self._watch(self._process))
+
+    def _owned(self) -> Owned:
+        assert self._process is not None
+        return self._process
+
+    async def _watch(self, process: Owned) -> None:
+        """Notices an adapter that ends before its program."""
+        code = await process.wait()
+        if not self.is_over:
+            ending = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            self.how = self.how or f"the debug adapter {ending}"
+            self.root.close()
+
+    def join(self, parent: Target, arguments: dict[str, Any]) -> bool:
+        """Debugs a process that the program has started, as the adapter asks us to."""
+        configuration = arguments.get("configuration") or {}
+        address = configuration.get("connect") or {}
+        port = address.get("port") or self._port
+        if not port or self._ending is not None:
+            return False
+        target = Target(self, f"{self.id}.{len(self.targets)}", parent.adapter)
+        self.targets.append(target)
+        connect = _to(address.get("host") or "127.0.0.1", int(port))
+        task = asyncio.ensure_future(self._join(target, connect, arguments.get("request") or "attach", configuration))
+        self._joining.add(task)
+        task.add_done_callback(self._joining.discard)
+        return True
+
+    async def _join(
+        self, target: Target, connect: Callable[[OnEvent, OnRequest], Any], request: str, configuration: dict[str, Any]
+    ) -> None:
+        try:
+            async with asyncio.timeout(LAUNCH_PATIENCE):
+                await target.begin(connect, request, configuration, self._breakpoints)
+        except (Refused, Gone, OSError, TimeoutError) as error:
+            self.record(target, "unjoined", {"reason": str(error)})
+            target.close()
+
+    def record(self, target: Target, kind: str, body: dict[str, Any]) -> None:
+        self._recorder.write(target.id, kind, body)
+
+    def live(self) -> list[Target]:
+        return [one for one in self.targets if one.state != "terminated"]
+
+    def find(self, ident: str) -> Target | None:
+        return next((one for one in self.targets if one.id == ident), None)
+
+    def untold(self) -> Target | None:
+        """A process that stands still and of which nobody was told."""
+        return next((one for one in self.targets if one.stop is not None and not one.stop.is_told), None)
+
+    async def wait_for_stop(self, resumed: Target | None, *, timeout: float, job: Job) -> Target | None:
+        """The process that stops next; none if the program ends instead.
+
+        Where several run, that is any of them; and if `resumed` has ended, one that still stands.
+
+        Raises:
+            BridgeError: E_TIMEOUT or E_CANCELLED. The program goes on.
+        """
+
+        def find() -> tuple[Target | None] | None:
+            if self.is_over:
+                return (None,)
+            if (found := self.untold()) is not None:
+                return (found,)
+            if resumed is not None and resumed.over.done():
+                standing = next((one for one in self.targets if one.stop is not None), None)
+                return (standing,) if standing else None
+            return None
+
+        try:
+            (target,) = await self.signal.until(find, timeout=timeout, job=job)
+        except TimeoutError:
+            raise faults.still_running(self.id, timeout, self.output.take()) from None
+        except Cancelled:
+            raise faults.cancelled(
+                f"no longer waiting for session {self.id}; its program is still running",
+                "call debug_wait_for_hit to wait again, or debug_stop to end it",
+                sessionId=self.id,
+            ) from None
+        if target is not None:
+            self.focus = target
+        return target
+
+    def unbound(self) -> list[Breakpoint]:
+        """Breakpoints that no process of this session could place."""
+        asked = {one for target in self.targets for one in target.bound}
+        placed = {one for target in self.targets for one, bound in target.bound.items() if bound.verified}
+        return sorted(asked - placed, key=lambda one: (one.path, one.line))
+
+    async def end(self) -> None:
+        """Ends the program, if we started it, the adapter, and all they started; lets go of an attached one."""
+        self.end_soon()
+        assert self._ending is not None
+        await asyncio.shield(self._ending)
+
+    def end_soon(self) -> None:
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end())
+
+    async def _end(self) -> None:
+        for task in self._joining:
+            task.cancel()
+        with contextlib.suppress(Refused, Gone, TimeoutError):
+            # Also when the program has ended: adapters wait for it.
+            await self.root.ask("disconnect", terminateDebuggee=not self.launch.is_attach, timeout=PARTING)
+        for target in self.targets:
+            target.close()
+        if self._process is not None:
+            if self.launch.is_attach:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(PARTING):
+                        await self._process.wait()
+            await self._process.end(grace=GRACE)
+        if self._watching is not None:
+            self._watching.cancel()
+        self._recorder.write(self.id, "end", {"exitCode": self.root.exit_code, "how": self.how})
+        self._recorder.close()
+
+    def _failure(self, error: Exception) -> Exception:
+        output = self.output.take()
+        if isinstance(error, Cancelled):
+            return faults.cancelled("the start was cancelled; nothing is left of it", "call debug_start again")
+        match error:
+            case TimeoutError():
+                reason = f"no answer within {LAUNCH_PATIENCE:g} s"
+            case Gone():
+                reason = self.how or "the debug adapter ended"
+            case Refused() | CannotStart():
+                reason = error.message
+            case _:
+                reason = str(error)
+        return faults.fault(
+            "E_LAUNCH_FAILED",
+            f"cannot debug {self.launch.title}: {reason.strip()}",
+            self.launch.advice or "check the launch configuration, then call debug_start again",
+            **output,
+        )
+
+
+def _to(host: str, port: int) -> Callable[[OnEvent, OnRequest], Any]:
+    return lambda on_event, on_request: Dap.connect(host, port, on_event, on_request)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port

@@ -1,0 +1,265 @@
+"""One process under the debugger: the program itself, or one that it started."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from binnacle.bridge.debug.breakpoints import Breakpoint, Breakpoints
+from binnacle.bridge.debug.dap import Dap, Gone, OnEvent, OnRequest, Refused, body_of
+
+if TYPE_CHECKING:
+    from binnacle.bridge.debug.session import Session
+
+State = Literal["starting", "running", "paused", "terminated"]
+
+Connect = Callable[[OnEvent, OnRequest], Awaitable[Dap]]
+
+PATIENCE = 5.0
+"""Seconds for answers that an adapter has at hand."""
+
+CLIENT = {
+    "clientID": "binnacle",
+    "clientName": "Binnacle",
+    "pathFormat": "path",
+    "linesStartAt1": True,
+    "columnsStartAt1": True,
+    "supportsVariableType": True,
+    "supportsVariablePaging": True,
+    "supportsRunInTerminalRequest": False,
+    "supportsStartDebuggingRequest": True,
+    "supportsInvalidatedEvent": True,
+    "locale": "en",
+}
+
+
+class Stop(Struct, kw_only=True):
+    """Why and where a program stands still."""
+
+    thread: int | None
+    reason: str
+    text: str = ""
+    is_told: bool = False
+    """Whether an answer has told of it."""
+
+
+class Bound(Struct, kw_only=True):
+    """What became of a breakpoint in one process."""
+
+    verified: bool
+    line: int | None = None
+    message: str = ""
+    number: int | None = None
+    """The adapter's id of it."""
+
+
+class Target:
+    """A connection to an adapter that debugs one process.
+
+    Its state follows the adapter's events; whatever changes is told to the session.
+    """
+
+    def __init__(self, session: "Session", ident: str, adapter: str) -> None:
+        self.session = session
+        self.id = ident
+        self.adapter = adapter
+        self.name = ""
+        self.process: int | None = None
+        self.state: State = "starting"
+        self.stop: Stop | None = None
+        self.exit_code: int | None = None
+        self.capabilities: dict[str, Any] = {}
+        self.evaluating: str | None = None
+        """An expression that takes longer than anybody waited."""
+
+        self.bound: dict[Breakpoint, Bound] = {}
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the process has ended, or is no longer debugged."""
+
+        self._dap: Dap | None = None
+        self._initialized: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sending = asyncio.Lock()
+        self._has_begun = False
+
+    async def begin(
+        self, connect: Connect, request: str, configuration: dict[str, Any], breakpoints: Breakpoints
+    ) -> None:
+        """Connects, launches or attaches, and sets all breakpoints before the program's first line.
+
+        Raises:
+            Refused: with the adapter's reason.
+            Gone: it died over it.
+            TimeoutError: it does not answer.
+            OSError: nobody listens.
+        """
+        dap = self._dap = await connect(self._hear, self._asked)
+        dap.closed.add_done_callback(lambda _: self._end())
+        self.capabilities = await dap.request("initialize", CLIENT | {"adapterID": self.adapter}, timeout=PATIENCE * 3)
+        # Answered only once all is configured, by most; and refused before that, if it cannot be done.
+        begun = dap.post(request, configuration)
+        await asyncio.wait([begun, self._initialized, self.over], return_when=asyncio.FIRST_COMPLETED)
+        if begun.done():
+            body_of(request, begun.result())
+            await asyncio.wait([self._initialized, self.over], return_when=asyncio.FIRST_COMPLETED)
+        if self._initialized.done():
+            await self._configure(breakpoints)
+        await asyncio.wait([begun, self.over], return_when=asyncio.FIRST_COMPLETED)
+        if begun.done():
+            body_of(request, begun.result())
+        if self.state == "starting":
+            self.state = "running"
+
+    async def _configure(self, breakpoints: Breakpoints) -> None:
+        async with self._sending:
+            self._has_begun = True
+            for path in breakpoints.paths():
+                await self._send_lines(path, breakpoints)
+            if breakpoints.functions:
+                await self._send_functions(breakpoints)
+            await self._send_exceptions(breakpoints)
+        if self.capabilities.get("supportsConfigurationDoneRequest"):
+            await self.ask("configurationDone", timeout=PATIENCE * 4)
+
+    async def ask(self, command: str, timeout: float = PATIENCE, **arguments: Any) -> dict[str, Any]:
+        """Asks the adapter.
+
+        Raises:
+            Refused, Gone, TimeoutError: as `Dap.request`.
+        """
+        if self._dap is None:
+            raise Gone(command)
+        return await self._dap.request(command, arguments, timeout=timeout)
+
+    async def evaluate(self, arguments: dict[str, Any]) -> asyncio.Future[Any]:
+        """Has an expression evaluated; the caller waits for the answer as long as it likes."""
+        if self._dap is None:
+            raise Gone("evaluate")
+        return self._dap.post("evaluate", arguments)
+
+    async def send_lines(self, path: str, breakpoints: Breakpoints) -> None:
+        """Sets the breakpoints of one file anew."""
+        async with self._sending:
+            if self._has_begun and self.state != "terminated":
+                await self._send_lines(path, breakpoints)
+
+    async def send_functions(self, breakpoints: Breakpoints) -> None:
+        async with self._sending:
+            if self._has_begun and self.state != "terminated":
+                await self._send_functions(breakpoints)
+
+    async def send_exceptions(self, breakpoints: Breakpoints) -> None:
+        async with self._sending:
+            if self._has_begun and self.state != "terminated":
+                await self._send_exceptions(breakpoints)
+
+    async def _send_lines(self, path: str, breakpoints: Breakpoints) -> None:
+        wanted = breakpoints.of(path)
+        source = {"path": path, "name": path.rpartition("/")[2]}
+        answer = await self.ask("setBreakpoints", source=source, breakpoints=[one.to_dap() for one in wanted])
+        self.bound = {one: bound for one, bound in self.bound.items() if one.path != path}
+        for one, found in zip(wanted, answer.get("breakpoints", ()), strict=False):
+            self.bound[one] = _bound(found)
+
+    async def _send_functions(self, breakpoints: Breakpoints) -> None:
+        if self.capabilities.get("supportsFunctionBreakpoints"):
+            await self.ask("setFunctionBreakpoints", breakpoints=[one.to_dap() for one in breakpoints.functions])
+
+    async def _send_exceptions(self, breakpoints: Breakpoints) -> None:
+        offered = self.capabilities.get("exceptionBreakpointFilters") or []
+        if not offered:
+            return
+        wanted = breakpoints.exceptions
+        if wanted is None:
+            wanted = [one["filter"] for one in offered if one.get("default")]
+        wanted = [*wanted, *self.session.extra_filters]
+        filters = [one["filter"] for one in offered if one["filter"] in wanted]
+        await self.ask("setExceptionBreakpoints", filters=filters)
+
+    async def resume(self, command: str, **arguments: Any) -> None:
+        """Lets the program go on. It is running from this moment, whatever the adapter says when.
+
+        Raises:
+            Refused: it stands where it stood.
+            Gone: it ended instead.
+        """
+        stop, self.stop, self.state = self.stop, None, "running"
+        self.session.references.forget(self)
+        assert stop is not None
+        self.session.record(self, "command", {"command": command})
+        try:
+            await self.ask(command, threadId=stop.thread, **arguments)
+        except Refused:
+            if self.state == "running":
+                self.stop, self.state = stop, "paused"
+            raise
+        except TimeoutError:
+            # It may have gone on all the same, and its next stop is told by an event.
+            return
+
+    def close(self) -> None:
+        """Ends the connection; not the program."""
+        if self._dap is not None:
+            self._dap.close()
+        self._end()
+
+    def _asked(self, command: str, arguments: dict[str, Any]) -> bool:
+        if command == "startDebugging":
+            return self.session.join(self, arguments)
+        return False
+
+    def _hear(self, event: str, body: dict[str, Any]) -> None:  # noqa: C901
+        self.session.record(self, event, body)
+        match event:
+            case "initialized":
+                if not self._initialized.done():
+                    self._initialized.set_result(None)
+            case "output":
+                self.session.output.add(str(body.get("category") or "console"), str(body.get("output", "")))
+            case "stopped":
+                self._stopped(body)
+            case "continued":
+                if self.stop is not None:
+                    self.stop, self.state = None, "running"
+                    self.session.references.forget(self)
+            case "process":
+                self.name = str(body.get("name", ""))
+                self.process = body.get("systemProcessId")
+            case "exited":
+                self.exit_code = body.get("exitCode")
+            case "breakpoint":
+                self._rebind(body)
+            case "terminated":
+                self._end()
+        self.session.signal.fire()
+
+    def _stopped(self, body: dict[str, Any]) -> None:
+        text = body.get("text") or body.get("description") or ""
+        self.session.references.forget(self)
+        self.stop = Stop(thread=body.get("threadId"), reason=str(body.get("reason", "")), text=str(text))
+        self.state = "paused"
+
+    def _rebind(self, body: dict[str, Any]) -> None:
+        found = body.get("breakpoint") or {}
+        for one, bound in self.bound.items():
+            if bound.number is not None and bound.number == found.get("id"):
+                self.bound[one] = _bound(found)
+
+    def _end(self) -> None:
+        if self.over.done():
+            return
+        self.over.set_result(None)
+        self.state = "terminated"
+        self.stop = None
+        self.evaluating = None
+        self.session.references.forget(self)
+        self.session.signal.fire()
+
+
+def _bound(found: dict[str, Any]) -> Bound:
+    return Bound(
+        verified=bool(found.get("verified")),
+        line=found.get("line"),
+        message=str(found.get("message") or ""),
+        number=found.get("id"),
+    )

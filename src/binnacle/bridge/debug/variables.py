@@ -1,0 +1,86 @@
+"""Variables of a program, as far as they fit into an answer, and how to get the rest."""
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from binnacle.bridge.debug.dap import Refused
+
+if TYPE_CHECKING:
+    from binnacle.bridge.debug.target import Target
+
+VALUE = 300
+"""Characters of one value."""
+
+
+class Budget(Struct):
+    """How much of it may be told."""
+
+    items: int
+    size: int
+    """Characters, about."""
+
+    def take(self, size: int) -> bool:
+        """Whether there is room for one more."""
+        self.items -= 1
+        self.size -= size
+        return self.items >= 0 and self.size >= 0
+
+
+async def locals_of(target: "Target", frame: int, budget: Budget) -> dict[str, Any]:
+    """The variables of a frame's innermost scope, as they stand in an answer."""
+    _, number = target.session.references.take("frame", frame)
+    try:
+        scopes = (await target.ask("scopes", frameId=number)).get("scopes") or ()
+        if not scopes:
+            return {}
+        reference = int(scopes[0]["variablesReference"])
+        found = await fetch(target, reference)
+    except (Refused, TimeoutError):
+        return {}
+    room = Budget(items=budget.items, size=budget.size)
+    shown = []
+    for one in found:
+        told = tell(target, one)
+        if not room.take(len(told["name"]) + len(told["value"]) + 40):
+            break
+        shown.append(told)
+    left = len(found) - len(shown)
+    if not left:
+        return {"locals": shown}
+    ours = target.session.references.give("variables", target, reference)
+    how = f"{left}; debug_get_variable with variablesReference={ours} start={len(shown)} has them"
+    return {"locals": shown, "moreLocals": how}
+
+
+async def fetch(
+    target: "Target", reference: int, *, start: int = 0, count: int | None = None, only: str | None = None
+) -> list[dict[str, Any]]:
+    """Members of a variable, or a page of them.
+
+    Only for members of one kind may an adapter be asked for a page: of a mixture each gives its own idea of one.
+    """
+    arguments: dict[str, Any] = {"variablesReference": reference}
+    pages = only is not None and count is not None and target.adapter != "debugpy"
+    if only is not None:
+        arguments["filter"] = only
+    if pages:
+        arguments |= {"start": start, "count": count}
+    answer = await target.ask("variables", timeout=10, **arguments)
+    found: list[dict[str, Any]] = answer.get("variables") or []
+    if pages:
+        return found[:count]
+    return found[start:] if count is None else found[start : start + count]
+
+
+def tell(target: "Target", variable: dict[str, Any]) -> dict[str, Any]:
+    """A variable as it stands in an answer."""
+    value = str(variable.get("value", ""))
+    told: dict[str, Any] = {"name": str(variable.get("name", "")), "value": value[:VALUE]}
+    if len(value) > VALUE:
+        told["valueCut"] = len(value) - VALUE
+    if kind := variable.get("type"):
+        told["type"] = kind
+    if number := variable.get("variablesReference"):
+        told["variablesReference"] = target.session.references.give("variables", target, int(number))
+    return told

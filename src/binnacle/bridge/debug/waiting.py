@@ -1,0 +1,72 @@
+"""Waiting for a change: until something is so, a deadline passes, or nobody wants to know any more."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Job(Protocol):
+    """What a script is told about the call it serves."""
+
+    @property
+    def cancelled(self) -> asyncio.Event: ...
+
+    def progress(self, pct: float | None, text: str = "") -> None: ...
+
+
+class Cancelled(Exception):
+    """The caller wants no answer any more."""
+
+
+class Signal:
+    """Wakes those who wait for a change."""
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def fire(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+        self._waiting.clear()
+
+    async def until(self, find: Callable[[], T | None], *, timeout: float, job: Job) -> T:
+        """What `find` finds, asked anew with every change.
+
+        Raises:
+            TimeoutError: nothing in time.
+            Cancelled: the caller gave up.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while (found := find()) is None:
+            future: asyncio.Future[None] = loop.create_future()
+            self._waiting.add(future)
+            try:
+                await settle(future, timeout=deadline - loop.time(), job=job)
+            finally:
+                self._waiting.discard(future)
+        return found
+
+
+async def settle(future: asyncio.Future[Any], *, timeout: float, job: Job) -> None:
+    """Waits until `future` is done, and leaves it alone otherwise.
+
+    Raises:
+        TimeoutError: it is not, in time.
+        Cancelled: the caller gave up.
+    """
+    if future.done():
+        return
+    given_up = asyncio.ensure_future(job.cancelled.wait())
+    try:
+        await asyncio.wait([future, given_up], timeout=max(0.0, timeout), return_when=asyncio.FIRST_COMPLETED)
+        if future.done():
+            return
+        if given_up.done():
+            raise Cancelled
+        raise TimeoutError
+    finally:
+        given_up.cancel()
