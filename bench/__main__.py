@@ -7,7 +7,7 @@ import sys
 import tempfile
 import traceback
 
-from bench import commands, report, server, store, trackers
+from bench import commands, gateway, report, server, store, trackers
 from bench.measure import Failed
 from bench.plan import Plan
 
@@ -16,10 +16,11 @@ GROUPS = {
     "store": store.measure,
     "cli": commands.measure_cli,
     "server": server.measure,
+    "gateway": gateway.measure,
     "peers": trackers.measure,
 }
 
-WITH_PEERS = {"server", "peers"}
+WITH_PEERS = {"server", "gateway", "peers"}
 """Groups that fetch other people's programs."""
 
 

@@ -39,7 +39,7 @@ PRIORITIES = ("high", "high", "medium", "low", "low")
 def measure(plan: Plan) -> Iterator[Result]:
     """Every job by every tracker at the smallest size, and the memory it takes them."""
     size = plan.sizes[0]
-    if absent := _install(plan):
+    if absent := npm_install(plan, PACKAGE, "other trackers, 1.5 GB, about two minutes"):
         yield Result(group="peers", name="Backlog.md, Task Master", note=absent)
         return
     bn, offline = project(plan, size), _offline()
@@ -137,29 +137,29 @@ def _offline() -> tuple[str, ...]:
 
 
 def _program(name: str) -> str:
-    return os.path.join(_cache(), "node_modules", ".bin", name)
+    return os.path.join(npm_cache(PACKAGE), "node_modules", ".bin", name)
 
 
-def _cache() -> str:
+def npm_cache(package: str) -> str:
     """Where the peers are kept between runs: 900 packages are not fetched twice. A new version gets a new place."""
-    with open(PACKAGE, encoding="utf-8") as file:
+    with open(package, encoding="utf-8") as file:
         versions = json.load(file)["dependencies"]
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "binnacle-bench", "-".join(f"{name}-{version}" for name, version in versions.items()))
 
 
-def _install(plan: Plan) -> str:
+def npm_install(plan: Plan, package: str, told: str) -> str:
     """Fetches the peers unless they are there. Returns why that was not possible, or nothing."""
     if shutil.which("npm") is None:
         return "npm not found"
-    place = _cache()
+    place = npm_cache(package)
     if os.path.exists(place):
         return ""
-    plan.say(f"peers: installing them into {place} (1.5 GB, about two minutes, once)")
+    plan.say(f"installing into {place}, once: {told}")
     partial = f"{place}.{os.getpid()}"
     try:
         os.makedirs(partial)
-        shutil.copy(PACKAGE, partial)
+        shutil.copy(package, os.path.join(partial, "package.json"))
         # A lock would name this platform's packages only: Backlog.md is a different one on each.
         quiet = ("--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
         run(["npm", "install", *quiet], cwd=partial)
