@@ -124,7 +124,7 @@ async def test_one_that_hangs_while_connecting_is_given_up_and_tried_again(made,
     await until(lambda: server.status.state == "failed")
     assert "not ready within 2.5 s" in server.status.reason
     assert server.status.next_retry is not None
-    with pytest.raises(UpstreamDown, match="failed"):
+    with pytest.raises(UpstreamDown, match="rogue is down"):
         await made.call(server, "echo")
 
 

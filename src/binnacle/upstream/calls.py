@@ -116,7 +116,13 @@ class Calls:
     ) -> Result:
         """Asks the server, and the client for what the server wants to know."""
         if face is None or not any(one in face.capabilities for one in QUESTIONS.values()):
-            return await self._ask(client, method, params, Waiting(on_progress), headers)
+            result = await self._ask(client, method, params, Waiting(on_progress), headers)
+            if "inputRequests" in result:  # although it was told that nobody can
+                raise UpstreamError(
+                    f"{client.name} wants to ask something before it answers, and nobody here can be asked",
+                    hint="use a client that supports elicitation",
+                )
+            return result
         if client.era == "stateless":
             return await self._in_rounds(client, method, params, face, on_progress, headers)
         if face.era == "handshake":

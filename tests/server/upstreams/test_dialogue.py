@@ -1,0 +1,143 @@
+"""What goes on during a call through a real `bn mcp serve`: questions, progress, second thoughts."""
+
+import itertools
+import json
+
+import pytest
+
+from binnacle.wire.mcp import CAPABILITIES_KEY
+from cli.conftest import BN
+from scenarios.agents import HttpAgent, StdioAgent
+from server.clients import Stdio, call, cancelled, headers_for, request, stateless, text_of, wait_for
+from server.upstreams.servers import rogue, said, wait_for_tool
+
+ELICIT = {"elicitation": {}}
+ANSWER = {"action": "accept", "content": {"which": "this"}}
+
+
+@pytest.fixture(params=["old server", "new server"])
+def asking(request, servers) -> None:
+    """A server of each era that asks something before it answers."""
+    servers(one=rogue(*(["stateless"] if request.param == "new server" else [])))
+
+
+@pytest.fixture
+def client(bn, asking):
+    """A client that can be asked, once the server's tools are there."""
+    with Stdio(command=[BN, "mcp", "serve"], cwd=bn.repo, env=bn.env) as served:
+        served.initialize(**ELICIT)
+        numbers = itertools.count(100)
+
+        def is_there():
+            listed = served.ask(request(next(numbers), "tools/list"))["result"]["tools"]
+            return any(tool["name"] == "mcp_one_ask" for tool in listed)
+
+        wait_for(is_there, "its tools do not come")
+        yield served
+
+
+def new_ask(number, **more):
+    given = {"name": "mcp_one_ask", "arguments": {}, **more}
+    return request(number, "tools/call", stateless(given, **{CAPABILITIES_KEY: ELICIT}))
+
+
+class TestQuestions:
+    def test_a_client_of_the_old_era_is_asked_while_its_call_waits(self, client):
+        client.send(call(1, "mcp_one_ask"))
+        while (question := client.read()).get("method") != "elicitation/create":
+            assert "result" not in question, question
+        assert question["params"]["message"] == "which?"
+        assert question["params"]["requestedSchema"]["properties"] == {"which": {"type": "string"}}
+        client.send({"jsonrpc": "2.0", "id": question["id"], "result": ANSWER})
+        found = json.loads(text_of(client.answer(1)))
+        assert ANSWER in (found, found[0] if isinstance(found, list) else None)
+
+    def test_a_client_of_the_new_era_is_handed_the_question_and_calls_again(self, client):
+        asked = client.ask(new_ask(1))["result"]
+        assert asked["resultType"] == "input_required"
+        ((key, question),) = asked["inputRequests"].items()
+        assert question["method"] == "elicitation/create"
+        assert question["params"]["message"] == "which?"
+        answered = client.ask(new_ask(2, inputResponses={key: ANSWER}, requestState=asked["requestState"]))
+        found = json.loads(text_of(answered))
+        assert ANSWER in (found, found[0] if isinstance(found, list) else None)
+
+    def test_answers_to_a_question_that_nobody_asked_are_refused(self, client):
+        answered = client.ask(new_ask(1, inputResponses={"question": ANSWER}, requestState="made up"))
+        assert "requestState" in answered["error"]["message"], answered
+
+    @pytest.mark.usefixtures("asking")
+    def test_a_client_that_cannot_be_asked_gets_an_answer_all_the_same(self, bn):
+        with StdioAgent(bn, env={}) as agent:
+            wait_for_tool(agent, "mcp_one_ask")
+            assert "can be asked" in json.dumps(agent.result("mcp_one_ask"))
+
+
+class TestProgress:
+    def test_progress_reaches_a_client_that_wants_it(self, connect, servers):
+        servers(one=rogue(timeout=1.0))
+        agent = connect()
+        wait_for_tool(agent, "mcp_one_progress")
+        params = {"name": "mcp_one_progress", "arguments": {"text": "5"}, "_meta": {"progressToken": "mine"}}
+        message = request(77, "tools/call", params)
+        if isinstance(agent, HttpAgent):
+            headers = {**agent._headers, "authorization": "Bearer scenario"}
+            with agent.server.stream(message, headers) as events:
+                seen = list(events)
+        else:
+            agent.server.send(message)
+            agent.server.seen.clear()
+            seen = [agent.server.answer(77)]
+            seen = [*agent.server.seen, *seen]
+        told = [one["params"] for one in seen if one.get("method") == "notifications/progress"]
+        assert {one["progressToken"] for one in told} == {"mine"}
+        assert [one["progress"] for one in told][-1] == 5
+        assert told[-1]["message"] == "at it"
+        assert seen[-1]["result"]["content"]
+
+
+class TestSecondThoughts:
+    def test_a_call_that_the_client_cancels_is_cancelled_on_the_server(self, bn, servers, tmp_path):
+        servers(one=rogue())
+        with StdioAgent(bn, env={}) as agent:
+            wait_for_tool(agent, "mcp_one_hang")
+            agent.server.send(call(50, "mcp_one_hang", text=str(tmp_path / "told")))
+            assert said(agent, "mcp_one_echo", "it arrived") == "it arrived"
+            agent.server.send(cancelled(50))
+            wait_for((tmp_path / "told").exists, "nobody told the server")
+            assert said(agent, "mcp_one_echo", "still there") == "still there"
+            assert ("one:hang", "cancelled") in [(one["tool"], one["outcome"]) for one in servers.audit()]
+
+    def test_a_call_whose_client_hangs_up_is_cancelled_on_the_server(self, bn, servers, tmp_path):
+        servers(one=rogue())
+        with HttpAgent(bn, env={}) as agent:
+            wait_for_tool(agent, "mcp_one_hang")
+            message = request(
+                5, "tools/call", stateless({"name": "mcp_one_hang", "arguments": {"text": str(tmp_path / "told")}})
+            )
+            _hang_up(agent.server.url, message)
+            wait_for((tmp_path / "told").exists, "nobody told the server")
+            assert said(agent, "mcp_one_echo", "still there") == "still there"
+
+    def test_what_a_client_that_went_away_had_called_is_cancelled_and_ended(self, bn, servers, tmp_path):
+        servers(one=rogue())
+        with StdioAgent(bn, env={}) as agent:
+            wait_for_tool(agent, "mcp_one_hang")
+            agent.server.send(call(50, "mcp_one_hang", text=str(tmp_path / "told")))
+            assert said(agent, "mcp_one_echo", "it arrived") == "it arrived"
+            agent.leave()
+
+
+def _hang_up(url: str, message) -> None:
+    """Sends a request, waits until its server works at it, and closes the connection."""
+    import socket
+    import time
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    body = json.dumps(message).encode()
+    head = {**headers_for(message), "host": "localhost", "authorization": "Bearer scenario"}
+    lines = [f"POST {parts.path} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]
+    with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+        connection.sendall("\r\n".join([*lines, f"content-length: {len(body)}", "", ""]).encode() + body)
+        time.sleep(0.5)
