@@ -94,7 +94,7 @@ def _spawn(words: Sequence[str], folder: str) -> int:
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
     environ = {name: value for name, value in os.environ.items() if name not in PRIVATE}
-    pid = os.posix_spawn(words[0], words, environ, file_actions=actions, setsid=True)
+    pid = os.posix_spawn(words[0], list(words), environ, file_actions=actions, setsid=True)
     _started.add(pid)
     return pid
 

@@ -1,0 +1,158 @@
+"""Scripts gathered from their metadata: `manifest.json`, which loads without a word of YAML."""
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.bridge.metadata import SUFFIX, Metadata, load_metadata
+from binnacle.errors import ConfigError, did_you_mean
+
+VERSION = 2
+FILE = "manifest.json"
+BOX = os.path.join(os.path.dirname(__file__), "scripts")
+"""The scripts that hosts run, which come with the program."""
+
+LIMIT = 50
+"""Tools from which on agents choose worse."""
+
+
+class Entry(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A script of a manifest."""
+
+    metadata: Metadata
+    script_rel_path: str = ""
+    """The program that is run, from the manifest's directory; empty for what a host runs."""
+
+
+class Manifest(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Scripts by their alias."""
+
+    version: int = VERSION
+    generated_at: str = ""
+    scripts: dict[str, Entry] = {}
+
+    def by_tool(self) -> dict[str, str]:
+        """Tool name, or another name of it → alias."""
+        return {
+            name: alias
+            for alias, entry in self.scripts.items()
+            for name in (entry.metadata.tool, *entry.metadata.mcp.aliases)
+        }
+
+
+class Gathered(NamedTuple):
+    """What a directory holds."""
+
+    manifest: Manifest
+    problems: list[ConfigError]
+
+
+@cache
+def shipped() -> Manifest:
+    """The scripts that hosts run."""
+    return read_manifest(os.path.join(BOX, FILE))
+
+
+def read_manifest(file: str) -> Manifest:
+    """What was built.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        with open(file, "rb") as stream:
+            found = msgspec.json.decode(stream.read(), type=Manifest)
+    except (OSError, msgspec.DecodeError) as error:
+        raise ConfigError(f"cannot read {file}: {error}", hint="make it anew with: bn script build") from error
+    if found.version != VERSION:
+        raise ConfigError(
+            f"{file}: version {found.version} is not {VERSION}", hint="make it anew with: bn script build"
+        )
+    return found
+
+
+def gather(folder: str, *, known: Manifest | None = None) -> Gathered:
+    """The scripts of a directory, and what is wrong with the others.
+
+    `known` are scripts that are there besides: no name may be theirs, and relations may lead to them.
+    """
+    scripts: dict[str, Entry] = {}
+    files: dict[str, str] = {}
+    problems: list[ConfigError] = []
+    names = {name: f"the script {alias}" for name, alias in known.by_tool().items()} if known else {}
+    for file in metadata_files(folder):
+        try:
+            found = load_metadata(file)
+            _check_names(found, file, names)
+        except ConfigError as error:
+            problems.append(error)
+            continue
+        names |= dict.fromkeys((found.tool, *found.mcp.aliases), file)
+        scripts[found.alias] = Entry(metadata=found, script_rel_path=_program(file, folder))
+        files[found.alias] = file
+    everything = [*scripts, *(known.scripts if known else ())]
+    for alias, entry in list(scripts.items()):
+        for problem in _lost_relations(entry.metadata, files[alias], everything):
+            problems.append(problem)
+            scripts.pop(alias, None)
+    return Gathered(Manifest(scripts=dict(sorted(scripts.items()))), problems)
+
+
+def metadata_files(folder: str) -> Iterator[str]:
+    """Every file of metadata in a directory and below it."""
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        yield from (os.path.join(here, name) for name in sorted(names) if name.endswith(SUFFIX))
+
+
+def write_manifest(folder: str, made: Manifest, *, now: str) -> bool:
+    """Writes `manifest.json`; false if it says all that already."""
+    file = os.path.join(folder, FILE)
+    try:
+        before = read_manifest(file)
+    except ConfigError:
+        before = None
+    if before is not None and before.scripts == made.scripts:
+        return False
+    content = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(made, generated_at=now)), indent=1)
+    temporary = f"{file}.{os.getpid()}"
+    try:
+        with open(temporary, "wb") as stream:
+            stream.write(content + b"\n")
+        os.replace(temporary, file)
+    except OSError as error:
+        raise ConfigError(f"cannot write {file}: {error.strerror}", hint="check permissions and free space") from error
+    return True
+
+
+def _check_names(found: Metadata, file: str, taken: dict[str, str]) -> None:
+    for name in (found.tool, *found.mcp.aliases):
+        if name in taken:
+            raise ConfigError(
+                f"{file}: its tool would be called {name!r}, as that of {taken[name]}",
+                hint="change the alias, or give another name in mcp.tool",
+            )
+
+
+def _lost_relations(found: Metadata, file: str, known: list[str]) -> Iterator[ConfigError]:
+    relations = found.mcp.relationships
+    for word in (*relations.requires, *relations.recommended, *relations.conflicts):
+        if word not in known:
+            hint = did_you_mean(word, known)
+            yield ConfigError(f"{file}: mcp.relationships: no script {word!r}", hint=hint)
+
+
+def _program(file: str, folder: str) -> str:
+    """The program beside its metadata, by the same name with any ending: the one that may be executed."""
+    base = file.removesuffix(SUFFIX)
+    here = os.path.dirname(file)
+    for name in sorted(os.listdir(here)):
+        path = os.path.join(here, name)
+        is_beside = path == base or path.startswith(f"{base}.")
+        if is_beside and not name.endswith(SUFFIX) and os.path.isfile(path) and os.access(path, os.X_OK):
+            return os.path.relpath(path, folder)
+    return ""

@@ -1,0 +1,307 @@
+"""What a script says of itself in `X.meta.yaml`: the one source of its tool, its checks and its guidance."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from binnacle.errors import ConfigError, did_you_mean
+
+SUFFIX = ".meta.yaml"
+TIMEOUT = 30_000
+"""Milliseconds for a script that says nothing else."""
+
+DEADLINE = "timeoutMs"
+"""The parameter by which a caller says how long a script may take."""
+
+_ALIAS = re.compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*")
+_TOOL = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_CODE = re.compile(r"E_[A-Z0-9_]+")
+
+Resolve = Literal["workspace-relative", "cwd-relative", "absolute"]
+ParameterType = Literal["string", "number", "boolean", "enum", "object", "array"]
+Host = Literal["headless", "vscode"]
+
+
+class _Strict(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename="camel"):
+    """Nothing is let through that nobody reads."""
+
+
+class Parameter(_Strict, frozen=True):
+    """Something that a script takes."""
+
+    type: ParameterType
+    required: bool = False
+    default: Any = UNSET
+    description: str = ""
+    values: tuple[str, ...] = ()
+    """Of an enum."""
+
+    min: float | None = None
+    max: float | None = None
+    integer: bool = False
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str = ""
+    resolve: Resolve | None = None
+    """What a path is relative to. None for what is no path."""
+
+    aliases: tuple[str, ...] = ()
+    """Other words for it."""
+
+    items: "Parameter | None" = None
+    """What an array holds."""
+
+
+class Cli(_Strict, frozen=True):
+    """How people run it."""
+
+    command: str = ""
+    description: str = ""
+    examples: tuple[str, ...] = ()
+
+
+class _Snake(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """In the part about MCP words are joined by underscores."""
+
+
+class Relationships(_Snake, frozen=True):
+    """Scripts, by alias, that have to do with this one."""
+
+    requires: tuple[str, ...] = ()
+    """To be run before it; one of them suffices."""
+
+    recommended: tuple[str, ...] = ()
+    provides: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+
+
+class ContractedError(_Snake, frozen=True):
+    """An error, and what to do then."""
+
+    code: str
+    summary: str = ""
+    is_retryable: bool = False
+    user_fix_hint: str = ""
+
+
+class ErrorContract(_Snake, frozen=True):
+    errors: tuple[ContractedError, ...] = ()
+
+
+class Safety(_Snake, frozen=True):
+    idempotent: bool | UnsetType = UNSET
+    read_only: bool | UnsetType = UNSET
+    destructive: bool = False
+
+
+class ParameterHint(_Snake, frozen=True):
+    description: str = ""
+    required: bool | UnsetType = UNSET
+    examples: tuple[Any, ...] = ()
+    note: str = ""
+    language_specific: dict[str, Any] = {}
+    pitfalls: tuple[str, ...] = ()
+
+
+class Llm(_Snake, frozen=True):
+    """For whoever chooses the tool."""
+
+    when_to_use: str = ""
+    parameter_hints: dict[str, ParameterHint] = {}
+
+
+class Mcp(_Snake, frozen=True):
+    """The script as a tool."""
+
+    enabled: bool = True
+    tool: str = ""
+    """Its name, if not the one made from the alias."""
+
+    aliases: tuple[str, ...] = ()
+    """Other names that agents know it by."""
+
+    description: str = ""
+    timeout: Annotated[int, Meta(ge=1, le=3_600_000)] = TIMEOUT
+    """Milliseconds."""
+
+    relationships: Relationships = Relationships()
+    error_contract: ErrorContract = ErrorContract()
+    safety: Safety = Safety()
+    llm: Llm = Llm()
+
+
+class Metadata(_Strict, frozen=True):
+    """A script."""
+
+    alias: str
+    name: str
+    category: str
+    description: str
+    danger_only: bool = False
+    params: dict[str, Parameter] = {}
+    response: Literal["action", "query", "waitable", "mutate"] = "action"
+    result: Any = None
+    errors: tuple[str, ...] = ()
+    hosts: tuple[Host, ...] = ("headless", "vscode")
+    """Which can run it."""
+
+    cli: Cli = Cli()
+    mcp: Mcp = Mcp()
+
+    @property
+    def tool(self) -> str:
+        """The name of its tool."""
+        return self.mcp.tool or tool_name(self.alias)
+
+    @property
+    def is_read_only(self) -> bool:
+        said = self.mcp.safety.read_only
+        return self.response == "query" if said is UNSET else said
+
+    @property
+    def is_idempotent(self) -> bool:
+        said = self.mcp.safety.idempotent
+        return self.is_read_only if said is UNSET else said
+
+
+def tool_name(alias: str) -> str:
+    """`debug.step-over` → `debug_step_over`. Two aliases may give one name, which is then refused."""
+    return alias.replace(".", "_").replace("-", "_")
+
+
+def load_metadata(file: str) -> Metadata:
+    """What stands in a file.
+
+    Raises:
+        ConfigError: with the file, the line, what is wrong there, and the nearest word.
+    """
+    from binnacle.config.yaml_file import load
+
+    found, lines = load(file, Metadata)
+    for place, problem, hint in _problems(found):
+        raise ConfigError(f"{lines.at(*place)}: {problem}", hint=hint)
+    return found
+
+
+Problem = tuple[tuple[str | int, ...], str, str]
+"""Where, what, and what to do."""
+
+
+def _problems(found: Metadata) -> Iterator[Problem]:
+    if not _ALIAS.fullmatch(found.alias):
+        yield ("alias",), f"{found.alias!r} is no alias", "lower-case words joined by . and -: debug.step-over"
+    for key in ("name", "category", "description"):
+        if not getattr(found, key).strip():
+            yield (key,), f"{key} is empty", "say it in a few words"
+    if not _TOOL.fullmatch(found.tool):
+        yield ("mcp", "tool"), f"{found.tool!r} is no name of a tool", "lower-case letters, digits and underscores"
+    for index, name in enumerate(found.mcp.aliases):
+        if not _TOOL.fullmatch(name):
+            yield ("mcp", "aliases", index), f"{name!r} is no name of a tool", "lower-case letters, digits, underscores"
+    yield from _bad_codes(found)
+    yield from _bad_words(found)
+    for name, parameter in found.params.items():
+        yield from _bad_parameter(parameter, ("params", name), name)
+
+
+def _bad_codes(found: Metadata) -> Iterator[Problem]:
+    codes = [(("errors", index), code) for index, code in enumerate(found.errors)]
+    contracted = enumerate(found.mcp.error_contract.errors)
+    codes += [(("mcp", "error_contract", "errors", index, "code"), one.code) for index, one in contracted]  # type: ignore[misc]
+    for place, code in codes:
+        if not _CODE.fullmatch(code):
+            yield place, f"{code!r} is no error code", "E_ and capitals: E_NOT_FOUND"
+
+
+def _bad_words(found: Metadata) -> Iterator[Problem]:
+    """Words for parameters that are none, or stand for two of them."""
+    taken = set(found.params)
+    for name, parameter in found.params.items():
+        for index, word in enumerate(parameter.aliases):
+            if word in taken:
+                yield ("params", name, "aliases", index), f"{word!r} stands for two parameters", "take another word"
+            taken.add(word)
+    for name in found.mcp.llm.parameter_hints:
+        if name not in found.params:
+            hint = did_you_mean(name, list(found.params)) or "it takes no parameters"
+            yield ("mcp", "llm", "parameter_hints", name), f"no parameter {name!r}", hint
+
+
+def _bad_parameter(one: Parameter, place: tuple[str, ...], name: str) -> Iterator[Problem]:
+    if not _PARAMETER.fullmatch(name):
+        yield place, f"{name!r} is no name of a parameter", "letters, digits and underscores"
+    if (one.type == "enum") != bool(one.values):
+        yield place, f"{name}: an enum has values, and nothing else does", "type: enum, values: [a, b]"
+    for key, kinds in _ONLY.items():
+        if getattr(one, key) not in (None, "", False) and one.type not in kinds:
+            yield (*place, key), f"{name}: {key} is for {' and '.join(kinds)}", "leave it out, or change the type"
+    if one.min is not None and one.max is not None and one.min > one.max:
+        yield (*place, "min"), f"{name}: min is larger than max", "swap them"
+    if one.pattern and (wrong := _bad_pattern(one.pattern)):
+        yield (*place, "pattern"), f"{name}: no pattern: {wrong}", "it is a regular expression"
+    if one.required and one.default is not UNSET:
+        yield (*place, "default"), f"{name} is required, so it has no default", "leave out one of the two"
+    if one.default is not UNSET and (wrong := _unfit(one)):
+        yield (*place, "default"), f"{name}: the default does not fit: {wrong}", "it must be a value that it takes"
+    if one.items is not None:
+        yield from _bad_parameter(one.items, (*place, "items"), name)
+
+
+_ONLY: dict[str, tuple[ParameterType, ...]] = {
+    "min": ("number",),
+    "max": ("number",),
+    "integer": ("number",),
+    "min_length": ("string", "array"),
+    "max_length": ("string", "array"),
+    "pattern": ("string",),
+    "resolve": ("string",),
+    "items": ("array",),
+}
+"""What may be said of which types."""
+
+
+def _bad_pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        return str(error)
+    return ""
+
+
+def _unfit(one: Parameter) -> str:
+    try:
+        msgspec.convert(one.default, value_type(one))
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
+
+
+def value_type(one: Parameter) -> Any:
+    """The type of a parameter's values, as msgspec checks it."""
+    limits: dict[str, Any] = {}
+    match one.type:
+        case "string":
+            kind: Any = str
+            limits = {"pattern": one.pattern or None}
+        case "number":
+            kind = int if one.integer else float
+            limits = {"ge": _bound(one.min, one.integer), "le": _bound(one.max, one.integer)}
+        case "boolean":
+            kind = bool
+        case "enum":
+            kind = Literal[one.values]
+        case "object":
+            kind = dict[str, Any]
+        case "array":
+            kind = list[value_type(one.items) if one.items else Any]  # type: ignore[misc]
+    limits |= {"min_length": one.min_length, "max_length": one.max_length}
+    given = {key: value for key, value in limits.items() if value is not None}
+    return Annotated[kind, Meta(**given)] if given else kind
+
+
+def _bound(value: float | None, integer: bool) -> float | None:
+    return int(value) if value is not None and integer else value
