@@ -9,18 +9,14 @@ in, to tell what changed.
 """
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-import msgspec
-from msgspec import Struct
-
-from binnacle.config.clients.files import locked, read
+from binnacle.config import approvals
+from binnacle.config.approvals import Approval
 from binnacle.errors import ConfigError, Refused
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.places import approvals_file
@@ -48,26 +44,6 @@ class Seen(NamedTuple):
     """What a remote server is sent the content of."""
 
 
-class Approval(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """That a person let a project start a command, or connect to a server."""
-
-    sha256: str
-    command: tuple[str, ...] = ()
-    """As it was shown."""
-
-    cwd: str = ""
-    env: tuple[str, ...] = ()
-    url: str = ""
-    headers: tuple[str, ...] = ()
-    file: str = ""
-    by: str = ""
-    at: str = ""
-
-
-class _File(Struct):
-    projects: dict[str, dict[str, Approval]] = {}
-
-
 def needs_approval(config: ServerConfig) -> bool:
     """Whether somebody else than the person decides what would be started, or where something secret is sent."""
     if config.source.kind not in ("project", "discipline"):
@@ -91,7 +67,7 @@ def find_approval(name: str, repo: str, *, environ: Mapping[str, str] | None = N
     Raises:
         ConfigError: the approvals cannot be read.
     """
-    return _read(approvals_file(environ)).projects.get(_project(repo), {}).get(name)
+    return approvals.find(approvals_file(environ), repo, name)
 
 
 def approve(
@@ -120,23 +96,12 @@ def approve(
         by=by,
         at=now,
     )
-    path = approvals_file(environ)
-    with locked(path):
-        kept = _read(path)
-        kept.projects.setdefault(_project(repo), {})[config.name] = approval
-        _write(path, kept)
+    approvals.keep(approvals_file(environ), repo, config.name, approval)
 
 
 def forget(name: str, repo: str, *, environ: Mapping[str, str] | None = None) -> None:
     """Takes an approval back, if there is one."""
-    path = approvals_file(environ)
-    if not os.path.exists(path):
-        return
-    with locked(path):
-        kept = _read(path)
-        if kept.projects.get(_project(repo), {}).pop(name, None):
-            kept.projects = {project: servers for project, servers in kept.projects.items() if servers}
-            _write(path, kept)
+    approvals.forget(approvals_file(environ), repo, name)
 
 
 def digest(config: ServerConfig) -> str:
@@ -184,34 +149,3 @@ def _word_changes(old: Sequence[str], new: Sequence[str]) -> list[str]:
         elif before != after:
             changes.append(f"{what}: was {before}, now {after}")
     return changes
-
-
-def _project(repo: str) -> str:
-    return os.path.realpath(repo)
-
-
-def _read(path: str) -> _File:
-    try:
-        return msgspec.json.decode(read(path) or "{}", type=_File)
-    except msgspec.DecodeError as error:
-        hint = "mend or remove the file; commands then have to be approved again"
-        raise ConfigError(f"{path}: not a file of approvals: {error}", hint=hint, details={"file": path}) from error
-
-
-def _write(path: str, kept: _File) -> None:
-    """Replaces the file; nobody else may ever read or change it, whatever its mode was."""
-    folder = os.path.dirname(path)
-    content = msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n"
-    try:
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".approvals.")  # 0600 from the start
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(handle)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error
