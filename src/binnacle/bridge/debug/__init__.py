@@ -6,6 +6,7 @@
            └─ Target         one connection: the program, or a process it started
                 └─ Dap       the Debug Adapter Protocol over a socket
 
-Ids of frames and variables hold until the program goes on (`references`). Every call that lets it go on waits for what
-comes next, within its time. What adapters say is recorded (`recording`) and can be asked about afterwards (`postmortem`).
+Ids of frames and variables hold until the program goes on (`references`). Every call that lets it go on waits for
+what comes next, within its time. What adapters say is recorded (`recording`) and can be asked about afterwards
+(`postmortem`).
 """

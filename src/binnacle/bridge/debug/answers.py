@@ -53,11 +53,13 @@ async def terminated(session: "Session", workspace: str) -> dict[str, Any]:
     if session.how:
         raise faults.lost(session.id, session.how, session.output.take())
     told: dict[str, Any] = {"sessionId": session.id, "state": "terminated", "exitCode": session.root.exit_code}
-    if unbound := session.unbound():
-        told["unboundBreakpoints"] = [
-            {"path": shown_path(one.path, workspace), "line": one.line} for one in unbound
-        ]
-        told["hint"] = "these breakpoints were in no code that was loaded: check path and line with breakpoint_list"
+    for name, found, hint in (
+        ("unboundBreakpoints", session.unbound(), "no code was loaded there: check path and line with breakpoint_list"),
+        ("breakpointsNotHit", session.not_hit(), "those lines were not run, or the condition was never true"),
+    ):
+        if found:
+            told[name] = [{"path": shown_path(one.path, workspace), "line": one.line} for one in found]
+            told["hint"] = hint
     return told | _notes(session) | session.output.take()
 
 
@@ -79,9 +81,18 @@ async def paused(session: "Session", target: "Target", workspace: str) -> dict[s
     if frames:
         told |= await locals_of(target, frames[0]["id"], LOCALS)
     if is_first:
+        _note_hit(target, frames, workspace)
         session.record(target, "stop", {name: told[name] for name in ("reason", "exception", "frames") if name in told})
     others = [one.id for one in session.targets if one.state == "paused" and one is not target]
     return told | ({"alsoPaused": others} if others else {}) | _notes(session) | session.output.take()
+
+
+def _note_hit(target: "Target", frames: list[dict[str, Any]], workspace: str) -> None:
+    """Remembers at which breakpoints the program stopped. Few adapters say it."""
+    if frames:
+        path = os.path.realpath(os.path.join(workspace, frames[0]["file"]))
+        here = (path, frames[0]["line"])
+        target.hit |= {one for one, bound in target.bound.items() if (one.path, bound.line or one.line) == here}
 
 
 async def thread_of(target: "Target", stop: "Stop") -> int:
@@ -144,4 +155,3 @@ def _notes(session: "Session") -> dict[str, Any]:
     """What is said once."""
     notes, session.notes = session.notes, ()
     return {"notes": list(notes)} if notes else {}
-

@@ -73,7 +73,9 @@ async def _set_exceptions(debugger: "Debugger", filters: list[str]) -> dict[str,
     unknown = [one for one in filters if offered and one not in offered]
     if unknown:
         raise faults.fault(
-            "E_INVALID_PARAMS", f"no such filter of exceptions: {unknown[0]!r}", f"one of: {', '.join(sorted(set(offered)))}"
+            "E_INVALID_PARAMS",
+            f"no such filter of exceptions: {unknown[0]!r}",
+            f"one of: {', '.join(sorted(set(offered)))}",
         )
     debugger.breakpoints.set_exceptions(filters)
     for target in _targets(debugger):
@@ -137,7 +139,9 @@ def _place(debugger: "Debugger", given: str | None, line: int | None) -> tuple[s
     with open(path, "rb") as file:
         length = sum(1 for _ in file)
     if not 1 <= line <= max(length, 1):
-        raise faults.fault("E_INVALID_LINE", f"{given} has {length} lines, not {line}", f"give a line from 1 to {length}")
+        raise faults.fault(
+            "E_INVALID_LINE", f"{given} has {length} lines, not {line}", f"give a line from 1 to {length}"
+        )
     return path, line
 
 

@@ -84,7 +84,7 @@ class Dap(asyncio.Protocol):
         return dap
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
+        self._transport = cast("asyncio.Transport", transport)
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -116,7 +116,9 @@ class Dap(asyncio.Protocol):
         self._open[number] = future
         return future
 
-    async def request(self, command: str, arguments: Mapping[str, Any] | None = None, *, timeout: float) -> dict[str, Any]:
+    async def request(
+        self, command: str, arguments: Mapping[str, Any] | None = None, *, timeout: float
+    ) -> dict[str, Any]:
         """Sends a request and waits for the body of its answer.
 
         Raises:

@@ -6,7 +6,17 @@ from typing import Any
 
 import msgspec
 
-from binnacle.bridge.debug import adapters, breakpoint_scripts, faults, inspecting, running
+from binnacle.bridge.debug import (
+    adapters,
+    breakpoint_scripts,
+    diagnostics,
+    faults,
+    inspecting,
+    postmortem,
+    running,
+    saving,
+    testing,
+)
 from binnacle.bridge.debug.breakpoints import Breakpoints
 from binnacle.bridge.debug.dap import Gone, Refused
 from binnacle.bridge.debug.launch import Launch
@@ -23,6 +33,10 @@ SCRIPTS: dict[str, tuple[Any, Any]] = {
     **breakpoint_scripts.SCRIPTS,
     **running.SCRIPTS,
     **inspecting.SCRIPTS,
+    **saving.SCRIPTS,
+    **testing.SCRIPTS,
+    **diagnostics.SCRIPTS,
+    **postmortem.SCRIPTS,
 }
 """For each alias the type of its parameters and the function that does it."""
 
@@ -74,7 +88,9 @@ class Debugger:
         if script in EDITOR_SCRIPTS:
             raise faults.unsupported(script)
         if script not in SCRIPTS:
-            raise faults.fault("E_SCRIPT_NOT_FOUND", f"no such script: {script!r}", "call bridge_status for what there is")
+            raise faults.fault(
+                "E_SCRIPT_NOT_FOUND", f"no such script: {script!r}", "call bridge_status for what there is"
+            )
         kind, do = SCRIPTS[script]
         try:
             given = msgspec.convert(params, kind, strict=False)
@@ -128,7 +144,9 @@ class Debugger:
         if ident is not None:
             session = self.sessions.get(ident.partition(".")[0])
             if session is None or session.find(ident) is None:
-                raise faults.no_session(f"no debug session has the id {ident}", sessions=[one.id for one in self.live()])
+                raise faults.no_session(
+                    f"no debug session has the id {ident}", sessions=[one.id for one in self.live()]
+                )
             if session.is_over:
                 raise faults.no_session(self._epitaph(session))
             return session

@@ -1,8 +1,8 @@
 """Runs debugpy's adapter without the 40 ms that each of its answers takes by default.
 
 What runs in the program answers in two small writes on a socket that holds the second back until the first is
-acknowledged, and acknowledgements are delayed by 40 ms (https://github.com/microsoft/debugpy/issues/2054). The adapter is
-ours, so it acknowledges at once. To be dropped when debugpy sets TCP_NODELAY in the program.
+acknowledged, and acknowledgements are delayed by 40 ms (https://github.com/microsoft/debugpy/issues/2054). The
+adapter is ours, so it acknowledges at once. To be dropped when debugpy sets TCP_NODELAY in the program.
 
 Run as a script, by any Python that has debugpy; it imports nothing of this package.
 """

@@ -1,6 +1,7 @@
 """The errors a debugger answers with. Each says which tool to call next."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from binnacle.errors import BridgeError
 
@@ -8,12 +9,12 @@ START_FIRST = "start a debug session first using debug_start"
 EDITOR_NEEDED = "open the workspace in VS Code with the bridge's extension installed"
 
 
-def fault(code: str, message: str, hint: str, *, retryable: bool = False, **details: object) -> BridgeError:
+def fault(code: str, message: str, hint: str, *, retryable: bool = False, **details: Any) -> BridgeError:
     """An error with its next step."""
     return BridgeError(code, message, hint=hint, retryable=retryable, details=details)
 
 
-def no_session(message: str = "no active debug session", **details: object) -> BridgeError:
+def no_session(message: str = "no active debug session", **details: Any) -> BridgeError:
     return fault("E_NO_SESSION", message, START_FIRST, **details)
 
 
@@ -21,17 +22,17 @@ def not_paused(session: str) -> BridgeError:
     return fault(
         "E_NOT_PAUSED",
         f"the program of session {session} is running",
-        "call debug_wait_for_hit until it stops, or debug_stop",
+        "call debug_wait_for_hit until it stops, or debug_pause to stop it where it is",
         retryable=True,
         sessionId=session,
     )
 
 
-def still_running(session: str, seconds: float, output: Mapping[str, object]) -> BridgeError:
+def still_running(session: str, seconds: float, output: Mapping[str, Any]) -> BridgeError:
     return fault(
         "E_TIMEOUT",
         f"session {session} neither stopped nor ended within {seconds:g} s; it is still running",
-        "call debug_wait_for_hit to wait longer, or debug_stop to end it",
+        "call debug_wait_for_hit to wait longer, debug_pause to see where it is, or debug_stop to end it",
         retryable=True,
         sessionId=session,
         state="running",
@@ -39,11 +40,11 @@ def still_running(session: str, seconds: float, output: Mapping[str, object]) ->
     )
 
 
-def cancelled(message: str, hint: str, **details: object) -> BridgeError:
+def cancelled(message: str, hint: str, **details: Any) -> BridgeError:
     return fault("E_CANCELLED", message, hint, **details)
 
 
-def lost(session: str, how: str, output: Mapping[str, object]) -> BridgeError:
+def lost(session: str, how: str, output: Mapping[str, Any]) -> BridgeError:
     return fault(
         "E_SESSION_TERMINATED",
         f"session {session} is gone: {how}",

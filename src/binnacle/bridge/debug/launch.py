@@ -131,22 +131,27 @@ def _configuration(start: Start, folder: str) -> dict[str, Any]:
 
 
 def _base(start: Start, folder: str) -> dict[str, Any]:
+    """What the one parameter says that names the program."""
     python = {"type": "debugpy", "request": "launch"}
-    if start.program is not None:
-        return {"request": "launch", "program": start.program}
-    if start.module is not None:
-        return python | {"module": start.module}
-    if start.pytest is not None:
-        return python | {"module": "pytest", "args": _tests(start.pytest, start.cwd, folder)}
-    if start.port is not None:
-        return python | {"request": "attach", "connect": {"host": start.host, "port": start.port}}
-    if start.pid is not None:
-        return python | {"request": "attach", "processId": start.pid}
+    match start:
+        case Start(program=str(program)):
+            return {"request": "launch", "program": program}
+        case Start(module=str(module)):
+            return python | {"module": module}
+        case Start(pytest=str() | list() as tests):
+            return python | {"module": "pytest", "args": _tests(tests, start.cwd, folder)}
+        case Start(port=int(port)):
+            return python | {"request": "attach", "connect": {"host": start.host, "port": port}}
+        case Start(pid=int(pid)):
+            return python | {"request": "attach", "processId": pid}
+    return _named(start, folder)
+
+
+def _named(start: Start, folder: str) -> dict[str, Any]:
     if isinstance(start.launch, dict):
         return dict(start.launch)
     assert start.launch is not None
-    names = configuration_names(folder)
-    if start.launch not in names and os.path.isfile(os.path.join(folder, start.launch)):
+    if start.launch not in configuration_names(folder) and os.path.isfile(os.path.join(folder, start.launch)):
         return {"request": "launch", "program": start.launch}
     file = os.path.join(folder, start.file) if start.file else None
     return find_configuration(folder, start.launch, file=file)

@@ -1,6 +1,7 @@
 """What a program has written since anybody was told."""
 
 from collections import deque
+from typing import Any
 
 SHOWN = 4000
 """Characters of it that stand in an answer."""
@@ -27,7 +28,7 @@ class Output:
             self._size -= len(part := self._parts.popleft())
             self._dropped += len(part)
 
-    def take(self) -> dict[str, object]:
+    def take(self) -> dict[str, Any]:
         """What is new, as it stands in an answer; nothing if nothing is."""
         text = "".join(self._parts)
         cut = self._dropped + max(0, len(text) - SHOWN)

@@ -50,9 +50,7 @@ class References:
         if found is not None:
             raise fault("E_INVALID_REFERENCE", f"{reference} is the id of something else: a {found[0]}", NEXT[kind])
         if self._first < reference <= self._next:
-            raise fault(
-                "E_STALE_REFERENCE", f"the program has gone on since the id {reference} was given", NEXT[kind]
-            )
+            raise fault("E_STALE_REFERENCE", f"the program has gone on since the id {reference} was given", NEXT[kind])
         raise fault("E_INVALID_REFERENCE", f"no such id: {reference}", NEXT[kind])
 
     def forget(self, target: "Target") -> None:

@@ -154,7 +154,9 @@ async def tracker(debugger: "Debugger", params: Which, job: Job) -> dict[str, An
 async def threads(debugger: "Debugger", params: Which, job: Job) -> dict[str, Any]:  # noqa: ARG001
     """The threads of a program, and which of them stands at a breakpoint."""
     session = debugger.session(params.session_id)
-    target = session.find(params.session_id or "") or (session.focus if session.focus in session.live() else session.root)
+    target = session.find(params.session_id or "") or (
+        session.focus if session.focus in session.live() else session.root
+    )
     found = (await target.ask("threads")).get("threads") or ()
     stopped = target.stop.thread if target.stop else None
     rows = [{"id": one["id"], "name": one.get("name"), "isStopped": one["id"] == stopped} for one in found]

@@ -236,6 +236,16 @@ class Session:
         placed = {one for target in self.targets for one, bound in target.bound.items() if bound.verified}
         return sorted(asked - placed, key=lambda one: (one.path, one.line))
 
+    def not_hit(self) -> list[Breakpoint]:
+        """Breakpoints that were placed and at which nothing stopped.
+
+        Most adapters call one placed before the file is loaded, so this is where a wrong file shows.
+        """
+        placed = {one for target in self.targets for one, bound in target.bound.items() if bound.verified}
+        hit = {one for target in self.targets for one in target.hit}
+        missed = [one for one in placed - hit if one.log_message is None]
+        return sorted(missed, key=lambda one: (one.path, one.line))
+
     async def end(self) -> None:
         """Ends the program, if we started it, the adapter, and all they started; lets go of an attached one."""
         self.end_soon()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from binnacle.bridge.debug.breakpoints import Breakpoint, Breakpoints
-from binnacle.bridge.debug.dap import Dap, Gone, OnEvent, OnRequest, Refused, body_of
+from binnacle.bridge.debug.dap import Dap, Gone, OnEvent, OnRequest, Refused, Reply, body_of
 
 if TYPE_CHECKING:
     from binnacle.bridge.debug.session import Session
@@ -74,6 +74,9 @@ class Target:
         """An expression that takes longer than anybody waited."""
 
         self.bound: dict[Breakpoint, Bound] = {}
+        self.hit: set[Breakpoint] = set()
+        """Those at which it stopped."""
+
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the process has ended, or is no longer debugged."""
 
@@ -98,13 +101,13 @@ class Target:
         self.capabilities = await dap.request("initialize", CLIENT | {"adapterID": self.adapter}, timeout=PATIENCE * 3)
         # Answered only once all is configured, by most; and refused before that, if it cannot be done.
         begun = dap.post(request, configuration)
-        await asyncio.wait([begun, self._initialized, self.over], return_when=asyncio.FIRST_COMPLETED)
+        await _first(begun, self._initialized, self.over)
         if begun.done():
             body_of(request, begun.result())
-            await asyncio.wait([self._initialized, self.over], return_when=asyncio.FIRST_COMPLETED)
+            await _first(self._initialized, self.over)
         if self._initialized.done():
             await self._configure(breakpoints)
-        await asyncio.wait([begun, self.over], return_when=asyncio.FIRST_COMPLETED)
+        await _first(begun, self.over)
         if begun.done():
             body_of(request, begun.result())
         if self.state == "starting":
@@ -131,11 +134,16 @@ class Target:
             raise Gone(command)
         return await self._dap.request(command, arguments, timeout=timeout)
 
-    async def evaluate(self, arguments: dict[str, Any]) -> asyncio.Future[Any]:
-        """Has an expression evaluated; the caller waits for the answer as long as it likes."""
+    def post(self, command: str, arguments: dict[str, Any]) -> asyncio.Future[Reply]:
+        """Sends a request whose answer may take as long as it likes."""
         if self._dap is None:
-            raise Gone("evaluate")
-        return self._dap.post("evaluate", arguments)
+            raise Gone(command)
+        return self._dap.post(command, arguments)
+
+    def finish_evaluation(self) -> None:
+        """The program answers again."""
+        self.evaluating = None
+        self.session.signal.fire()
 
     async def send_lines(self, path: str, breakpoints: Breakpoints) -> None:
         """Sets the breakpoints of one file anew."""
@@ -254,6 +262,11 @@ class Target:
         self.evaluating = None
         self.session.references.forget(self)
         self.session.signal.fire()
+
+
+async def _first(*futures: asyncio.Future[Any]) -> None:
+    """Waits until one of them is done. Their owner sees to it that one will be."""
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
 
 
 def _bound(found: dict[str, Any]) -> Bound:

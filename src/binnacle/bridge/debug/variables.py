@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 VALUE = 300
 """Characters of one value."""
 
+MEMBERS = 25
+"""How many of one variable are shown among others."""
+
 
 class Budget(Struct):
     """How much of it may be told."""
@@ -19,6 +22,10 @@ class Budget(Struct):
     items: int
     size: int
     """Characters, about."""
+
+    @property
+    def is_spent(self) -> bool:
+        return self.items <= 0 or self.size <= 0
 
     def take(self, size: int) -> bool:
         """Whether there is room for one more."""
@@ -84,3 +91,41 @@ def tell(target: "Target", variable: dict[str, Any]) -> dict[str, Any]:
     if number := variable.get("variablesReference"):
         told["variablesReference"] = target.session.references.give("variables", target, int(number))
     return told
+
+
+async def tree(target: "Target", reference: int, *, depth: int, room: Budget) -> dict[str, Any]:
+    """Members of a variable and theirs, level by level: names come before details when room is scarce."""
+    top: dict[str, Any] = {}
+    level: list[tuple[dict[str, Any], int]] = [(top, reference)]
+    for deep in range(depth):
+        following: list[tuple[dict[str, Any], int]] = []
+        for node, number in level:
+            if room.is_spent:
+                return top
+            following += await _grow(target, node, number, room, is_scope=deep == 0)
+        level = following
+    return top
+
+
+async def _grow(
+    target: "Target", node: dict[str, Any], reference: int, room: Budget, *, is_scope: bool
+) -> list[tuple[dict[str, Any], int]]:
+    """Puts members into a node; returns those that have members themselves."""
+    try:
+        found = await fetch(target, reference)
+    except Refused:
+        return []
+    limit = len(found) if is_scope else MEMBERS
+    shown = node["variables"] = []
+    grown = []
+    for one in found[:limit]:
+        told = tell(target, one)
+        if not room.take(len(told["name"]) + len(told["value"]) + 40):
+            break
+        shown.append(told)
+        if number := one.get("variablesReference"):
+            grown.append((told, int(number)))
+    if left := len(found) - len(shown):
+        ours = target.session.references.give("variables", target, reference)
+        node["more"] = f"{left}; debug_get_variable with variablesReference={ours} start={len(shown)} has them"
+    return grown

@@ -1,0 +1,156 @@
+"""The script that collects what is wrong with source files, as far as it can be seen without an editor."""
+
+import asyncio
+import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.bridge.debug import adapters, faults
+from binnacle.bridge.debug.answers import shown_path
+from binnacle.bridge.debug.waiting import Job, settle
+from binnacle.processes.keeper import CannotStart, Keeper
+
+if TYPE_CHECKING:
+    from binnacle.bridge.debug.debugger import Debugger
+
+MOST = 200
+"""Diagnostics in one answer."""
+
+MOST_FILES = 5000
+"""Files that are looked at."""
+
+SECONDS = 25.0
+"""For ruff to look at a project."""
+
+PASSED_OVER = {"node_modules", "__pycache__", "site-packages", "venv"}
+
+
+class Collect(Struct, kw_only=True):
+    path: str | None = None
+
+
+async def collect(debugger: "Debugger", params: Collect, job: Job) -> dict[str, Any]:
+    """Errors of Python files: those ruff knows if it is there, else those that keep a file from being compiled."""
+    path = debugger.path(params.path or "")
+    if not os.path.exists(path):
+        raise faults.fault(
+            "E_FILE_NOT_FOUND",
+            f"no such file: {params.path!r} (looked for {path})",
+            "give path relative to the workspace",
+        )
+    if os.path.isfile(path) and not path.endswith((".py", ".pyi")):
+        raise faults.unsupported("diagnostic.collect", f"only Python files can be checked here, not {params.path}")
+    found = None
+    if ruff := _ruff(debugger.workspace):
+        found = await _from_ruff(debugger.keeper, ruff, path, debugger.workspace, job)
+    source = "ruff" if found is not None else "python"
+    if found is None:
+        found = await asyncio.to_thread(_compile_all, path)
+    rows = [row | {"path": shown_path(row["path"], debugger.workspace), "source": source} for row in found]
+    told: dict[str, Any] = {"count": len(rows), "diagnostics": rows[:MOST]}
+    return told | ({"more": f"{len(rows) - MOST}; give path, a file or a directory"} if len(rows) > MOST else {})
+
+
+def _ruff(workspace: str) -> str | None:
+    beside = os.path.join(os.path.dirname(adapters.find_python(workspace)), "ruff")
+    return beside if os.access(beside, os.X_OK) else shutil.which("ruff")
+
+
+async def _from_ruff(keeper: Keeper, ruff: str, path: str, workspace: str, job: Job) -> list[dict[str, Any]] | None:
+    """What ruff says, by the project's own settings; nothing if it cannot be asked."""
+    command = (ruff, "check", "--output-format", "json", "--no-cache", "--force-exclude", "--", path)
+    output = await _output(keeper, command, workspace, job)
+    try:
+        found = msgspec.json.decode(output)
+        return [
+            {
+                "path": one["filename"],
+                "line": one["location"]["row"],
+                "column": one["location"]["column"],
+                "severity": "error" if _is_error(one.get("code")) else "warning",
+                "code": one.get("code") or "",
+                "message": one["message"],
+            }
+            for one in found
+        ]
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return None
+
+
+def _is_error(code: str | None) -> bool:
+    """Whether it keeps a program from running, or will."""
+    return code is None or code.startswith(("E9", "F63", "F7", "F82", "invalid-syntax"))
+
+
+async def _output(keeper: Keeper, command: tuple[str, ...], cwd: str, job: Job) -> bytes:
+    read, write = os.pipe()
+    file = os.fdopen(read, "rb")
+    try:
+        with open(os.devnull, "r+b") as null:
+            try:
+                process = await keeper.start(
+                    command,
+                    env=dict(os.environ),
+                    cwd=cwd,
+                    stdin=null.fileno(),
+                    stdout=write,
+                    stderr=null.fileno(),
+                )
+            except CannotStart:
+                return b""
+            finally:
+                os.close(write)
+        reading = asyncio.ensure_future(asyncio.to_thread(file.read))
+        try:
+            await settle(reading, timeout=SECONDS, job=job)
+        finally:
+            await process.end(grace=0.2)
+            output = await reading
+    finally:
+        file.close()
+    return output
+
+
+def _compile_all(path: str) -> list[dict[str, Any]]:
+    found = []
+    for file in [path] if os.path.isfile(path) else _python_files(path):
+        try:
+            with open(file, "rb") as source, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compile(source.read(), file, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            found.append(_row(file, error))
+        except OSError:
+            continue
+    return found
+
+
+def _python_files(folder: str) -> Iterator[str]:
+    left = MOST_FILES
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in PASSED_OVER and not name.startswith("."))
+        for name in sorted(files):
+            if name.endswith((".py", ".pyi")) and left > 0:
+                left -= 1
+                yield os.path.join(place, name)
+
+
+def _row(file: str, error: Exception) -> dict[str, Any]:
+    where = (error.lineno or 1, error.offset or 1) if isinstance(error, SyntaxError) else (1, 1)
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return {
+        "path": file,
+        "line": where[0],
+        "column": where[1],
+        "severity": "error",
+        "code": type(error).__name__,
+        "message": message,
+    }
+
+
+SCRIPTS = {"diagnostic.collect": (Collect, collect)}

@@ -1,0 +1,134 @@
+"""The script that writes a large variable to a file, a line of JSON for each of its members."""
+
+import ast
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.bridge.debug import faults
+from binnacle.bridge.debug.answers import shown_path
+from binnacle.bridge.debug.dap import Refused
+from binnacle.bridge.debug.inspecting import ask_value
+from binnacle.bridge.debug.variables import fetch
+from binnacle.bridge.debug.waiting import Job
+
+if TYPE_CHECKING:
+    from binnacle.bridge.debug.debugger import Debugger
+    from binnacle.bridge.debug.target import Target
+
+SECONDS = 25.0
+"""How long the program may take to spell the variable."""
+
+MOST = 1_000_000
+"""Members that are written at most."""
+
+# debugpy lists only the first of many members, so the program itself spells them all, in one expression that leaves
+# nothing behind. Texts, numbers and what is made of them are written as they are, everything else as Python shows it.
+SPELL = """(lambda v, n, j, i: (lambda m: None if m is None else j.dumps([[*(
+    [repr(k), type(x).__name__, x] for k, x in i.islice(m, n))], len(v) if hasattr(v, '__len__') else None
+    ], default=repr, skipkeys=True))(
+    None if isinstance(v, (str, bytes, bytearray, int, float, complex, type(None)))
+    else v.items() if hasattr(v, 'items') and hasattr(v, 'keys')
+    else enumerate(v) if hasattr(v, '__len__') and hasattr(v, '__iter__')
+    else vars(v).items() if hasattr(v, '__dict__') else None)
+)((EXPRESSION), LIMIT, __import__('json'), __import__('itertools'))"""
+
+
+class Save(Struct, kw_only=True, rename="camel"):
+    expression: str
+    output_path: str
+    page_size: int = 500
+    max_items: int | None = None
+    context: Literal["repl", "watch", "hover"] = "watch"
+    frame_id: int | None = None
+    session_id: str | None = None
+
+
+async def save(debugger: "Debugger", params: Save, job: Job) -> dict[str, Any]:
+    """Writes what an expression holds. The file is there whole or not at all."""
+    target, frame = debugger.frame(params.frame_id, params.session_id)
+    path = os.path.normpath(os.path.join(debugger.workspace, params.output_path))
+    if os.path.isdir(path):
+        raise faults.fault("E_INVALID_PATH", f"is a directory: {path}", "give outputPath, a file's name")
+    limit = min(params.max_items or MOST, MOST)
+    try:
+        spell = _spell_python if target.adapter == "debugpy" else _spell_pages
+        lines, total = await spell(target, frame, params, limit, job)
+    except Refused as error:
+        reason = error.message.strip().splitlines()[-1] if error.message.strip() else "no reason given"
+        raise faults.fault(
+            "E_EVALUATE_FAILED",
+            f"{params.expression!r}: {reason}",
+            "debug_list_variables shows what can be named here",
+        ) from error
+    _write(path, lines)
+    told: dict[str, Any] = {"sessionId": target.id, "path": shown_path(path, debugger.workspace), "items": len(lines)}
+    if total is not None and total > len(lines):
+        told["more"] = f"{total} in all; call with a larger maxItems, or save a slice"
+    return told
+
+
+async def _spell_python(
+    target: "Target", frame: int | None, params: Save, limit: int, job: Job
+) -> tuple[list[bytes], int | None]:
+    program = SPELL.replace("LIMIT", str(limit)).replace("EXPRESSION", params.expression)
+    one_line = " ".join(program.split("\n")) if "\n" not in params.expression else program
+    # In this context alone debugpy gives a text whole, and an error as a value.
+    found = await ask_value(target, frame, one_line, context="clipboard", seconds=SECONDS, job=job)
+    if found.get("type") == "NoneType":
+        raise _not_expandable(params.expression)
+    if found.get("type") != "str":
+        raise Refused("evaluate", str(found.get("result")))
+    members, total = msgspec.json.decode(ast.literal_eval(found["result"]))
+    return [_line(*one) for one in members], total
+
+
+async def _spell_pages(
+    target: "Target", frame: int | None, params: Save, limit: int, job: Job
+) -> tuple[list[bytes], int | None]:
+    found = await ask_value(target, frame, params.expression, context=params.context, seconds=SECONDS, job=job)
+    if not (reference := int(found.get("variablesReference") or 0)):
+        raise _not_expandable(params.expression)
+    total = int(found.get("indexedVariables") or 0)
+    if not total:
+        members = await fetch(target, reference)
+        return [_from_dap(one) for one in members[:limit]], len(members)
+    lines: list[bytes] = []
+    while len(lines) < min(limit, total):
+        size = min(max(1, params.page_size), limit - len(lines))
+        page = await fetch(target, reference, start=len(lines), count=size, only="indexed")
+        if not page:
+            break
+        lines += [_from_dap(one) for one in page]
+        job.progress(100 * len(lines) / total, f"{len(lines)} of {total}")
+    return lines, total
+
+
+def _line(name: str, kind: str, value: Any) -> bytes:
+    return msgspec.json.encode({"name": name, "type": kind, "value": value})
+
+
+def _from_dap(member: dict[str, Any]) -> bytes:
+    return _line(str(member.get("name", "")), str(member.get("type") or ""), member.get("value"))
+
+
+def _not_expandable(expression: str) -> Exception:
+    return faults.fault(
+        "E_NOT_EXPANDABLE", f"a single value, not something with members: {expression!r}", "use debug_evaluate instead"
+    )
+
+
+def _write(path: str, lines: list[bytes]) -> None:
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(temporary, "wb") as file:
+            file.writelines(line + b"\n" for line in lines)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise faults.fault("E_FS_ERROR", f"cannot write {path}: {error.strerror}", "give another outputPath") from error
+
+
+SCRIPTS = {"debug.save-variable": (Save, save)}
