@@ -1,0 +1,249 @@
+"""The gateway by itself: who shares a server, what is offered, what is noted, and what stays when things change."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from binnacle.errors import NotFound, UpstreamDown, UpstreamError
+from binnacle.processes.keeper import Keeper
+from binnacle.upstream.config import Limits, Loaded, ServerConfig, Source, ToolRules
+from binnacle.upstream.gateway import Gateway
+from binnacle.upstream.lists import Lists
+from binnacle.upstream.pool import Pool
+from binnacle.upstream.redact import Redactor
+from binnacle.upstream.rolling import RollingFile, last_lines
+from binnacle.upstream.stdio import Log, StdioLink
+
+ROGUE = os.path.join(os.path.dirname(__file__), "rogue.py")
+WAIT = 30.0
+
+
+def a_server(name: str, *words: str, line: int = 1, **options: Any) -> ServerConfig:
+    return ServerConfig(
+        name=name,
+        transport="stdio",
+        command=sys.executable,
+        args=("-S", ROGUE, *words),
+        source=Source("user", "mcp.json", line),
+        **options,
+    )
+
+
+class Desk:
+    """Gateways that share a pool, as the sessions of one process do."""
+
+    def __init__(self, keeper: Keeper, folder: str) -> None:
+        self.folder = folder
+        self.redactor = Redactor()
+        self.started: list[str] = []
+        self.pool = Pool(self._open, clean=self.redactor.clean)
+        self.gateways: list[Gateway] = []
+        self._keeper = keeper
+
+    def _open(self, config, receive):
+        self.started.append(config.name)
+        return StdioLink(config, receive, keeper=self._keeper, log=Log(clean=self.redactor.clean))
+
+    def gateway(self, *configs: ServerConfig, is_approved: Callable[[ServerConfig], bool] = lambda _: True) -> Gateway:
+        """A gateway to these servers. What it loads can be changed by `now`."""
+        gateway = Gateway(
+            lambda: Loaded({one.name: one for one in gateway.now}, ()),
+            self.pool,
+            folder=self.folder,
+            is_approved=is_approved,
+            on_change=lambda: None,
+            clean=self.redactor.clean,
+        )
+        gateway.now = configs
+        for config in configs:
+            self.redactor.learn(config)
+        gateway.start()
+        self.gateways.append(gateway)
+        return gateway
+
+
+def at_desk(scenario):
+    """Runs a scenario within a bound, and leaves nothing running."""
+
+    async def run(tmp_path):
+        async with asyncio.timeout(WAIT * 2), Keeper() as keeper:
+            desk = Desk(keeper, str(tmp_path))
+            try:
+                await scenario(desk)
+            finally:
+                await asyncio.gather(*(one.aclose() for one in desk.gateways))
+
+    def test(tmp_path):
+        asyncio.run(run(tmp_path))
+
+    test.__name__ = scenario.__name__
+    return test
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + WAIT
+    while not holds():
+        assert time.monotonic() < end, "it never came to that"
+        await asyncio.sleep(0.02)
+
+
+async def ready(gateway: Gateway, *names: str) -> None:
+    await until(lambda: all(gateway.servers[name].status.state == "ready" for name in names))
+
+
+async def said(gateway: Gateway, tool: str, text: str = "") -> str:
+    result = await gateway.call(tool, Raw(msgspec.json.encode({"text": text})), None, who="ann")
+    return msgspec.json.decode(result["content"])[0]["text"]
+
+
+@at_desk
+async def test_sessions_share_a_server_wherever_it_stands_and_the_last_one_ends_it(desk):
+    first = desk.gateway(a_server("one", line=1))
+    second = desk.gateway(a_server("one", line=7))
+    await ready(first, "one")
+    assert first.servers["one"] is second.servers["one"]
+    before = await said(second, "mcp_one_pid")
+    await first.aclose()
+    desk.gateways.remove(first)
+    assert await said(second, "mcp_one_pid") == before
+    await second.aclose()
+    desk.gateways.remove(second)
+    await until(lambda: not os.path.exists(f"/proc/{before}"))
+
+
+@at_desk
+async def test_a_change_touches_nothing_else_and_a_moved_line_is_none(desk):
+    gateway = desk.gateway(a_server("one"), a_server("two"))
+    await ready(gateway, "one", "two")
+    one, two = gateway.servers["one"], gateway.servers["two"]
+    gateway.now = (a_server("one", line=9), a_server("two", "more=x"))
+    await gateway.reload()
+    assert gateway.servers["one"] is one
+    assert gateway.servers["two"] is not two
+    await ready(gateway, "two")
+    assert "mcp_two_x" in gateway.offers()
+    assert desk.started == ["one", "two", "two"]
+
+
+@at_desk
+async def test_what_is_not_approved_is_not_even_opened(desk):
+    approved: set[str] = set()
+    gateway = desk.gateway(a_server("one"), is_approved=lambda config: config.name in approved)
+    with pytest.raises(UpstreamDown, match="waits for approval"):
+        await gateway.servers["one"].ready()
+    assert not desk.started
+    approved.add("one")
+    await gateway.reload()
+    await ready(gateway, "one")
+
+
+@at_desk
+async def test_two_tools_with_one_name_are_both_there_and_it_is_noted(desk):
+    gateway = desk.gateway(a_server("a.b"), a_server("a_b"))
+    await ready(gateway, "a.b", "a_b")
+    pids = [name for name in gateway.offers() if name.startswith("mcp_a_b_pid_")]
+    assert len({await said(gateway, name) for name in pids}) == 2
+    assert "pid: several tools would be called mcp_a_b_pid, so its name has a hash" in gateway.notes["a.b"]
+
+
+@at_desk
+async def test_a_name_that_was_given_twice_counts_once_and_is_noted_once(desk):
+    rules = ToolRules(rename={"pid": "echo"})
+    gateway = desk.gateway(a_server("one", tools=rules))
+    await ready(gateway, "one")
+    for _ in range(3):
+        gateway._changed()
+        gateway.offers()
+    assert gateway.notes["one"] == ["pid: not offered, because another tool is called echo"]
+
+
+@at_desk
+async def test_a_tool_that_is_not_offered_is_not_called(desk):
+    gateway = desk.gateway(a_server("one", tools=ToolRules(deny=("die",))))
+    await ready(gateway, "one")
+    with pytest.raises(NotFound):
+        await said(gateway, "mcp_one_die")
+    assert await said(gateway, "mcp_one_echo", "alive") == "alive"
+
+
+@at_desk
+async def test_secrets_are_in_nothing_that_is_said_about_a_server(desk):
+    secret = "sk-planted-0123456789abcdef"
+    gateway = desk.gateway(a_server("one", f"more={secret},{secret}\x07", env={"PLANTED": secret}))
+    await ready(gateway, "one")
+    gateway.offers()
+    errors = []
+    for tool, text in (("refuse", ""), ("leak", "die")):
+        with pytest.raises(UpstreamError) as caught:
+            await said(gateway, f"mcp_one_{tool}", text)
+        errors.append(f"{caught.value.message} {caught.value.hint}")
+    assert "‹env.PLANTED›" in errors[0]
+    assert "exit code 9" in errors[1]
+    with open(os.path.join(desk.folder, "calls.jsonl"), encoding="utf-8") as audit:
+        told = [*errors, str(gateway.notes), str(gateway.servers["one"].status), audit.read()]
+    assert not [text for text in told if secret in text]
+
+
+@at_desk
+async def test_a_lazy_server_rests_until_it_is_called_once_its_tools_are_known(desk):
+    lazy = a_server("one", lazy=True)
+    first = desk.gateway(lazy)
+    await ready(first, "one")
+    first.offers()
+    await first.aclose()
+    desk.gateways.remove(first)
+    second = desk.gateway(lazy)
+    assert "mcp_one_echo" in second.offers()
+    assert desk.started == ["one"]
+    assert await said(second, "mcp_one_echo", "hi") == "hi"
+    assert desk.started == ["one", "one"]
+
+
+@at_desk
+async def test_calls_beyond_what_a_server_takes_at_once_wait_for_their_turn(desk):
+    gateway = desk.gateway(a_server("one", limits=Limits(concurrency=1)))
+    await ready(gateway, "one")
+    both = [asyncio.create_task(said(gateway, "mcp_one_late", "0.2")) for _ in range(3)]
+    await until(lambda: gateway.servers["one"].gate.waiting == 2)
+    assert await asyncio.gather(*both) == ["0.2"] * 3
+
+
+@at_desk
+async def test_how_a_server_stands_is_known_once_it_was_tried(desk):
+    gateway = desk.gateway(a_server("good"), a_server("bad", "crash"), a_server("hung", "silent", connect_timeout=0.5))
+    found = await asyncio.gather(*(gateway.servers[name].settle() for name in ("good", "bad", "hung")))
+    assert [status.state for status in found] == ["ready", "failed", "failed"]
+    assert "cannot open the vault" in found[1].reason
+    assert "not ready within 0.5 s" in found[2].reason
+    assert await gateway.servers["good"].probe() > 0
+    with pytest.raises(UpstreamDown):
+        await gateway.servers["bad"].probe()
+
+
+def test_lists_belong_to_a_configuration(tmp_path):
+    lists = Lists(str(tmp_path / "lists"))
+    lists.keep(a_server("one"), [Raw(b'{"name":"a"}')])
+    assert [bytes(one) for one in lists.find(a_server("one", line=5))] == [b'{"name":"a"}']
+    assert lists.find(a_server("one", "other")) == []
+    assert lists.find(a_server("two")) == []
+    (tmp_path / "lists" / "one.json").write_bytes(b"\xff{")
+    assert lists.find(a_server("one")) == []
+
+
+def test_a_rolling_file_keeps_the_end_of_what_was_written(tmp_path):
+    path = str(tmp_path / "logs" / "one.log")
+    file = RollingFile(path, 100)
+    for number in range(100):
+        file.append(f"line {number}\n".encode())
+    file.close()
+    assert last_lines(path, 3) == ["line 97", "line 98", "line 99"]
+    assert last_lines(path, 1000)[-1] == "line 99"
+    assert sum(os.path.getsize(one) for one in (path, f"{path}.old")) < 400
+    assert last_lines(str(tmp_path / "nothing"), 3) == []
