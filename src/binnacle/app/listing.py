@@ -12,9 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 import binnacle
-from binnacle.config.location import PROJECT_DIR, cache_dir
+from binnacle.config.location import PROJECT_DIR, cache_dir, user_config_file
 
-SOURCES = ("tools", "tools/work", "plan", "plan/recipes")
+SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts")
 """Folders of the program that decide what the list says."""
 
 KEPT = 50
@@ -60,7 +60,18 @@ def fingerprint(recipe: str, repo: str) -> int:
     (program,) = binnacle.__path__
     folders = [os.path.join(program, *name.split("/")) for name in SOURCES]
     folders.append(os.path.join(repo, PROJECT_DIR, "recipes"))
-    return zlib.crc32("\n".join([binnacle.__version__, recipe, *_states(folders)]).encode())
+    states = (*_states(folders), *_script_states(os.path.join(repo, PROJECT_DIR, "scripts")))
+    return zlib.crc32("\n".join([binnacle.__version__, recipe, *states]).encode())
+
+
+def _script_states(folder: str) -> Iterator[str]:
+    """Of the project's own scripts, and of what the person has approved, as they are tools only then."""
+    approvals = os.path.join(os.path.dirname(user_config_file()), "approvals.json")
+    files = [os.path.join(here, name) for here, _, names in os.walk(folder) for name in names]
+    for path in sorted(files) + [approvals] * bool(files):
+        with contextlib.suppress(OSError):
+            found = os.stat(path)
+            yield f"{path} {found.st_mtime_ns} {found.st_size} {found.st_mode}"
 
 
 def _states(folders: list[str]) -> Iterator[str]:

@@ -48,6 +48,9 @@ class Gathered(NamedTuple):
     """What a directory holds."""
 
     manifest: Manifest
+    files: dict[str, str]
+    """The metadata of each alias."""
+
     problems: list[ConfigError]
 
 
@@ -99,7 +102,7 @@ def gather(folder: str, *, known: Manifest | None = None) -> Gathered:
         for problem in _lost_relations(entry.metadata, files[alias], everything):
             problems.append(problem)
             scripts.pop(alias, None)
-    return Gathered(Manifest(scripts=dict(sorted(scripts.items()))), problems)
+    return Gathered(Manifest(scripts=dict(sorted(scripts.items()))), files, problems)
 
 
 def metadata_files(folder: str) -> Iterator[str]:

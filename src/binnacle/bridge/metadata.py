@@ -72,7 +72,7 @@ class Relationships(_Snake, frozen=True):
     """Scripts, by alias, that have to do with this one."""
 
     requires: tuple[str, ...] = ()
-    """To be run before it; one of them suffices."""
+    """To be run before it."""
 
     recommended: tuple[str, ...] = ()
     provides: tuple[str, ...] = ()

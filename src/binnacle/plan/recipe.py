@@ -55,7 +55,7 @@ class Recipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What new tasks get, whatever is asked for."""
 
     upstreams: bool = False
-    """Whether the tools of other MCP servers join."""
+    """Whether the tools of other MCP servers join, and those of the project's own scripts."""
 
     budget: int = 6000
     """Tokens of the prompt."""

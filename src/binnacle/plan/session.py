@@ -127,7 +127,7 @@ def choose(recipe: Recipe, catalog: Catalog, discipline: Discipline | None) -> t
     denied = discipline.denied_tools if discipline else ()
     rules: list[ToolRule] = []
     disabled: dict[str, str] = {}
-    for rule in (*expanded(recipe, catalog), *_foreign(recipe, catalog)):
+    for rule in _allowed(recipe, catalog):
         own = catalog.find(rule.name).spec.name
         if discipline and (word := matching(denied, names_of(rule.name, catalog))):
             disabled[own] = f"denied to the discipline {discipline.name} by {word!r}"
@@ -153,9 +153,12 @@ def finders(recipe: Recipe, catalog: Catalog, about: Subject) -> list[Exposed]:
     return bind(recipe, rules, catalog, about)
 
 
-def _foreign(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
-    """The tools of other servers, where the recipe lets them join."""
-    return [ToolRule(name=spec.name) for spec in catalog if spec.foreign is not None] if recipe.upstreams else []
+def _allowed(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
+    """The tools that the recipe names, and where it lets others join, those of other servers and of the project."""
+    rules = expanded(recipe, catalog)
+    named = {catalog.find(rule.name).spec.name for rule in rules}
+    others = (spec.name for spec in catalog if spec.foreign is not None or spec.joins)
+    return [*rules, *(ToolRule(name=name) for name in others if recipe.upstreams and name not in named)]
 
 
 def bind(

@@ -71,5 +71,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     foreign: Raw | None = None
     """The entry of another server's tool, as that server wrote it. Its arguments are passed on as they came."""
 
+    joins: bool = False
+    """Whether it comes to every session that lets the tools of others join, although no recipe names it."""
+
     synonyms: Mapping[str, str] = {}
     """Other words accepted for parameters, at any depth; what maps to nothing is accepted and dropped."""

@@ -1,0 +1,117 @@
+"""The scripts of a project as tools, and what runs them: the host of the bridge, and the keeper of processes."""
+
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+from binnacle.app import Project
+from binnacle.app.bridge import open_client, workspace_of
+from binnacle.bridge.manifest import shipped
+from binnacle.bridge.own import OwnScript, find_own, is_still_approved
+from binnacle.errors import BridgeError
+from binnacle.tools.scripts import Place, Work, script_tools, status_tool, unsupported
+from binnacle.tools.spec import ToolSpec
+
+if TYPE_CHECKING:
+    from binnacle.bridge.client import BridgeClient
+    from binnacle.bridge.protocol import Event
+    from binnacle.processes.keeper import Keeper
+
+_log = logging.getLogger(__name__)
+
+
+class Scripts:
+    """What runs scripts for one session. Closing it ends those of the project; a host goes on."""
+
+    def __init__(self, project: Project, *, client: str = "mcp") -> None:
+        """`client` is what the host knows us by."""
+        self._project = project
+        self._name = client
+        self.workspace = workspace_of(project)
+        self._own: dict[str, OwnScript] = {}
+        self._client: BridgeClient | None = None
+        self._keeper: Keeper | None = None
+        self._told: set[str] = set()
+
+    def specs(self) -> list[ToolSpec]:
+        """The tools, as the files say now."""
+        found = find_own(self._project.repo)
+        for problem in found.problems:
+            if problem.message not in self._told:
+                _log.warning("%s", problem.message)
+                self._told.add(problem.message)
+        self._own = found.scripts
+        place = Place(self.workspace, os.getcwd())
+        return [
+            status_tool(self.status),
+            *script_tools(shipped(), self.run_by_host, place),
+            *script_tools(found.manifest(), self._run_approved, place, is_own=True),
+        ]
+
+    async def status(self) -> dict[str, Any]:
+        """How the bridge stands."""
+        from binnacle.bridge.status import bridge_status
+
+        return await bridge_status(self.client(), shipped())
+
+    def client(self) -> "BridgeClient":
+        if self._client is None:
+            self._client = open_client(self.workspace, name=self._name)
+        return self._client
+
+    async def run_by_host(self, work: Work) -> Any:
+        """Has a host run a script. None is started for what it could not run.
+
+        Raises:
+            BridgeError: of the script or its host.
+        """
+        about = work.metadata
+        client = self.client()
+        if "headless" not in about.hosts and client.look_for_host() is None:
+            raise unsupported(about, "headless")
+        host = await client.find_host()
+        scripts = host.capabilities.get("scripts")
+        if host.kind not in about.hosts or (isinstance(scripts, list) and about.alias not in scripts):
+            raise unsupported(about, host.kind)
+
+        def on_event(event: "Event") -> None:
+            work.tell(event.pct, event.text or event.msg)
+
+        return await client.call(about.alias, work.params, timeout=work.timeout, on_event=on_event)
+
+    async def _run_approved(self, work: Work) -> Any:
+        one = self._own[work.metadata.alias]
+        if not is_still_approved(one, self._project.repo):
+            raise BridgeError(
+                "E_UNAUTHORIZED",
+                f"{one.alias} was changed since a person approved it",
+                hint=f"ask someone to run: bn script approve {one.alias}",
+            )
+        return await self.run_own(one, work)
+
+    async def run_own(self, one: OwnScript, work: Work) -> Any:
+        """Runs a program of the project.
+
+        Raises:
+            BridgeError: what it says, or how it failed.
+        """
+        from binnacle.bridge.programs import run_program
+        from binnacle.processes.keeper import Keeper
+
+        if self._keeper is None:
+            self._keeper = Keeper()
+        return await run_program(
+            self._keeper,
+            one.program,
+            work.params,
+            alias=one.alias,
+            workspace=self.workspace,
+            timeout=work.timeout,
+            tell=work.tell,
+        )
+
+    async def aclose(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        if self._keeper is not None:
+            await self._keeper.aclose()

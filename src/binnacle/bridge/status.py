@@ -1,0 +1,57 @@
+"""How the bridge of a workspace stands: whether a host answers, what it can do, and what could be installed."""
+
+from typing import Any
+
+from binnacle.bridge.client import BridgeClient
+from binnacle.bridge.manifest import Manifest
+from binnacle.bridge.protocol import BridgeError, HostInfo, bridge_folder
+
+
+async def bridge_status(client: BridgeClient, manifest: Manifest) -> dict[str, Any]:
+    """Found by a round trip to the host. None is started for it."""
+    host = client.look_for_host()
+    capabilities = host.capabilities if host else {}
+    can = capabilities.get("scripts")
+    status: dict[str, Any] = {
+        "workspace": client.workspace,
+        "folder": bridge_folder(client.workspace),
+        "host": await _health(client, host) if host else None,
+        "adapters": capabilities.get("adapters") or _adapters(client.workspace),
+        "scripts": len(manifest.scripts),
+    }
+    kind = host.kind if host else "headless"
+    lacking = sorted(
+        one.metadata.tool
+        for alias, one in manifest.scripts.items()
+        if kind not in one.metadata.hosts or (can is not None and alias not in can)
+    )
+    if host is None:
+        status["next"] = "no host is there; the first call of a debug tool starts one"
+    elif not status["host"]["healthy"]:
+        status["next"] = "end the host with: bn bridge stop; the next call starts another"
+    if lacking:
+        status["unsupported"] = {"tools": lacking, "hint": UNSUPPORTED}
+    return status
+
+
+UNSUPPORTED = "open the workspace in VS Code with the Binnacle extension"
+
+
+async def _health(client: BridgeClient, host: HostInfo) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "kind": host.kind,
+        "pid": host.pid,
+        "bridgeId": host.bridge_id,
+        "startedAt": host.started_at,
+    }
+    try:
+        seconds = await client.ping(host)
+    except BridgeError as error:
+        return known | {"healthy": False, "problem": f"[{error.code}] {error.message}"}
+    return known | {"healthy": True, "roundTripMs": round(seconds * 1000, 2)}
+
+
+def _adapters(workspace: str) -> list[dict[str, object]]:
+    from binnacle.bridge.debug import adapters
+
+    return adapters.overview(workspace)

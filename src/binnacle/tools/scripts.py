@@ -1,0 +1,239 @@
+"""Tools from metadata: scripts that a host of the bridge runs, and those of a project."""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, Struct
+
+from binnacle.bridge.manifest import Entry, Manifest
+from binnacle.bridge.metadata import DEADLINE, Metadata, Parameter, ParameterHint, value_type
+from binnacle.bridge.protocol import BridgeError
+from binnacle.bridge.status import UNSUPPORTED
+from binnacle.errors import InvalidInput
+from binnacle.tools.caller import Caller
+from binnacle.tools.outcome import Reply, as_json
+from binnacle.tools.spec import Alias, Contract, Hints, ToolSpec
+
+MARGIN = 2000
+"""Milliseconds that a script gets beyond the time it was given by its caller, to say itself that it passed."""
+
+TEXT_LIMIT = 100_000
+"""Characters of an answer; about 25 000 tokens."""
+
+PREVIEW = 4000
+
+Told = Callable[[float | None, str], None]
+
+
+class Work(NamedTuple):
+    """A script to be run with parameters that were found valid."""
+
+    entry: Entry
+    params: dict[str, Any]
+    timeout: float
+    """Seconds."""
+
+    tell: Told
+
+    @property
+    def metadata(self) -> Metadata:
+        return self.entry.metadata
+
+
+Execute = Callable[[Work], Awaitable[Any]]
+
+
+class Place(NamedTuple):
+    """What paths are relative to."""
+
+    workspace: str
+    cwd: str
+
+
+def script_tools(manifest: Manifest, execute: Execute, place: Place, *, is_own: bool = False) -> list[ToolSpec]:
+    """The tools of the scripts that are to be tools. `is_own` are those of the project, which no recipe names."""
+    tools = {alias: entry.metadata.tool for alias, entry in manifest.scripts.items()}
+    return [
+        _spec(entry, execute, place, tools, is_own=is_own)
+        for entry in manifest.scripts.values()
+        if entry.metadata.mcp.enabled
+    ]
+
+
+def status_tool(status: Callable[[], Awaitable[dict[str, Any]]]) -> ToolSpec:
+    """`bridge_status`, which needs no host."""
+
+    async def run(caller: Caller, values: Any) -> Reply:  # noqa: ARG001 - it takes nothing
+        found = await status()
+        return Reply(found, as_json(found))
+
+    return ToolSpec(
+        name="bridge_status",
+        title="Bridge status",
+        description="Whether a debug host answers, which debug adapters are installed and how to get others.",
+        when_to_use="Use it first, and when a debug tool fails with a host error.",
+        category="bridge",
+        hints=Hints(read_only=True),
+        parameters=msgspec.defstruct("BridgeStatus", [], forbid_unknown_fields=True, kw_only=True),
+        run=run,
+        timeout=None,
+        prefix=True,
+    )
+
+
+def _spec(entry: Entry, execute: Execute, place: Place, tools: Mapping[str, str], *, is_own: bool) -> ToolSpec:
+    about = entry.metadata
+    mcp = about.mcp
+
+    async def run(caller: Caller, values: Any) -> Reply:
+        given = parameters_of(about, values)
+        resolved = resolve_paths(about, given, place)
+        work = Work(entry, resolved, _seconds(about, resolved), _teller(caller))
+        try:
+            data = await execute(work)
+        except BridgeError as error:
+            raise _with_paths(error, about, given, resolved) from error
+        return _reply(data)
+
+    return ToolSpec(
+        name=about.tool,
+        title=about.name,
+        description=mcp.description or about.description,
+        when_to_use=mcp.llm.when_to_use,
+        category=about.category,
+        hints=Hints(
+            read_only=about.is_read_only,
+            destructive=mcp.safety.destructive,
+            idempotent=about.is_idempotent,
+            open_world=is_own,
+        ),
+        parameters=parameter_struct(about),
+        run=run,
+        aliases=tuple(Alias(name=name) for name in mcp.aliases),
+        timeout=None,
+        # Whether a program is being debugged, its host knows; who called what before does not tell.
+        prerequisites=tuple(tools[one] for one in mcp.relationships.requires if one in tools) if is_own else (),
+        errors=tuple(Contract(code=one.code, when=one.summary) for one in mcp.error_contract.errors),
+        prefix=True,
+        joins=is_own,
+        synonyms={word: name for name, one in about.params.items() for word in one.aliases},
+    )
+
+
+def parameter_struct(about: Metadata) -> type[Struct]:
+    """What a script takes, as a type that checks it."""
+    hints = about.mcp.llm.parameter_hints
+    fields = [_field(name, one, hints.get(name, ParameterHint())) for name, one in about.params.items()]
+    name = "".join(word.capitalize() for word in about.tool.split("_"))
+    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _field(name: str, one: Parameter, hint: ParameterHint) -> Any:
+    kind = value_type(one)
+    description = hint.description or one.description
+    if description or hint.examples:
+        kind = Annotated[kind, Meta(description=description or None, examples=list(hint.examples) or None)]
+    if one.required:
+        return name, kind
+    if one.default is UNSET:
+        return name, kind | None, None
+    if isinstance(one.default, (list, dict)):
+        default = one.default
+        return name, kind, msgspec.field(default_factory=lambda: msgspec.convert(default, type(default)))
+    return name, kind, one.default
+
+
+def parameters_of(about: Metadata, values: Any) -> dict[str, Any]:
+    """What was given, and the defaults; what was left out is left out."""
+    found = {name: getattr(values, name) for name in about.params}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def resolve_paths(about: Metadata, given: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """The parameters, with every path as it is meant.
+
+    Raises:
+        InvalidInput: a path must be absolute and is not.
+    """
+    found = dict(given)
+    for name, one in about.params.items():
+        if one.resolve is None or name not in found:
+            continue
+        path = os.path.expanduser(found[name])
+        if one.resolve == "absolute" and not os.path.isabs(path):
+            raise InvalidInput(
+                f"{about.tool}: {name} must be an absolute path: {path!r}",
+                hint=f"meant from the workspace it is {os.path.join(place.workspace, path)}",
+                details={"parameter": name, "original": found[name]},
+            )
+        base = place.cwd if one.resolve == "cwd-relative" else place.workspace
+        found[name] = os.path.normpath(os.path.join(base, path))
+    return found
+
+
+def _with_paths(
+    error: BridgeError, about: Metadata, given: Mapping[str, Any], resolved: Mapping[str, Any]
+) -> BridgeError:
+    """An error about a file, with the path as it was given and as it was understood."""
+    if error.code not in ("E_FILE_NOT_FOUND", "E_INVALID_PATH"):
+        return error
+    paths = {
+        name: {"original": given[name], "resolved": resolved[name]}
+        for name, one in about.params.items()
+        if one.resolve is not None and name in given
+    }
+    told = "; ".join(f"{one['original']!r} is {one['resolved']}" for one in paths.values())
+    return BridgeError(
+        error.code,
+        f"{error.message} ({told})" if told else error.message,
+        hint=error.hint,
+        retryable=error.retryable,
+        details={**error.details, **({"paths": paths} if paths else {})},
+    )
+
+
+def _seconds(about: Metadata, params: Mapping[str, Any]) -> float:
+    """How long a call may take; what its caller allows for the script itself comes before what the metadata says."""
+    allowed = params.get(DEADLINE, 0) if isinstance(params.get(DEADLINE, 0), (int, float)) else 0
+    return float(max(about.mcp.timeout, allowed + MARGIN)) / 1000
+
+
+def _teller(caller: Caller) -> Told:
+    count = 0
+
+    def tell(pct: float | None, text: str) -> None:
+        nonlocal count
+        count += 1
+        if pct is None:
+            caller.progress(count, None, text)
+        else:
+            caller.progress(pct, 100, text)
+
+    return tell
+
+
+def _reply(data: Any) -> Reply:
+    text = as_json(data)
+    if len(text) <= TEXT_LIMIT:
+        return Reply(data, text)
+    cut = {
+        "truncated": True,
+        "characters": len(text),
+        "preview": text[:PREVIEW],
+        "hint": "ask for less: a smaller count, limit or maxDepth",
+    }
+    return Reply(cut, as_json(cut))
+
+
+def unsupported(about: Metadata, kind: str) -> BridgeError:
+    """That the host there is cannot run a script, and which can."""
+    able = [one for one in about.hosts if one != kind]
+    named = " or ".join({"vscode": "VS Code", "headless": "headless"}[one] for one in able) or "another"
+    return BridgeError(
+        "E_UNSUPPORTED",
+        f"{about.tool} needs a {named} host; the {kind} host cannot run it",
+        hint=UNSUPPORTED if "vscode" in able else "end the other host, then call it again",
+        details={"hosts": list(about.hosts), "host": kind},
+    )
