@@ -4,15 +4,20 @@ import asyncio
 import os
 import signal
 import sys
+from contextlib import suppress
 
 from binnacle.app import Project
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.host import JobHost
-from binnacle.bridge.protocol import HostInfo, Job
+from binnacle.bridge.protocol import STOP, BridgeError, HostInfo, Job
 from binnacle.config.location import find_repo
+from binnacle.errors import Refused
 
 IDLE = 30
 """Minutes without a job after which a host ends that was started by need."""
+
+END = 8.0
+"""Seconds for a host to end the programs it debugs, and itself."""
 
 
 def workspace_of(project: Project, start: str | None = None) -> str:
@@ -66,3 +71,39 @@ async def serve_bridge(workspace: str, *, idle: float | None) -> None:
             await host.serve()
         finally:
             await debugger.close()
+
+
+async def stop_host(workspace: str) -> dict[str, object]:
+    """Ends the headless host of a workspace: it is asked to, told to, and killed if that does not help.
+
+    Raises:
+        Refused: the host is an editor, which a person closes.
+    """
+    client = BridgeClient(workspace, name="cli")
+    try:
+        host = client.look_for_host()
+        if host is None:
+            return {"stopped": False}
+        if host.kind != "headless":
+            raise Refused(f"the host is {host.kind}, process {host.pid}", hint="close the workspace there")
+        with suppress(BridgeError):
+            await client.call(STOP, {}, timeout=2)
+        for number in (0, signal.SIGTERM, signal.SIGKILL):
+            if number and host.is_near:
+                with suppress(ProcessLookupError):
+                    os.kill(host.pid, number)
+            if await _is_gone(host):
+                return {"stopped": True, "pid": host.pid}
+        return {"stopped": False, "pid": host.pid}
+    finally:
+        client.close()
+
+
+async def _is_gone(host: HostInfo) -> bool:
+    """Waits for the process to end, for as long as ending what it debugs may take."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(END):
+            while host.is_alive():  # noqa: ASYNC110 - nobody tells of its end
+                await asyncio.sleep(0.02)
+        return True
+    return False

@@ -23,11 +23,11 @@ _log = logging.getLogger(__name__)
 class Scripts:
     """What runs scripts for one session. Closing it ends those of the project; a host goes on."""
 
-    def __init__(self, project: Project, *, client: str = "mcp") -> None:
-        """`client` is what the host knows us by."""
+    def __init__(self, project: Project, *, client: str = "mcp", start: str | None = None) -> None:
+        """`client` is what the host knows us by, `start` where in the project we are."""
         self._project = project
         self._name = client
-        self.workspace = workspace_of(project)
+        self.workspace = workspace_of(project, start)
         self._own: dict[str, OwnScript] = {}
         self._client: BridgeClient | None = None
         self._keeper: Keeper | None = None
@@ -45,7 +45,7 @@ class Scripts:
         return [
             status_tool(self.status),
             *script_tools(shipped(), self.run_by_host, place),
-            *script_tools(found.manifest(), self._run_approved, place, is_own=True),
+            *script_tools(found.manifest(), self._run_by_tool, place, is_own=True),
         ]
 
     async def status(self) -> dict[str, Any]:
@@ -79,12 +79,19 @@ class Scripts:
 
         return await client.call(about.alias, work.params, timeout=work.timeout, on_event=on_event)
 
-    async def _run_approved(self, work: Work) -> Any:
-        one = self._own[work.metadata.alias]
+    async def _run_by_tool(self, work: Work) -> Any:
+        return await self.run_approved(self._own[work.metadata.alias], work)
+
+    async def run_approved(self, one: OwnScript, work: Work) -> Any:
+        """Runs a program of the project, if it is the one that a person approved.
+
+        Raises:
+            BridgeError: it is not, or what it says, or how it failed.
+        """
         if not is_still_approved(one, self._project.repo):
             raise BridgeError(
                 "E_UNAUTHORIZED",
-                f"{one.alias} was changed since a person approved it",
+                f"no person has approved {one.alias} as it is now",
                 hint=f"ask someone to run: bn script approve {one.alias}",
             )
         return await self.run_own(one, work)

@@ -168,6 +168,10 @@ class Metadata(_Strict, frozen=True):
         return self.is_read_only if said is UNSET else said
 
 
+def is_alias(word: str) -> bool:
+    return _ALIAS.fullmatch(word) is not None
+
+
 def tool_name(alias: str) -> str:
     """`debug.step-over` → `debug_step_over`. Two aliases may give one name, which is then refused."""
     return alias.replace(".", "_").replace("-", "_")
@@ -192,7 +196,7 @@ Problem = tuple[tuple[str | int, ...], str, str]
 
 
 def _problems(found: Metadata) -> Iterator[Problem]:
-    if not _ALIAS.fullmatch(found.alias):
+    if not is_alias(found.alias):
         yield ("alias",), f"{found.alias!r} is no alias", "lower-case words joined by . and -: debug.step-over"
     for key in ("name", "category", "description"):
         if not getattr(found, key).strip():

@@ -44,6 +44,10 @@ class OwnScripts(NamedTuple):
         usable = {alias: one.entry for alias, one in self.scripts.items() if one.is_approved and one.program}
         return Manifest(scripts=usable)
 
+    def names(self) -> dict[str, str]:
+        """Every name of every tool, of those that may not run as well → alias."""
+        return Manifest(scripts={alias: one.entry for alias, one in self.scripts.items()}).by_tool()
+
 
 def scripts_folder(repo: str) -> str:
     return os.path.join(repo, PROJECT_DIR, "scripts")

@@ -32,6 +32,8 @@ GROUPS: dict[str, tuple[str, str]] = {
         "other MCP servers whose tools agents get",
     ),
     "mcp": ("mcp", "serve this project to agents over MCP"),
+    "bridge": ("bridge", "the host that debugs programs for agents"),
+    "script": ("script script_files", "scripts that agents get as tools; your own"),
     "tool": ("tool", "call any tool of the catalog"),
     "completion": ("completion", "completion for bash, zsh or fish"),
 }

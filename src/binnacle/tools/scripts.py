@@ -52,13 +52,18 @@ class Place(NamedTuple):
     cwd: str
 
 
-def script_tools(manifest: Manifest, execute: Execute, place: Place, *, is_own: bool = False) -> list[ToolSpec]:
-    """The tools of the scripts that are to be tools. `is_own` are those of the project, which no recipe names."""
+def script_tools(
+    manifest: Manifest, execute: Execute, place: Place, *, is_own: bool = False, every: bool = False
+) -> list[ToolSpec]:
+    """The tools of the scripts that are to be tools, or of `every` one.
+
+    `is_own` are those of the project, which no recipe names.
+    """
     tools = {alias: entry.metadata.tool for alias, entry in manifest.scripts.items()}
     return [
         _spec(entry, execute, place, tools, is_own=is_own)
         for entry in manifest.scripts.values()
-        if entry.metadata.mcp.enabled
+        if entry.metadata.mcp.enabled or every
     ]
 
 

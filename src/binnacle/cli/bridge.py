@@ -1,0 +1,106 @@
+"""`bn bridge`: the host that debugs programs of the workspace for agents."""
+
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, printable
+from binnacle.errors import UsageError
+
+BRIDGE = Group("bridge")
+
+
+def _workspace(context: Context) -> str:
+    from binnacle.app.bridge import workspace_of
+
+    return workspace_of(context.project, context.start)
+
+
+def _show_status(answer: Any, screen: Screen) -> None:
+    host = answer["host"]
+    if host is None:
+        screen.line(f"○ no host serves {printable(answer['workspace'])}; the first call of a debug tool starts one")
+    elif host["healthy"]:
+        sign = screen.styled("✓", "green")
+        screen.line(f"{sign} {host['kind']} host, process {host['pid']}, answers in {host['roundTripMs']} ms")
+    else:
+        sign = screen.styled("✗", "red")
+        screen.line(f"{sign} {host['kind']} host, process {host['pid']}: {printable(host['problem'])}")
+    rows = [
+        (
+            "✓" if one["found"] else "○",
+            str(one["name"]),
+            str(one["language"]),
+            str(one.get("command") or one["install"]),
+        )
+        for one in answer["adapters"]
+    ]
+    screen.table(rows, flexible=3, headings=("", "ADAPTER", "LANGUAGE", "WHERE, OR HOW TO GET IT"))
+    if "unsupported" in answer:
+        screen.line(f"not here: {', '.join(answer['unsupported']['tools'])}")
+        screen.line(f"  hint: {answer['unsupported']['hint']}")
+
+
+@BRIDGE.command(
+    "status", "whether a host answers, and which debug adapters there are", "bn bridge status -H", view=_show_status
+)
+def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
+    import asyncio
+
+    from binnacle.app.bridge import open_client
+    from binnacle.bridge.manifest import shipped
+    from binnacle.bridge.status import bridge_status
+
+    async def ask() -> dict[str, Any]:
+        client = open_client(_workspace(context), name="cli")
+        try:
+            return await bridge_status(client, shipped())
+        finally:
+            client.close()
+
+    answer = asyncio.run(ask())
+    if answer["host"] is not None and not answer["host"]["healthy"]:
+        context.exit_code = 1
+    return answer
+
+
+def _show_nothing(answer: Any, screen: Screen) -> None:
+    """It has said all."""
+
+
+@BRIDGE.command(
+    "host",
+    "serve the workspace as its debug host, until it is ended",
+    "bn bridge host --idle 60",
+    arg("--idle", type=float, metavar="MIN", help="end after this many minutes without a call; never when left out"),
+    arg("--workspace", metavar="DIR", help="the directory to serve; the repository when left out"),
+    view=_show_nothing,
+)
+def host(context: Context, args: Namespace) -> Any:
+    import asyncio
+    import logging
+
+    from binnacle.app.bridge import serve_bridge
+
+    if args.idle is not None and args.idle <= 0:
+        raise UsageError(f"--idle must be more than nothing: {args.idle:g}", hint="leave it out to serve for good")
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    workspace = args.workspace or _workspace(context)
+    asyncio.run(serve_bridge(workspace, idle=args.idle * 60 if args.idle else None))
+
+
+def _show_stopped(answer: Any, screen: Screen) -> None:
+    if answer["stopped"]:
+        screen.line(f"{screen.styled('✓', 'green')} the host has ended: process {answer['pid']}")
+    else:
+        screen.line("○ no host is there")
+
+
+@BRIDGE.command("stop", "end the debug host, and with it every program it debugs", "bn bridge stop", view=_show_stopped)
+def stop(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
+    import asyncio
+
+    from binnacle.app.bridge import stop_host
+
+    return asyncio.run(stop_host(_workspace(context)))

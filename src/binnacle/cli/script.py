@@ -1,0 +1,236 @@
+"""`bn script`: what scripts there are, and running one as an agent would."""
+
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, printable
+from binnacle.errors import InvalidInput, NotFound, did_you_mean
+
+if TYPE_CHECKING:
+    from binnacle.bridge.manifest import Entry
+    from binnacle.bridge.metadata import Metadata
+    from binnacle.bridge.own import OwnScript
+    from binnacle.errors import ConfigError
+    from binnacle.tools.outcome import Outcome
+
+SCRIPT = Group("script")
+
+NAME = arg("name", metavar="NAME", help="the script, by its alias or the name of its tool; bn script list names them")
+
+
+def find_entry(context: Context, name: str) -> "tuple[Entry, OwnScript | None]":
+    """A script by alias or by any name of its tool; with it the program, if it is one of the project's.
+
+    Raises:
+        NotFound: there is none.
+        ConfigError: there is, but its metadata is wrong.
+    """
+    from binnacle.bridge.manifest import shipped
+    from binnacle.bridge.own import find_own
+
+    own = find_own(context.project.repo)
+    for alias, one in own.scripts.items():
+        if name in (alias, one.entry.metadata.tool, *one.entry.metadata.mcp.aliases):
+            return one.entry, one
+    alias = shipped().by_tool().get(name, name)
+    if alias in shipped().scripts:
+        return shipped().scripts[alias], None
+    for problem in own.problems:
+        if f"/{name}." in problem.message:
+            raise problem
+    known = [*own.scripts, *shipped().scripts]
+    raise NotFound(f"no script {name!r}", hint=did_you_mean(name, known) or "bn script list names them")
+
+
+def problem_row(problem: "ConfigError") -> dict[str, str]:
+    return {"message": problem.message, "hint": problem.hint}
+
+
+def show_problems(problems: list[dict[str, str]], screen: Screen) -> None:
+    for one in problems:
+        screen.line(f"{screen.styled('✗', 'red')} {printable(one['message'])}")
+        if one["hint"]:
+            screen.line(f"  hint: {printable(one['hint'])}")
+
+
+def _show_list(answer: Any, screen: Screen) -> None:
+    rows = [(one["tool"], one["state"], one["from"], one["description"]) for one in answer["scripts"]]
+    screen.table(rows, flexible=3, headings=("TOOL", "STATE", "FROM", "WHAT IT DOES"))
+    show_problems(answer["problems"], screen)
+    if waiting := [one["alias"] for one in answer["scripts"] if one["state"] == "not approved"]:
+        screen.line(f"let agents run them with: bn script approve {' '.join(waiting)}")
+
+
+@SCRIPT.command(
+    "list",
+    "all scripts, in the box and of the project, and what is wrong with them",
+    "bn script list -H",
+    view=_show_list,
+)
+def list_scripts(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
+    from binnacle.bridge.manifest import shipped
+    from binnacle.bridge.own import find_own
+
+    own = find_own(context.project.repo)
+    rows = [_row(one.entry.metadata, "project", _state(one)) for one in own.scripts.values()]
+    rows += [
+        _row(one.metadata, "the box", "" if one.metadata.mcp.enabled else "no tool")
+        for one in shipped().scripts.values()
+    ]
+    return {"scripts": rows, "problems": [problem_row(one) for one in own.problems]}
+
+
+def _state(one: "OwnScript") -> str:
+    if not one.program:
+        return "no program"
+    if not one.is_approved:
+        return "not approved"
+    return "" if one.entry.metadata.mcp.enabled else "no tool"
+
+
+def _row(about: "Metadata", source: str, state: str) -> dict[str, Any]:
+    return {
+        "alias": about.alias,
+        "tool": about.tool,
+        "category": about.category,
+        "description": about.description,
+        "state": state or "tool",
+        "from": source,
+        "hosts": [] if source == "project" else list(about.hosts),
+    }
+
+
+def _show_info(answer: Any, screen: Screen) -> None:
+    about = answer["metadata"]
+    screen.heading(f"{about['alias']} ({answer['tool']})")
+    screen.block(about["description"])
+    rows = [
+        (f"{name}{'!' if one.get('required') else ''}", one["type"], _said_of(one))
+        for name, one in about.get("params", {}).items()
+    ]
+    if rows:
+        screen.table(rows, flexible=2, headings=("PARAMETER", "TYPE", ""))
+    for example in about.get("cli", {}).get("examples", ()):
+        screen.line(f"  {printable(example)}")
+
+
+def _said_of(one: dict[str, Any]) -> str:
+    parts = [one.get("description", ""), ", ".join(one.get("values", ()))]
+    parts += [f"default: {one['default']}"] if "default" in one else []
+    return "; ".join(filter(None, parts))
+
+
+@SCRIPT.command("info", "what a script takes and answers", "bn script info debug.start", NAME, view=_show_info)
+def info(context: Context, args: Namespace) -> Any:
+    import msgspec
+
+    from binnacle.tools.schema import schema_of
+    from binnacle.tools.scripts import parameter_struct
+
+    entry, own = find_entry(context, args.name)
+    about = entry.metadata
+    return {
+        "tool": about.tool,
+        "from": "project" if own else "the box",
+        **({"program": own.program, "approved": own.is_approved} if own else {"hosts": list(about.hosts)}),
+        "metadata": msgspec.to_builtins(about),
+        "schema": schema_of(parameter_struct(about)),
+    }
+
+
+def _show_run(answer: Any, screen: Screen) -> None:
+    screen.block(answer["text"], indent=0)
+
+
+@SCRIPT.command(
+    "run",
+    "run a script as an agent would",
+    "bn script run breakpoint.set -p path=src/cart.py -p line=12",
+    NAME,
+    arg("-p", "--param", action="append", default=[], metavar="K=V", help="a parameter; again for the next one"),
+    arg("--json", dest="arguments", metavar="PARAMS", help="all parameters as JSON; - reads them from stdin"),
+    view=_show_run,
+)
+def run(context: Context, args: Namespace) -> Any:
+    import asyncio
+
+    import msgspec
+
+    entry, own = find_entry(context, args.name)
+    given = _parameters(entry.metadata, args.param)
+    raw = msgspec.json.encode(given)
+    if args.arguments is not None:
+        if given:
+            raise InvalidInput("-p and --json exclude each other", hint="give one of the two")
+        raw = (context.read_input("-") if args.arguments == "-" else args.arguments).encode("utf-8", "replace")
+    outcome = asyncio.run(_call(context, entry, own, raw))
+    if outcome.is_error:
+        context.exit_code = 1
+    if context.human and outcome.is_error:
+        sys.stderr.write(f"{outcome.text}\n")
+        return None
+    return {**outcome.envelope, "text": outcome.text} if context.human else outcome.envelope
+
+
+async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: bytes) -> "Outcome":
+    """Runs it through the one dispatch, whether it is a tool or not. A person who runs a script approves of it."""
+    import os
+
+    from binnacle.app.scripts import Scripts
+    from binnacle.bridge.manifest import Manifest
+    from binnacle.tools.caller import Caller
+    from binnacle.tools.catalog import Catalog
+    from binnacle.tools.dispatch import Dispatcher
+    from binnacle.tools.scripts import Place, Work, script_tools
+
+    scripts = Scripts(context.project, client="cli", start=context.start)
+
+    async def execute(work: Work) -> Any:
+        if own is None:
+            return await scripts.run_by_host(work)
+        check = context.actor.kind == "agent"
+        return await (scripts.run_approved(own, work) if check else scripts.run_own(own, work))
+
+    manifest = Manifest(scripts={entry.metadata.alias: entry})
+    specs = script_tools(manifest, execute, Place(scripts.workspace, os.getcwd()), every=True)
+    caller = Caller(actor=context.actor, progress=_tell) if context.human else Caller(actor=context.actor)
+    try:
+        return await Dispatcher(Catalog(specs)).call(entry.metadata.tool, raw, caller)
+    finally:
+        await scripts.aclose()
+
+
+def _tell(done: float, total: float | None, message: str) -> None:
+    share = f"{done:3.0f} % " if total else ""
+    sys.stderr.write(f"{share}{printable(message)}\n")
+
+
+def _parameters(about: "Metadata", words: list[str]) -> dict[str, Any]:
+    """`k=v` as values. Lists and objects are JSON; a list may also be given item by item."""
+    synonyms = {word: name for name, one in about.params.items() for word in one.aliases}
+    found: dict[str, Any] = {}
+    for word in words:
+        key, separator, text = word.partition("=")
+        if not separator or not key:
+            raise InvalidInput(f"a parameter is written name=value: {word!r}", hint="bn script run NAME -p line=12")
+        name = synonyms.get(key, key)
+        kind = about.params[name].type if name in about.params else "string"
+        value = _value(kind, text)
+        if kind == "array" and not isinstance(value, list):
+            value = [*found.get(name, []), value]
+        found[name] = value
+    return found
+
+
+def _value(kind: str, text: str) -> Any:
+    import msgspec
+
+    if kind in ("array", "object"):
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return text
+    return text

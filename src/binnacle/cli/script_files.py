@@ -1,0 +1,220 @@
+"""`bn script new`, `build` and `approve`: the files of your own scripts."""
+
+import os
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, printable
+from binnacle.cli.script import SCRIPT, find_entry, problem_row, show_problems
+from binnacle.errors import Duplicate, InvalidInput, NotFound, Refused, UsageError
+
+if TYPE_CHECKING:
+    from binnacle.bridge.own import OwnScript
+
+METADATA = """\
+alias: {alias}
+name: {title}
+category: {category}
+description: Says hello. Tell here what the script does, in a sentence or two.
+params:
+  who: {{type: string, default: world, description: whom to greet}}
+response: query
+mcp:
+  timeout: 30000
+  llm:
+    when_to_use: Tell here when an agent should use it.
+"""
+
+PYTHON = '''\
+#!/usr/bin/env python3
+"""{title}. Reads its parameters as JSON from standard input and writes its answer as JSON."""
+
+import json
+import sys
+
+params = json.load(sys.stdin)
+print("50% greeting", file=sys.stderr)
+if not params["who"]:
+    json.dump({{"error": {{"code": "E_INVALID_PARAMS", "message": "nobody to greet", "hint": "give who"}}}}, sys.stdout)
+else:
+    json.dump({{"greeting": f"hello, {{params['who']}}"}}, sys.stdout)
+'''
+
+SHELL = """\
+#!/bin/sh
+# {title}. Reads its parameters as JSON from standard input and writes its answer as JSON.
+set -eu
+params=$(cat)
+echo "50% greeting" >&2
+printf '{{"greeting": "hello", "given": %s}}\\n' "$params"
+"""
+
+
+def _show_new(answer: Any, screen: Screen) -> None:
+    for path in answer["files"]:
+        screen.line(f"{screen.styled('✓', 'green')} {printable(path)}")
+    screen.line(f"next: {answer['next']}")
+
+
+@SCRIPT.command(
+    "new",
+    "begin a script of your own: a program and its metadata",
+    "bn script new deploy.check --python",
+    arg("name", metavar="NAME", help="its alias: words joined by . and -, as deploy.check"),
+    arg("--python", action="store_true", help="a Python program; so it is when neither is given"),
+    arg("--sh", action="store_true", help="a shell script"),
+    view=_show_new,
+)
+def new(context: Context, args: Namespace) -> Any:
+    from binnacle.bridge.manifest import shipped
+    from binnacle.bridge.metadata import SUFFIX, is_alias, tool_name
+    from binnacle.bridge.own import find_own, scripts_folder
+
+    if args.python and args.sh:
+        raise UsageError("--python and --sh exclude each other", hint="give one of the two")
+    alias = args.name
+    if not is_alias(alias):
+        raise InvalidInput(f"no alias: {alias!r}", hint="lower-case words joined by . and -: deploy.check")
+    taken = shipped().by_tool() | find_own(context.project.repo).names()
+    if tool_name(alias) in taken:
+        raise Duplicate(f"there is a script with the tool {tool_name(alias)!r}", hint="take another name")
+    folder = scripts_folder(context.project.repo)
+    values = {"alias": alias, "title": alias.replace(".", " ").replace("-", " ").capitalize()}
+    values["category"] = alias.partition(".")[0]
+    program = os.path.join(folder, alias + (".sh" if args.sh else ".py"))
+    metadata = os.path.join(folder, alias + SUFFIX)
+    _write(program, (SHELL if args.sh else PYTHON).format(**values), mode=0o755)
+    _write(metadata, METADATA.format(**values), mode=0o644)
+    return {"alias": alias, "files": [metadata, program], "next": f"edit both, then: bn script approve {alias}"}
+
+
+def _write(path: str, content: str, *, mode: int) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+            file.write(content)
+        os.chmod(path, mode)
+    except FileExistsError as error:
+        raise Duplicate(f"there is a file already: {path}", hint="take another name, or remove it") from error
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}", hint="check permissions") from error
+
+
+def _show_build(answer: Any, screen: Screen) -> None:
+    show_problems(answer["problems"], screen)
+    if answer["problems"]:
+        screen.line(f"{answer['manifest']} was left as it was")
+    else:
+        sign = screen.styled("✓", "green")
+        screen.line(f"{sign} {answer['scripts']} scripts, {answer['tools']} of them tools: {answer['manifest']}")
+
+
+@SCRIPT.command(
+    "build",
+    "check every file of metadata and write manifest.json",
+    "bn script build",
+    arg("folder", nargs="?", metavar="DIR", help="where the metadata is; .binnacle/scripts when left out"),
+    view=_show_build,
+)
+def build(context: Context, args: Namespace) -> Any:
+    from datetime import UTC, datetime
+
+    from binnacle.bridge.manifest import BOX, FILE, LIMIT, gather, shipped, write_manifest
+    from binnacle.bridge.own import scripts_folder
+
+    folder = os.path.abspath(args.folder) if args.folder else scripts_folder(context.project.repo)
+    if not os.path.isdir(folder):
+        raise NotFound(f"no such directory: {folder}", hint="begin a script with: bn script new NAME")
+    found = gather(folder, known=None if os.path.realpath(folder) == os.path.realpath(BOX) else shipped())
+    tools = sum(one.metadata.mcp.enabled for one in found.manifest.scripts.values())
+    answer: dict[str, Any] = {
+        "manifest": os.path.join(folder, FILE),
+        "scripts": len(found.manifest.scripts),
+        "tools": tools,
+        "problems": [problem_row(one) for one in found.problems],
+        "warnings": [f"{tools} tools: agents choose worse from more than {LIMIT}"] if tools > LIMIT else [],
+    }
+    if found.problems:
+        context.exit_code = 1
+        return answer
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return answer | {"written": write_manifest(folder, found.manifest, now=now)}
+
+
+def _show_approved(answer: Any, screen: Screen) -> None:
+    for name in answer["approved"]:
+        screen.line(f"{screen.styled('✓', 'green')} agents may run {name}")
+    for name in answer["declined"]:
+        screen.line(f"⊘ {name} stays as it was")
+    for name in answer["unchanged"]:
+        screen.line(f"✓ {name} was approved before")
+    if not any(answer.values()):
+        screen.line("nothing waits for approval")
+
+
+@SCRIPT.command(
+    "approve",
+    "let agents run a script of the project, as it is now; shows it and asks",
+    "bn script approve deploy.check",
+    arg("names", nargs="*", metavar="NAME", help="the scripts; all that wait, one by one, when left out"),
+    arg("-y", "--yes", action="store_true", help="ask nothing; the scripts must be named"),
+    view=_show_approved,
+)
+def approve(context: Context, args: Namespace) -> Any:
+    from binnacle.bridge.own import approve as keep
+
+    if context.actor.kind == "agent":
+        raise Refused("only a person can approve scripts", hint="ask someone to run: bn script approve")
+    if args.yes and not args.names:
+        raise UsageError("--yes needs to know what it approves", hint="name the scripts")
+    answer: dict[str, list[str]] = {"approved": [], "declined": [], "unchanged": []}
+    for one in _named(context, args.names):
+        if one.is_approved:
+            answer["unchanged"] += [one.alias] if args.names else []
+        elif args.yes or _confirm(one, context.project.repo):
+            keep(one, context.project.repo, by=context.actor.name, is_agent=False)
+            answer["approved"].append(one.alias)
+        else:
+            answer["declined"].append(one.alias)
+    return answer
+
+
+def _named(context: Context, names: list[str]) -> "list[OwnScript]":
+    """The scripts of these names, each with a program; without names, those that have one."""
+    from binnacle.bridge.own import find_own
+
+    if not names:
+        return [one for one in find_own(context.project.repo).scripts.values() if one.program]
+    found = []
+    for name in dict.fromkeys(names):
+        _, own = find_entry(context, name)
+        if own is None:
+            raise InvalidInput(f"{name!r} needs no approval: a host runs it", hint="bn script list -H")
+        if not own.program:
+            raise NotFound(f"{own.file}: no program is beside it", hint="put one there and make it executable")
+        found.append(own)
+    return found
+
+
+def _confirm(one: "OwnScript", repo: str) -> bool:
+    """Shows a script on the terminal and asks. There is no default but no."""
+    from binnacle.bridge.own import was_approved
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        hint = f"look at {one.program} and {one.file}; then: bn script approve {one.alias} --yes"
+        raise UsageError("there is no terminal to ask on", hint=hint)
+    screen = Screen(sys.stderr)
+    changed = ", changed since it was approved" if was_approved(one.alias, repo) else ""
+    screen.heading(printable(f"{one.alias}, from {one.file}{changed}, would run {one.program}:"))
+    with open(one.program, encoding="utf-8", errors="replace") as file:
+        screen.block(file.read(SHOWN))
+    sys.stderr.write("Let agents run it? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+SHOWN = 8000
+"""Characters of a program that are shown before it is approved."""
