@@ -125,6 +125,9 @@ class Fixture:
         values = [value for value in ("paris", "park", "rome") if value.startswith(params.argument.value)]
         return {"completion": {"values": values, "total": len(values), "hasMore": False}}
 
+    async def follow(self, uris: frozenset[str]) -> None:
+        pass
+
 
 async def serve_stdio(options: argparse.Namespace) -> None:
     source, sink = stdio.take_stdio()

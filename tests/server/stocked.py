@@ -5,6 +5,7 @@ It tells of a resource's change to whoever subscribed to it, and grows when its 
 
 import argparse
 import json
+import os
 import sys
 
 PAGE = 100
@@ -14,6 +15,8 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--tools", type=int, default=0)
 parser.add_argument("--new", action="store_true")
 parser.add_argument("--name", default="stock")
+parser.add_argument("--gone", action="store_true", help="nothing can be read")
+parser.add_argument("--dying", action="store_true", help="dies when a prompt is asked for")
 given = parser.parse_args()
 
 TOPICS = ("invoice", "parcel", "pigeon", "harbour", "violin")
@@ -31,6 +34,7 @@ tools = [
 ]
 tools += [
     {"name": "touch", "inputSchema": {"type": "object"}, "description": "Changes a resource."},
+    {"name": "die", "inputSchema": {"type": "object"}, "description": "Ends the server."},
     {"name": "grow", "inputSchema": {"type": "object"}, "description": "Adds a prompt and a resource."},
 ]
 resources = [
@@ -61,7 +65,7 @@ def page(key: str, entries: list, params: dict) -> dict:
 
 
 def read(uri: str) -> dict:
-    if uri not in {one["uri"] for one in resources} and not uri.startswith(f"{given.name}://"):
+    if given.gone or (uri not in {one["uri"] for one in resources} and not uri.startswith(f"{given.name}://")):
         raise Refused(-32602 if given.new else -32002, "no such thing", {"uri": uri})
     content = {"uri": uri, "mimeType": "text/plain", "text": f"{given.name} has {uri}", "x-extra": {"kept": 1.50}}
     return {"contents": [content], "_meta": {"example.com/from": given.name}}
@@ -78,6 +82,8 @@ def call(params: dict) -> dict:
         for uri in sorted(followed):
             tell("notifications/resources/updated", {"uri": uri})
         return {"content": [{"type": "text", "text": " ".join(sorted(followed))}]}
+    if name == "die":
+        os._exit(3)
     if name == "grow":
         resources.append({"uri": "memo://new", "name": "new"})
         prompts.append({"name": "new"})
@@ -103,6 +109,8 @@ CAPABILITIES = {
 
 
 def get_prompt(params: dict) -> dict:
+    if given.dying:
+        os._exit(3)
     text = f"{given.name} greets {params.get('arguments', {}).get('who')}"
     return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "x-more": True}
 

@@ -18,8 +18,9 @@ from binnacle.app import Project
 from binnacle.app.listing import Listing, fingerprint, kept_listing
 from binnacle.app.terms import ServedSession, Terms
 from binnacle.errors import BinnacleError
+from binnacle.server.beside import Beside, Nothing
 from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
-from binnacle.server.engine import Engine
+from binnacle.server.engine import Changed, Engine
 from binnacle.tools.caller import Caller
 from binnacle.upstream.places import approvals_file, config_files, logins_folder, pins_file
 from binnacle.work.actor import Actor
@@ -101,6 +102,12 @@ class LazyTools:
         self._box: Toolbox | None = None
         self._told: Listing | None = None
         self._seen = fingerprint(terms.recipe, project.repo)
+        self._content = _content(Nothing())
+        """What other servers had when the clients were last told."""
+
+        self.updated: Callable[[str], None] = _nobody
+        """Called with the URI of another server's resource that has changed."""
+
         self._is_behind = False
         """Whether something has changed that the plan does not know of yet."""
 
@@ -124,6 +131,10 @@ class LazyTools:
         box = self.box()
         return Listing(box.instructions, box.listing)
 
+    def beside(self) -> Beside:
+        """What other servers have besides tools."""
+        return (self._box.content if self._box else None) or Nothing()
+
     async def call(self, name: str, raw: bytes, caller: Caller) -> "Outcome":
         """Calls one tool."""
         return await self.box().dispatcher.call(name, raw, caller)
@@ -139,11 +150,18 @@ class LazyTools:
                 timeout=self._timeout,
                 upstreams=self._upstreams.get,
                 heard=self._stirred.set,
+                updated=self._update,
             )
         return self._box
 
+    def _update(self, uri: str) -> None:
+        self.updated(uri)
+
     async def watch(self, engine: Engine) -> None:
-        """Tells the clients when their tools have changed, because a recipe or a discipline has, or the store."""
+        """Tells the clients when their tools have changed, because a recipe or a discipline has, or the store.
+
+        Tells them of other servers' prompts and resources, and those servers of what the clients want to hear.
+        """
         said = ""
         while True:
             with contextlib.suppress(TimeoutError):
@@ -171,6 +189,14 @@ class LazyTools:
             if self._told is not None and self._told != self._made():
                 self._told = None
                 engine.changed("tools")
+            self._tell_of_content(engine)
+            await self.beside().follow(engine.subscriptions())
+
+    def _tell_of_content(self, engine: Engine) -> None:
+        before, self._content = self._content, _content(self.beside())
+        for what, now in self._content.items():
+            if now != before[what]:
+                engine.changed(what)
 
     def _look(self, box: "Toolbox", *, stored: bool) -> None:
         """Makes the plan anew if its recipe was written anew, or if the store changed and has a say in it."""
@@ -185,6 +211,14 @@ class LazyTools:
     async def aclose(self) -> None:
         if self._box is not None:
             await self._box.aclose()
+
+
+def _content(beside: Beside) -> dict[Changed, tuple[Mapping[str, Any], ...]]:
+    return {"prompts": (beside.prompts(),), "resources": (beside.resources(), beside.templates())}
+
+
+def _nobody(uri: str) -> None:
+    """Nobody wants to know."""
 
 
 @asynccontextmanager
@@ -206,9 +240,15 @@ async def open_engine(
         prompts = partial(_session_prompt, project, session)
     engine = Engine(
         CatalogHost(
-            tools, actor=_actor(session.id), resources=_resources(project, tools), prompts=prompts, session=session.id
+            tools,
+            actor=_actor(session.id),
+            resources=_resources(project, tools),
+            prompts=prompts,
+            beside=tools.beside,
+            session=session.id,
         )
     )
+    tools.updated = engine.updated
     loop = asyncio.get_running_loop()
     if upstreams.are_configured():
         loop.call_later(SOON, tools.box)  # once the first questions of a client are answered

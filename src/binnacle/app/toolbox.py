@@ -18,6 +18,7 @@ from binnacle.store import agents, overview, tasks
 from binnacle.store.store import Reader
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
+from binnacle.tools.content import UpstreamContent
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.outcome import Reply
 from binnacle.tools.recent import Recent
@@ -65,10 +66,11 @@ class Toolbox:
         timeout: float,
         upstreams: "Callable[[bool], Upstreams | None]",
         heard: Callable[[], None],
+        updated: Callable[[str], None],
     ) -> None:
         """`upstreams` gives the way to servers if there are any, or if it is told that the session brings some.
 
-        `heard` is called when an upstream server has come, gone or changed.
+        `heard` is called when an upstream server has come, gone or changed, `updated` when a resource of one has.
         """
         self._project = project
         self._terms = terms
@@ -80,6 +82,7 @@ class Toolbox:
         self._recent = Recent(os.path.join(upstream_folder(project.data_dir), "recent.json"))
         self._upstreams = upstreams
         self._heard = heard
+        self._updated = updated
         self._brought: Mapping[str, Any] = {}
         self.has_other_upstreams = False
         """Whether the discipline brings other upstream servers than those that were read."""
@@ -134,7 +137,13 @@ class Toolbox:
         self._brought = brought
         if self.gateway is None and recipe.upstreams and (upstreams := self._upstreams(bool(brought))):
             self.gateway = upstreams.gateway(lambda: self._brought, self._heard)
+            self.gateway.updated = self._updated
             self.gateway.start()
+
+    @property
+    def content(self) -> UpstreamContent | None:
+        """What upstream servers have besides tools, where the session may use it."""
+        return UpstreamContent(self.gateway) if self.gateway is not None and self._recipe.upstreams else None
 
     async def reload_upstreams(self) -> None:
         """Reads anew which upstream servers there are."""

@@ -56,6 +56,7 @@ class Peer:
             task.cancel()
         for future in self._asked.values():
             future.cancel()
+        self.subscriptions.clear()
 
     def resolve(self, request_id: bytes, result: bytes | None, error: bytes | None) -> None:
         """Hands the client's answer to whoever asked; an answer nobody waits for is dropped."""

@@ -7,16 +7,22 @@ from msgspec import Raw
 from msgspec.json import decode
 
 from binnacle import __version__
+from binnacle.server.beside import Beside, Nothing
 from binnacle.server.call import Call
 from binnacle.server.host import Result
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import Outcome
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
-from binnacle.wire.mcp import HEADER_MARK, CallParams, CompleteParams, ListParams, PromptParams, ReadParams
+from binnacle.wire.mcp import (
+    HEADER_MARK,
+    RESOURCE_NOT_FOUND,
+    CallParams,
+    CompleteParams,
+    ListParams,
+    PromptParams,
+    ReadParams,
+)
 from binnacle.work.actor import Actor
-
-NOT_FOUND = -32002
-"""What the handshake era answers for a missing resource; the stateless era has no code of its own for it."""
 
 
 class Tools(Protocol):
@@ -61,13 +67,18 @@ class CatalogHost:
         actor: Callable[[Mapping[str, Any]], Actor],
         resources: tuple[Resource, ...] = (),
         prompts: Callable[[], Iterable[Prompt]] = tuple,
+        beside: Callable[[], Beside] = Nothing,
         session: str | None = None,
     ) -> None:
-        """`actor` says in whose name a client acts, from what it says of itself; changes belong to `session`."""
+        """`actor` says in whose name a client acts, from what it says of itself; changes belong to `session`.
+
+        `beside` gives what other servers have at the moment.
+        """
         self._tools = tools
         self._actor = actor
         self._resources = {one.uri: one for one in resources}
         self._find_prompts = prompts
+        self._beside = beside
         self._marked: tuple[bytes, dict[str, dict[str, Any]]] = (b"", {})
         """The list of tools that was looked into, and what was found."""
 
@@ -109,38 +120,49 @@ class CatalogHost:
         return outcome.to_mcp()
 
     async def list_resources(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
-        return {
-            "resources": [
-                {"uri": one.uri, "name": one.name, "description": one.description, "mimeType": one.mime_type}
-                for one in self._resources.values()
-            ]
-        }
+        own = [
+            {"uri": one.uri, "name": one.name, "description": one.description, "mimeType": one.mime_type}
+            for one in self._resources.values()
+        ]
+        others = (entry for uri, entry in self._beside().resources().items() if uri not in self._resources)
+        return {"resources": [*own, *others]}
 
     async def list_templates(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
-        return {"resourceTemplates": []}
+        return {"resourceTemplates": list(self._beside().templates().values())}
 
     async def read_resource(self, call: Call, params: ReadParams) -> Result:
-        found = self._resources.get(params.uri)
-        text = await found.read(self.caller(call)) if found else None
+        found, caller = self._resources.get(params.uri), self.caller(call)
+        if found is None and (result := await self._beside().read(params.uri, caller)) is not None:
+            return result
+        text = await found.read(caller) if found else None
         if found is None or text is None:
-            code = INVALID_PARAMS if call.era == "stateless" else NOT_FOUND
+            code = INVALID_PARAMS if call.era == "stateless" else RESOURCE_NOT_FOUND
             raise RpcError(code, f"no resource {params.uri!r}", {"uri": params.uri})
         return {"contents": [{"uri": found.uri, "mimeType": found.mime_type, "text": text}]}
 
     async def list_prompts(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
-        return {"prompts": [{"name": one.name, "description": one.description} for one in self._find_prompts()]}
+        own = ({"name": one.name, "description": one.description} for one in self._find_prompts())
+        return {"prompts": [*own, *self._beside().prompts().values()]}
 
-    async def get_prompt(self, call: Call, params: PromptParams) -> Result:  # noqa: ARG002
+    async def get_prompt(self, call: Call, params: PromptParams) -> Result:
         prompts = {one.name: one for one in self._find_prompts()}
         found = prompts.get(params.name)
         if found is None:
+            result = await self._beside().prompt(params.name, params.arguments, self.caller(call))
+            if result is not None:
+                return result
             raise RpcError(INVALID_PARAMS, f"no prompt {params.name!r}; one of: {', '.join(prompts)}")
         message = {"role": "user", "content": {"type": "text", "text": found.text()}}
         return {"description": found.description, "messages": [message]}
 
-    async def complete(self, call: Call, params: CompleteParams) -> Result:  # noqa: ARG002
-        """Names of prompts and resources that begin with what was typed."""
+    async def complete(self, call: Call, params: CompleteParams) -> Result:
+        """Names of prompts and resources that begin with what was typed; what other servers say about theirs."""
+        if (result := await self._beside().complete(params, self.caller(call))) is not None:
+            return result
         prompts = params.ref.type == "ref/prompt"
         names = [one.name for one in self._find_prompts()] if prompts else list(self._resources)
         found = [name for name in names if name.startswith(params.argument.value)][:100]
         return {"completion": {"values": found, "total": len(found), "hasMore": False}}
+
+    async def follow(self, uris: frozenset[str]) -> None:
+        await self._beside().follow(uris)

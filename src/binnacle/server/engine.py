@@ -221,11 +221,18 @@ class Engine:
 
     async def _subscribe(self, call: Call, params: ReadParams) -> Result:
         call.peer.subscriptions.add(params.uri)
+        await self.host.follow(self.subscriptions())
         return {}
 
     async def _unsubscribe(self, call: Call, params: ReadParams) -> Result:
         call.peer.subscriptions.discard(params.uri)
+        await self.host.follow(self.subscriptions())
         return {}
+
+    def subscriptions(self) -> frozenset[str]:
+        """The resources that somebody wants to hear of."""
+        wanted = (listener.wanted.subscriptions for listener in self._listeners)
+        return frozenset().union(*(peer.subscriptions for peer in self._peers), *wanted)
 
     def _sealed(self, state: str, subject: str) -> str:
         from base64 import urlsafe_b64encode

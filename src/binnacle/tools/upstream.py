@@ -54,7 +54,7 @@ def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSp
         progress = _teller(caller) if caller.client is not None and caller.client.wants_progress else None
         result = await gateway.call(offer.name, arguments, caller.client, who=caller.actor.name, progress=progress)
         used(offer.name)
-        return Reply(None, "", is_error=result.get("isError") == Raw(b"true"), foreign=_passed_on(result, caller))
+        return Reply(None, "", is_error=result.get("isError") == Raw(b"true"), foreign=passed_on(result, caller))
 
     return ToolSpec(
         name=offer.name,
@@ -76,7 +76,7 @@ def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSp
     )
 
 
-def _passed_on(result: Result, caller: Caller) -> Result:
+def passed_on(result: Result, caller: Caller) -> Result:
     """A result in the words of the client's era; what the engine adds to is decoded for it."""
     if "_meta" in result:
         result = {**result, "_meta": msgspec.json.decode(result["_meta"])}

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Literal, NamedTuple
 
@@ -37,8 +37,13 @@ SECOND_TRY = 1.5
 LISTEN_AGAIN, LISTEN_LAST = 1.0, 60.0
 """Seconds until a lost stream of changes is opened again, at first and at most."""
 
+HEARD_WITHIN = 5.0
+"""Seconds until a server must have said which changes it will tell of."""
+
 PAGES = 200
 """Pages of a list that are asked for at most."""
+
+UPDATED = "notifications/resources/updated"
 
 Asked = Callable[[str, Raw], Awaitable[Any]]
 """Answers a request of the server: its method and parameters."""
@@ -95,6 +100,8 @@ class Client:
         self._waiting: dict[bytes, Waiting] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._listening: asyncio.Task[None] | None = None
+        self._acknowledged = asyncio.Event()
+        self._followed: frozenset[str] = frozenset()
 
     async def connect(self, protocol: Literal["auto", "handshake", "stateless"]) -> None:
         """Agrees on a version: the newest both know.
@@ -114,7 +121,7 @@ class Client:
         except msgspec.DecodeError as error:
             raise UpstreamError(f"{self.name} answered nonsense: {error}", hint="is it an MCP server?") from error
         if self.era == "stateless":
-            self._listening = asyncio.get_running_loop().create_task(self._listen())
+            self._listening = asyncio.get_running_loop().create_task(self._listen(()))
 
     async def _negotiate(self) -> None:
         """Asks in the new era first; what is no sign of it leads to the handshake, as does silence."""
@@ -241,6 +248,8 @@ class Client:
                 self._progress(Raw(params))
             case Notification("notifications/cancelled"):
                 pass  # of a question that was passed on: it runs into its bound
+            case Notification("notifications/subscriptions/acknowledged"):
+                self._acknowledged.set()
             case Notification(method, params):
                 self._on_change(method, Raw(params))
             case Request():
@@ -281,13 +290,41 @@ class Client:
             return found.asked if found else None
         return next((one.asked for one in reversed(self._waiting.values()) if one.asked), None)
 
-    async def _listen(self) -> None:
+    def _can(self, what: str, how: str) -> bool:
+        capability = self.capabilities.get(what)
+        return isinstance(capability, dict) and bool(capability.get(how))
+
+    async def follow(self, uris: frozenset[str]) -> None:
+        """Makes the server tell of changes to exactly these resources, if it tells of any."""
+        if uris == self._followed or not self._can("resources", "subscribe"):
+            return
+        if self.era == "stateless":
+            await self._listen_anew(uris)
+        else:
+            changes = {"resources/subscribe": uris - self._followed, "resources/unsubscribe": self._followed - uris}
+            for method, some in changes.items():
+                for uri in sorted(some):
+                    with contextlib.suppress(RpcError):  # it does not tell of this one
+                        await self.ask(method, {"uri": uri})
+        self._followed = uris
+
+    async def _listen_anew(self, uris: frozenset[str]) -> None:
+        """Opens another stream of changes, and ends the one before when nothing can be lost any more."""
+        before, self._acknowledged = self._listening, asyncio.Event()
+        self._listening = asyncio.get_running_loop().create_task(self._listen(sorted(uris)))
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HEARD_WITHIN):
+                    await self._acknowledged.wait()
+        finally:
+            if before is not None:
+                before.cancel()
+
+    async def _listen(self, uris: Sequence[str]) -> None:
         """Hears of changes in the new era; a server that has none to tell refuses, and that is that."""
-        wanted = {
-            f"{what}ListChanged": True
-            for what in ("tools", "prompts", "resources")
-            if isinstance(self.capabilities.get(what), dict) and self.capabilities[what].get("listChanged")
-        }
+        lists = [what for what in ("tools", "prompts", "resources") if self._can(what, "listChanged")]
+        wanted: dict[str, Any] = {f"{what}ListChanged": True for what in lists}
+        wanted |= {"resourceSubscriptions": uris} if uris else {}
         pause = LISTEN_AGAIN
         while wanted:
             began = asyncio.get_running_loop().time()
@@ -302,8 +339,10 @@ class Client:
             lasted = asyncio.get_running_loop().time() - began
             pause = LISTEN_AGAIN if lasted > pause else min(pause * 2, LISTEN_LAST)
             await asyncio.sleep(pause)
-            for what in wanted:
-                self._on_change(f"notifications/{what.removesuffix('ListChanged')}/list_changed", Raw(b"{}"))
+            for what in lists:
+                self._on_change(f"notifications/{what}/list_changed", Raw(b"{}"))
+            for uri in uris:
+                self._on_change(UPDATED, Raw(jsonrpc.encode({"uri": uri})))
 
     async def close(self) -> None:
         """Ends the connection and what waits for it."""

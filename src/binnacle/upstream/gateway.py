@@ -17,6 +17,7 @@ from binnacle.upstream.audit import Audit
 from binnacle.upstream.calls import Calls, Deadline, Face, Result
 from binnacle.upstream.client import Client
 from binnacle.upstream.config import Loaded, Problem, ServerConfig, ToolRules
+from binnacle.upstream.contents import Contents, gather
 from binnacle.upstream.lists import Lists
 from binnacle.upstream.marks import Mark, headers_for, marks_of, wrong_mark
 from binnacle.upstream.naming import collisions, display, public_names
@@ -75,6 +76,10 @@ class Gateway:
         self._calls = Calls()
         self._offers: dict[str, Offer] = {}
         self._stale = True
+        self._contents: Contents | None = None
+        self.updated: Callable[[str], None] = _nobody
+        """Called with the URI of a followed resource that has changed."""
+
         self.problems: tuple[Problem, ...] = ()
         self.notes: dict[str, list[str]] = {}
         """What people should know about a server's tools, by server."""
@@ -99,7 +104,7 @@ class Gateway:
         self.problems = self._loaded.problems
         touched = changed(before, self._loaded)
         gone = [self._servers.pop(name, None) for name in (*touched.removed, *touched.changed)]
-        await asyncio.gather(*(self._pool.give_back(one, self._changed) for one in gone if one))
+        await asyncio.gather(*(self._leave(one) for one in gone if one))
         for name in touched.changed:
             self._add(self._loaded.servers[name])
         for server in self._servers.values():
@@ -112,6 +117,7 @@ class Gateway:
 
     def _add(self, config: ServerConfig) -> None:
         server = self._servers[config.name] = self._pool.take(config, self._changed)
+        server.updated.append(self._on_update)
         if not config.enabled:
             server.hold("disabled", f"in {config.source}")
         elif not self._is_approved(config):
@@ -128,7 +134,16 @@ class Gateway:
         else:
             server.start()
 
+    async def _leave(self, server: Upstream) -> None:
+        server.updated.remove(self._on_update)
+        server.unfollow(self)
+        await self._pool.give_back(server, self._changed)
+
+    def _on_update(self, uri: str) -> None:
+        self.updated(uri)
+
     def _changed(self) -> None:
+        self._contents = None
         self._stale = True
         self._on_change()
 
@@ -138,6 +153,21 @@ class Gateway:
             self._stale = False
             self._offers = self._offered()
         return self._offers
+
+    def contents(self) -> Contents:
+        """The resources, templates and prompts of all servers."""
+        if self._contents is None:
+            self.offers()  # which begins the notes anew
+            self._contents = gather(server for server in self._servers.values() if server.is_offered)
+            for name, note in self._contents.notes:
+                self._note(name, note)
+        return self._contents
+
+    async def follow(self, uris: frozenset[str]) -> None:
+        """Has the servers tell of changes to these resources, each of its own."""
+        owners = {uri: self.contents().owner(uri) for uri in uris}
+        owned = {name: frozenset(uri for uri in uris if owners[uri] == name) for name in self._servers}
+        await asyncio.gather(*(self._servers[name].follow(self, some) for name, some in owned.items()))
 
     def _offered(self) -> dict[str, Offer]:
         found: dict[tuple[str, str], tuple[Tool, dict[str, Any]]] = {}
@@ -170,7 +200,7 @@ class Gateway:
         return known[1]
 
     def _note(self, name: str, *notes: str) -> None:
-        known = self.notes[name]
+        known = self.notes.setdefault(name, [])
         known += (text for text in map(self._clean, notes) if text not in known)
 
     def _screen(self, server: Upstream) -> list[tuple[Tool, dict[str, Any]]]:
@@ -273,15 +303,22 @@ class Gateway:
         if server is None:
             raise NotFound(f"no upstream server {name!r}", hint="see: bn upstream list")
         try:
-            return await self._exchange(server, method, params, face, None, is_repeatable=True)
+            async with server.gate:
+                return await self._exchange(server, method, params, face, None, is_repeatable=True)
+        except RpcError as error:
+            raise RpcError(error.code, self._clean(error.message), error.data) from error
         except BinnacleError as error:
             raise self._told(error, name, name) from error
 
     async def aclose(self) -> None:
         self._calls.close()
         with contextlib.suppress(BinnacleError):
-            await asyncio.gather(*(self._pool.give_back(one, self._changed) for one in self._servers.values()))
+            await asyncio.gather(*(self._leave(one) for one in self._servers.values()))
         self._audit.close()
+
+
+def _nobody(uri: str) -> None:
+    """Nobody wants to know."""
 
 
 def _lets_through(rules: ToolRules, name: str) -> bool:

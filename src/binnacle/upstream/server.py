@@ -17,11 +17,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from binnacle.errors import BinnacleError, TimedOut, UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream.client import Client
+from binnacle.upstream.client import UPDATED, Client
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.link import Link, Receive
 from binnacle.upstream.rate import Gate
-from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, RpcError
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +48,9 @@ PATIENCE = 5.0
 
 SETTLED_WITHIN = 0.5
 """Seconds beyond its time to connect, after which a server that still connects is said to have failed."""
+
+FOLLOW_WITHIN = 10.0
+"""Seconds until a server must have said that it will tell of changes to resources."""
 
 KEPT = 600.0
 """Seconds that the tools of a server which is down stay listed."""
@@ -85,6 +88,10 @@ class _Hints(Struct):
     idempotent: bool = msgspec.field(name="idempotentHint", default=False)
 
 
+class _Updated(Struct):
+    uri: str
+
+
 class _Entry(Struct):
     name: str
     annotations: _Hints | None = None
@@ -99,6 +106,9 @@ class Upstream:
         self._clean = clean
         self.heard: list[Callable[[], None]] = []
         """Called whenever its state or what it offers has changed."""
+
+        self.updated: list[Callable[[str], None]] = []
+        """Called with the URI of a resource that has changed."""
 
         self.tools: tuple[Tool, ...] = ()
         self.prompts: tuple[Raw, ...] = ()
@@ -118,6 +128,8 @@ class Upstream:
         self._kick = asyncio.Event()
         self._changed: set[str] = set()
         self._news = asyncio.Event()
+        self._followed: dict[object, frozenset[str]] = {}
+        self._following = asyncio.Lock()
         self._failures = 0
         self._lost_at: float | None = None
         self._was_up = False
@@ -204,6 +216,7 @@ class Upstream:
                 ) from None
             self._failures, self._lost_at, self._was_up = 0, None, True
             self._set("ready", "")
+            await self._follow(client)
             return await self._watch(client)
         finally:
             self._lose()
@@ -279,8 +292,33 @@ class Upstream:
             self._failures = 0
             self._set("ready", "")
 
-    def _notice(self, method: str, params: Raw) -> None:  # noqa: ARG002
+    async def follow(self, who: object, uris: frozenset[str]) -> None:
+        """Has the server tell of changes to these resources, now and after every new connection, for `who`."""
+        if uris == self._followed.get(who, frozenset()):
+            return
+        self._followed[who] = uris
+        if self._client is not None:
+            await self._follow(self._client)
+
+    def unfollow(self, who: object) -> None:
+        """Forgets what `who` wanted to hear of; the server is told with the next change to that."""
+        self._followed.pop(who, None)
+
+    async def _follow(self, client: Client) -> None:
+        async with self._following:
+            # One that does not answer is as one that has nothing to tell.
+            with contextlib.suppress(TimeoutError, UpstreamError):
+                async with asyncio.timeout(FOLLOW_WITHIN):
+                    await client.follow(frozenset().union(*self._followed.values()))
+
+    def _notice(self, method: str, params: Raw) -> None:
         """Takes note of a change that the server tells of."""
+        if method == UPDATED:
+            with contextlib.suppress(*UNREADABLE):
+                uri = msgspec.json.decode(params, type=_Updated).uri
+                for updated in list(self.updated):
+                    updated(uri)
+            return
         what = method.removeprefix("notifications/").partition("/")[0]
         if method.endswith("/list_changed") and what in ("tools", "prompts", "resources"):
             self._changed.add(what)

@@ -1,0 +1,98 @@
+"""What servers have besides tools: their resources, templates and prompts together, and whose each is."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from binnacle.upstream.naming import public_names
+from binnacle.upstream.server import Upstream
+from binnacle.wire.jsonrpc import UNREADABLE
+
+_VARIABLES = re.compile(r"((?:\{[^{}]*\})+)")
+_PLAIN = re.compile(r"\{\w+\}")
+"""A variable that stands for one segment of a path."""
+
+
+class Piece(NamedTuple):
+    """A resource, a template or a prompt."""
+
+    server: str
+    name: str
+    """What its server knows it by: a URI, a template, a name."""
+
+    entry: Raw
+    """As it is listed here."""
+
+
+class Contents(NamedTuple):
+    """The content of all servers, by what it is known by here."""
+
+    resources: Mapping[str, Piece]
+    templates: Mapping[str, Piece]
+    prompts: Mapping[str, Piece]
+    notes: tuple[tuple[str, str], ...]
+    """What people should know: a server, and what about it."""
+
+    def owner(self, uri: str) -> str | None:
+        """The server that has a resource: the one that lists it, or the first with a template that it fits."""
+        if found := self.resources.get(uri) or self.templates.get(uri):
+            return found.server
+        return next((one.server for template, one in self.templates.items() if fits(uri, template)), None)
+
+
+def gather(servers: Iterable[Upstream]) -> Contents:
+    """What several servers have. Of two resources or templates that are called the same, the first one counts."""
+    resources: dict[str, Piece] = {}
+    templates: dict[str, Piece] = {}
+    prompts: dict[tuple[str, str], Raw] = {}
+    notes: list[tuple[str, str]] = []
+    for server in servers:
+        name = server.config.name
+        for known, entries, key in ((resources, server.resources, "uri"), (templates, server.templates, "uriTemplate")):
+            for called, entry in _named(entries, key):
+                first = known.setdefault(called, Piece(name, called, entry))
+                if first.server != name:
+                    notes.append((name, f"{called}: not offered, because {first.server} has it"))
+        prompts |= {(name, called): entry for called, entry in _named(server.prompts, "name")}
+    public = public_names(prompts)
+    named = {called: Piece(*owner, _renamed(prompts[owner], called)) for called, owner in public.items()}
+    return Contents(resources, templates, named, tuple(notes))
+
+
+def fits(uri: str, template: str) -> bool:
+    """Whether a URI may have been made from a template. A plain `{name}` stands for one segment of a path.
+
+    Looks for the text between the variables from left to right and never back: servers write templates.
+    """
+    first, *rest = _VARIABLES.split(template)
+    if not uri.startswith(first):
+        return False
+    at = len(first)
+    for place in range(0, len(rest), 2):
+        variables, text = rest[place : place + 2]
+        is_last = place + 2 == len(rest)
+        end = len(uri) - len(text) if is_last and uri.endswith(text) else -1 if is_last else uri.find(text, at)
+        value = uri[at:end]
+        if end <= at or ("/" in value and _PLAIN.fullmatch(variables)):
+            return False
+        at = end + len(text)
+    return at == len(uri)
+
+
+def _named(entries: Iterable[Raw], key: str) -> list[tuple[str, Raw]]:
+    """The entries that have a name, with it."""
+    found: list[tuple[str, Raw]] = []
+    for entry in entries:
+        try:
+            name = msgspec.json.decode(entry, type=dict[str, Raw]).get(key, Raw(b"null"))
+            found.append((msgspec.json.decode(name, type=str), entry))
+        except UNREADABLE:
+            continue
+    return found
+
+
+def _renamed(entry: Raw, name: str) -> Raw:
+    return Raw(msgspec.json.encode({**msgspec.json.decode(entry, type=dict[str, Raw]), "name": name}))

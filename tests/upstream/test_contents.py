@@ -1,0 +1,70 @@
+"""What servers have besides tools, taken together."""
+
+import pytest
+from msgspec import Raw
+
+from binnacle.upstream.config import ServerConfig, Source
+from binnacle.upstream.contents import fits, gather
+from binnacle.upstream.server import Upstream
+
+
+def server(name: str, **content: list[str]) -> Upstream:
+    made = Upstream(ServerConfig(name=name, transport="stdio", command="x", source=Source("cli")), lambda *_: None)
+    for kind, entries in content.items():
+        setattr(made, kind, tuple(Raw(entry.encode()) for entry in entries))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("uri", "template", "expected"),
+    [
+        ("a://x/y", "a://{one}/{two}", True),
+        ("a://x/y/z", "a://{one}/{two}", False),
+        ("a://x/", "a://{one}/{two}", False),
+        ("b://x/y", "a://{one}/{two}", False),
+        ("a://x/y.txt", "a://{one}/{two}.txt", True),
+        ("a://x/y.md", "a://{one}/{two}.txt", False),
+        ("file:///a/b/c", "file:///{+path}", True),
+        ("file:///", "file:///{+path}", False),
+        ("a://x?q=1", "a://{id}{?q}", True),
+        ("a://x", "a://{id}{?q}", True),
+        ("a://x", "a://x", True),
+        ("a://xy", "a://x", False),
+        ("anything at all", "{+all}", True),
+        ("a" * 5000, "{+a}" * 40 + "b", False),
+        ("a" * 5000, "{+x}a" * 400 + "b", False),
+    ],
+)
+def test_a_uri_fits_a_template(uri, template, expected):
+    assert fits(uri, template) is expected
+
+
+def test_the_first_server_that_has_a_uri_counts_and_the_other_is_told_so():
+    found = gather(
+        [
+            server(
+                "b",
+                resources=['{"uri": "x:1"}', '{"uri": "x:1", "name": "again"}'],
+                templates=['{"uriTemplate": "x:{n}"}'],
+            ),
+            server("a", resources=['{"uri": "x:1"}', '{"uri": "x:2"}'], templates=['{"uriTemplate": "x:{n}"}']),
+        ]
+    )
+    assert {uri: piece.server for uri, piece in found.resources.items()} == {"x:1": "b", "x:2": "a"}
+    assert [found.owner(uri) for uri in ("x:1", "x:2", "x:3", "y:1")] == ["b", "a", "b", None]
+    told = "not offered, because b has it"
+    assert found.notes == (("a", f"x:1: {told}"), ("a", f"x:{{n}}: {told}"))
+
+
+def test_prompts_have_names_of_their_own_and_are_else_untouched():
+    found = gather([server("a.b", prompts=['{"name": "c", "x": 1.50}']), server("a", prompts=['{"name": "b_c"}'])])
+    assert {(piece.server, piece.name) for piece in found.prompts.values()} == {("a.b", "c"), ("a", "b_c")}
+    assert len(found.prompts) == 2
+    (entry,) = [bytes(piece.entry) for piece in found.prompts.values() if piece.server == "a.b"]
+    assert b'"x":1.50' in entry
+
+
+def test_an_entry_without_a_name_is_passed_over():
+    strange = ["7", "{}", '{"uri": 7}', '{"uri": "x:1"}', '{"name": null}']
+    found = gather([server("a", resources=strange, templates=strange, prompts=strange)])
+    assert (list(found.resources), found.templates, found.prompts) == (["x:1"], {}, {})
