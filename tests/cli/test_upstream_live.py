@@ -52,6 +52,12 @@ class TestTest:
         assert "✗ bad is down" in shown
         assert "hint: bn upstream logs bad" in shown
 
+    def test_a_person_who_waits_sees_what_for(self, bn, servers):
+        servers(one=rogue("slow=2"), two=rogue())
+        _, shown = on_a_terminal(bn, "upstream", "test", "one", "two", "-H", answers="")
+        assert "connecting" in shown
+        assert "1/2" in shown
+
     def test_names_are_checked_first(self, bn, servers):
         servers(database=rogue(), wrong={"command": "x", "tols": 1})
         assert bn.fails("upstream", "test", "databse")["hint"] == "did you mean 'database'?"
@@ -141,6 +147,14 @@ class TestCall:
         down = bn.fails("upstream", "call", "bad:x")
         assert (down["code"], down["hint"]) == ("E_UPSTREAM_DOWN", "bn upstream logs bad")
         assert bn.fails("upstream", "call", "one:echo", "--json", "[1]")["code"] == "E_INVALID_PARAMS"
+
+    def test_a_server_that_cannot_have_the_tool_is_left_alone(self, bn, servers, tmp_path):
+        servers(**{"a.b": rogue(), "a_b": rogue(), "other": rogue(f"meet={tmp_path},0")})
+        names = [one["name"] for one in bn("upstream", "tools", "a_b")["tools"] if one["tool"] == "pid"]
+        assert len(names) == 1
+        assert bn("upstream", "call", names[0])["content"]
+        assert bn.fails("upstream", "call", "mcp_a_b_pid")["code"] == "E_NOT_FOUND"
+        assert not [path for path in tmp_path.iterdir() if path.name.isdecimal()]
 
     def test_what_is_denied_cannot_be_called(self, bn, servers):
         servers(one=rogue(tools={"deny": ["echo"]}))

@@ -70,6 +70,9 @@ def call(request_id, params):  # noqa: C901, PLR0911, PLR0912, PLR0915 - one mis
     name, given = params["name"], params.get("arguments") or {}
     said = given.get("text", "")
     if name == "hang":
+        if said:
+            with open(f"{said}.began", "w"):
+                pass
         for _ in range(3000):
             if request_id in CANCELLED:
                 with open(said or os.devnull, "a") as file:

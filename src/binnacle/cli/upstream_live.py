@@ -192,6 +192,8 @@ def _show_tools(answer: Any, screen: Screen) -> None:
     view=_show_tools,
 )
 def tools(context: Context, args: Namespace) -> Any:
+    from binnacle.upstream.naming import may_share
+
     overview = look_around(context, args.discipline)
     names = _configured(overview, args.names)
 
@@ -207,8 +209,9 @@ def tools(context: Context, args: Namespace) -> Any:
             "notes": {name: found for name, found in notes.items() if found},
         }
 
-    # Names depend on all servers: where two tools would have the same, both are called by another.
-    answer = _connected(context, overview, None, work)
+    # Where two tools would have the same name, both are called by another.
+    neighbours = [one for one in overview.servers if any(may_share(one, name) for name in names)]
+    answer = _connected(context, overview, neighbours if names else None, work)
     _fail_unless(context, not names or not answer["missing"])
     return answer
 
@@ -240,6 +243,8 @@ def _show_result(answer: Any, screen: Screen) -> None:
 def call(context: Context, args: Namespace) -> Any:
     from msgspec import Raw
 
+    from binnacle.upstream.naming import may_own
+
     raw = _arguments(context.read_input("-") if args.arguments == "-" else args.arguments)
     overview = look_around(context, args.discipline)
     server, is_pair, _ = args.tool.partition(":")
@@ -248,7 +253,8 @@ def call(context: Context, args: Namespace) -> Any:
         offer = reach.find(args.tool)
         return await reach.gateway.call(offer.name, Raw(raw), None, who=context.actor.name, progress=_teller(context))
 
-    result = _connected(context, overview, _configured(overview, [server]) if is_pair else None, work)
+    owners = [name for name in overview.servers if may_own(name, args.tool)]
+    result = _connected(context, overview, _configured(overview, [server]) if is_pair else owners, work)
     _fail_unless(context, result.get("isError") != Raw(b"true"))
     return result
 

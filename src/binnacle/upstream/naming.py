@@ -44,6 +44,21 @@ def display(server: str, tool: str) -> str:
     return f"{server}:{tool}"
 
 
+def may_own(server: str, name: str) -> bool:
+    """Whether a tool of this server could have that name. Several may; whose it is, `public_names` says."""
+    return name.startswith(_beginning(server)[: LONGEST - DIGITS[-1] - 1])
+
+
+def may_share(server: str, other: str) -> bool:
+    """Whether these two could have tools that would be called the same."""
+    one, two = _beginning(server), _beginning(other)
+    return one.startswith(two) or two.startswith(one)
+
+
+def _beginning(server: str) -> str:
+    return _FOREIGN.sub("_", f"mcp_{server}_")
+
+
 def _by_name(steps: dict[Owner, int]) -> dict[str, list[Owner]]:
     found: dict[str, list[Owner]] = defaultdict(list)
     for owner, step in steps.items():
@@ -53,7 +68,7 @@ def _by_name(steps: dict[Owner, int]) -> dict[str, list[Owner]]:
 
 def _name(owner: Owner, digits: int) -> str:
     server, tool = owner
-    plain = _FOREIGN.sub("_", f"mcp_{server}_{tool}")
+    plain = _beginning(server) + _FOREIGN.sub("_", tool)
     if not digits and len(plain) <= LONGEST:
         return plain
     # The length of the server's name goes in first, so that no two pairs are ever the same text.

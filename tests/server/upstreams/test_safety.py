@@ -91,6 +91,15 @@ class TestSecrets:
         shown += [path.read_text() for path in folder.rglob("*") if path.is_file()]
         assert not [text for text in shown if PLANTED in text]
 
+    def test_those_in_an_address_or_a_header_are_not_shown_either(self, bn, servers):
+        entry = {"url": f"http://127.0.0.1:9/mcp?api_key={PLANTED}", "headers": {"X-Key": PLANTED}}
+        servers(far=entry)
+        for words in (["doctor"], ["test", "far"], ["tools", "far"], ["call", "far:x"], ["list"]):
+            for style in ([], ["-H"]):
+                done = bn.run("upstream", *words, *style)
+                assert "far" in done.out + done.err
+                assert PLANTED not in done.out + done.err
+
     def test_a_server_in_the_environment_gets_only_what_its_entry_names(self, bn, servers):
         servers(one=rogue())
         with StdioAgent(bn, env={"PLANTED": PLANTED}) as agent:
