@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from server.upstreams.servers import Servers, rogue
@@ -239,15 +240,35 @@ class TestLogin:
                 servers(crm={"url": provider.url, "auth": {"type": "oauth"}})
                 process = await begun(bn, "upstream", "login", "crm", "--no-browser")
                 assert process.stdin is not None
-                assert process.stderr is not None
-                while not (line := (await process.stderr.readline()).decode()).startswith("http"):
-                    assert line, "it ended without an address"
+                while not (line := await line_of(process)).startswith("http"):
+                    pass
                 process.stdin.write(await landed(line.strip()) + b"\n")
                 out, err = await process.communicate()
                 assert process.returncode == 0, err
                 assert json.loads(out)["name"] == "crm"
 
         asyncio.run(asyncio.wait_for(main(), 60))
+
+    def test_takes_a_code_that_is_typed_in_on_another_device(self, bn, servers):
+        async def main() -> None:
+            async with Provider() as provider:
+                servers(crm={"url": provider.url, "auth": {"type": "oauth"}})
+                process = await begun(bn, "upstream", "login", "crm", "--device", "-H")
+                while not (found := re.search(r"open (\S+) and enter this code: (\S+)", await line_of(process))):
+                    pass
+                async with aiohttp.ClientSession() as http:
+                    await http.get(found[1], params={"user_code": found[2]})
+                out, err = await process.communicate()
+                assert process.returncode == 0, err
+                assert out.decode().startswith("✓ signed in to crm")
+
+        asyncio.run(asyncio.wait_for(main(), 60))
+
+    def test_waits_for_approval_of_what_a_project_says(self, bn, servers):
+        entry = {"url": "https://example.org/mcp?key=${CRM_KEY}", "auth": {"type": "oauth"}}
+        servers.in_project(crm=entry)
+        error = bn.fails("upstream", "login", "crm", env={"CRM_KEY": "0123456789"})
+        assert (error["code"], error["hint"]) == ("E_REFUSED", "bn upstream approve crm")
 
     def test_is_refused_where_there_is_nothing_to_sign_in_to(self, bn, servers):
         servers(one=rogue(), key={"url": "https://example.org/mcp", "auth": {"type": "api_key", "apiKey": "abcdefgh"}})
@@ -263,6 +284,14 @@ async def begun(bn: Bn, *words: str, env: dict[str, str] | None = None) -> async
     )
 
 
+async def line_of(process: asyncio.subprocess.Process) -> str:
+    """The next line that a person would read."""
+    assert process.stderr is not None
+    line = (await process.stderr.readline()).decode()
+    assert line, "it has ended"
+    return line
+
+
 async def beside(bn: Bn, *words: str, **options: Any) -> Result:
     """Runs `bn` while this process serves something to it."""
     process = await begun(bn, *words, **options)
@@ -272,7 +301,5 @@ async def beside(bn: Bn, *words: str, **options: Any) -> Result:
 
 async def landed(url: str) -> bytes:
     """Where a browser on another machine ends up, which cannot go there."""
-    import aiohttp
-
     async with aiohttp.ClientSession() as http, http.get(url, allow_redirects=False) as page:
         return page.headers["Location"].encode()
