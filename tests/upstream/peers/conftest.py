@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from server.clients import WAIT, Server
@@ -112,6 +113,19 @@ def front(request, repo: Target) -> Iterator[Fronts]:
             return repo._replace(url=json.loads(server.process.stdout.readline())["url"])
 
         yield serve
+
+
+@pytest.fixture
+def birds(postgres_url: str) -> Iterator[str]:
+    """A table in the database, and the database's URL as `server-postgres` wants it."""
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        db.execute("create table if not exists birds (name text primary key, legs int)")
+        db.execute("insert into birds values ('robin', 2), ('wren', 2) on conflict do nothing")
+        info = db.info
+        is_socket = info.host.startswith("/")
+        where = f"localhost/{info.dbname}?host={info.host}" if is_socket else f"{info.host}:{info.port}/{info.dbname}"
+        yield f"postgresql://{info.user}:{info.password or 'none'}@{where}"
+        db.execute("drop table if exists birds")
 
 
 def _stop(server: Server) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from upstream.peers.conftest import Fronts, connected, free_port, listening, npm_server, run
@@ -113,22 +112,6 @@ def test_memory_is_kept_over_a_restart(sdk: Any, front: Fronts, tmp_path: Path):
             assert found.structured_content["entities"] == [ann]
 
     run(work())
-
-
-@pytest.fixture
-def birds(postgres_url: str) -> Iterator[str]:
-    """A table in the database, and the database's URL as the server wants it."""
-    with psycopg.connect(postgres_url, autocommit=True) as db:
-        db.execute("create table if not exists birds (name text primary key, legs int)")
-        db.execute("insert into birds values ('robin', 2), ('wren', 2) on conflict do nothing")
-        info = db.info
-        where = (
-            f"localhost/{info.dbname}?host={info.host}" if info.host.startswith("/") else f"{info.host}/{info.dbname}"
-        )
-        port = "" if info.host.startswith("/") else f":{info.port}"
-        host, slash, rest = where.partition("/")
-        yield f"postgresql://{info.user}:{info.password or 'none'}@{host}{port}{slash}{rest}"
-        db.execute("drop table if exists birds")
 
 
 def test_a_database_is_asked(sdk: Any, front: Fronts, birds: str, mode: str):
