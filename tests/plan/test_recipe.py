@@ -227,7 +227,7 @@ def test_forty_tools_are_not_too_many(write, load, wrong):
 
 
 def test_a_pattern_stands_for_the_tools_there_are(write, load):
-    write("tools:\n- get_task\n- task_get\n- comment_*: {only: []}\n- bridge_*\n- get_task: {task: own}\n")
+    write("tools:\n- get_task\n- task_get\n- comment_*: {only: []}\n- nothing_*\n- get_task: {task: own}\n")
     rules = expanded(load(), the_catalog())
     assert [rule.name for rule in rules] == ["get_task", "task_get", "comment_add", "comment_update", "comment_delete"]
     assert rules[0].task == "own", "what is said last counts"

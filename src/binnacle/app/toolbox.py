@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from binnacle.app import Project, find_project, open_store
+from binnacle.app.scripts import Scripts
 from binnacle.app.terms import Terms
 from binnacle.errors import BinnacleError, NotFound
 from binnacle.passthrough.runner import Runner
@@ -44,15 +45,16 @@ def open_access(project: Project) -> Access:
 
 
 def own_tools(project: Project, access: Access, runner: Runner, finder: Finder, *, timeout: float) -> list[ToolSpec]:
-    """Every tool of our own. `timeout` is how long a `bn_run` may take, in seconds."""
+    """Every tool that is built in, scripts aside. `timeout` is how long a `bn_run` may take, in seconds."""
     shell = Shell(runner.run, _agent_exists, cwd=project.repo, timeout=timeout)
     return [*shell.specs(), *work_tools(access), *finder.specs()]
 
 
 def catalog_of(project: Project) -> Catalog:
-    """Every tool of our own, to be looked at and not to be called."""
+    """Every tool of our own and of the project's scripts, to be looked at and not to be called."""
     finder = Finder(lambda: Index(()), Dispatcher(Catalog()).reply)
-    return Catalog(own_tools(project, open_access(project), Runner(), finder, timeout=0))
+    own = own_tools(project, open_access(project), Runner(), finder, timeout=0)
+    return Catalog([*own, *Scripts(project).specs()])
 
 
 class Toolbox:
@@ -77,7 +79,8 @@ class Toolbox:
         self._access = open_access(project)
         self._runner = Runner()
         finder = Finder(self._searched, self._reply)
-        self._own = own_tools(project, self._access, self._runner, finder, timeout=timeout)
+        self._built_in = own_tools(project, self._access, self._runner, finder, timeout=timeout)
+        self._scripts = Scripts(project)
         self._index: Index | None = None
         self._recent = Recent(os.path.join(upstream_folder(project.data_dir), "recent.json"))
         self._upstreams = upstreams
@@ -98,8 +101,10 @@ class Toolbox:
             raise
 
     def refresh(self, *, reread: bool) -> None:
-        """Works out the tools of the session as things stand now. Unless it is `reread`, the recipe is as it was."""
+        """Works out the tools of the session as things stand now. Recipe and scripts are read anew if `reread`."""
         if reread:
+            self._own = [*self._built_in, *self._scripts.specs()]
+            self._made_of = None
             self._recipe = load_recipe(self._terms.recipe, Catalog(self._own), repo=self._project.repo)
         recipe, about = self._recipe, self._subject()
         self._connect(recipe, about.discipline)
@@ -169,6 +174,7 @@ class Toolbox:
         if self.gateway is not None:
             await self.gateway.aclose()
         self._recent.close()
+        await self._scripts.aclose()
         await self._runner.aclose()
         self._access.close()
 

@@ -251,8 +251,8 @@ def open_bridge(workspace: str) -> str:
     """
     folder = bridge_folder(workspace)
     try:
-        for name in ("prepared", "execute"):
-            os.makedirs(os.path.join(folder, name), mode=0o700, exist_ok=True)
+        for path in (folder, *(os.path.join(folder, name) for name in ("prepared", "execute"))):
+            os.makedirs(path, mode=0o700, exist_ok=True)
         if not os.path.exists(ignored := os.path.join(folder, ".gitignore")):
             write_whole(ignored, b"*\n")
     except OSError as error:

@@ -101,6 +101,7 @@ def _explained(problem: str, kind: Any, lines: Lines, data: Any) -> ConfigError:
             one.encode_name for kind in kinds if isinstance(kind, msgspec.inspect.StructType) for one in kind.fields
         ]
         return ConfigError(f"{lines.at(*place, word)}: unknown key {word!r}", hint=did_you_mean(word, known))
+    path = next(_refused(said, data, path), path)
     key = ".".join(str(one) for one in path if one != ANY)
     choices = [str(word) for one in kinds if isinstance(one, msgspec.inspect.LiteralType) for word in one.values]
     given = re.search(r"enum value '(.+)'", said)
@@ -113,6 +114,35 @@ def _path(where: str) -> Path:
     """`$.tools[0][...]` as steps. msgspec does not say which key of a free mapping it means."""
     steps = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])", where)
     return tuple(int(index) if index else key or ANY for key, index, _ in steps)
+
+
+def _refused(said: str, data: Any, path: Path) -> Iterator[Path]:
+    """Where a value is, at a path with steps left open, that is of the kind or has the word that was refused."""
+    wrong = re.search(r"enum value '(.+)'|got `(\w+)`", said)
+    if wrong is None or ANY not in path:
+        return
+    word, kind = wrong.groups()
+    for place, value in _values_at(data, path):
+        if value == word if word else _KINDS.get(type(value)) == kind:
+            yield place
+
+
+def _values_at(data: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Every value at a path with steps left open, and the path to it."""
+    if not path:
+        yield (), data
+        return
+    step, rest = path[0], path[1:]
+    if isinstance(data, dict):
+        steps: list[Any] = [step] if step in data else [*data] if step == ANY else []
+    else:
+        steps = [step] if isinstance(data, list) and isinstance(step, int) and step < len(data) else []
+    for one in steps:
+        yield from (((str(one) if step == ANY else one, *place), value) for place, value in _values_at(data[one], rest))
+
+
+_KINDS = {str: "str", int: "int", float: "float", bool: "bool", list: "array", dict: "object", type(None): "null"}
+"""What msgspec calls the kinds of values that YAML knows."""
 
 
 def _holding(word: str, data: Any, path: Path) -> Iterator[Path]:

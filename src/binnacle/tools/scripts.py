@@ -184,18 +184,17 @@ def _with_paths(
     """An error about a file, with the path as it was given and as it was understood."""
     if error.code not in ("E_FILE_NOT_FOUND", "E_INVALID_PATH"):
         return error
-    paths = {
-        name: {"original": given[name], "resolved": resolved[name]}
-        for name, one in about.params.items()
-        if one.resolve is not None and name in given
-    }
-    told = "; ".join(f"{one['original']!r} is {one['resolved']}" for one in paths.values())
+    name = next((name for name, one in about.params.items() if one.resolve is not None and name in given), None)
+    if name is None:
+        return error
+    path = {"original": given[name], "resolved": resolved[name]}
+    told = "" if path["resolved"] in error.message else f": {path['original']!r} is {path['resolved']}"
     return BridgeError(
         error.code,
-        f"{error.message} ({told})" if told else error.message,
+        f"{error.message}{told}",
         hint=error.hint,
         retryable=error.retryable,
-        details={**error.details, **({"paths": paths} if paths else {})},
+        details={**error.details, **path},
     )
 
 
