@@ -39,7 +39,7 @@ MANY_CALLS = {BN: 20_000}
 FEWER = 2_000
 """Calls over which memory may grow; the others, who take longer, get fewer."""
 
-START = 1.0
+START = 0.5
 """Seconds that a server takes to start, when starting is measured."""
 
 MODES = {"one at a time": 1, "16 at once": 16}
@@ -148,7 +148,7 @@ def _start(plan: Plan, others: Sequence[str]) -> Iterator[Result]:
     alone = f"{BN}, one"
     contestants: dict[str, Callable[[int], Sequence[float]]] = {alone: partial(begin, BN, 1)}
     contestants |= {f"{name}, 20": partial(begin, name, 20) for name in (BN, *others)}
-    taken = take_readings(contestants, rounds=min(plan.rounds, 5))
+    taken = take_readings(contestants, rounds=min(plan.rounds, 3))  # FastMCP starts one after the other
     for name, (values,) in taken.items():
         limit = START_BUDGET if name == f"{BN}, 20" else None
         yield timed(group, name, values, taken[alone][0] if name != alone else None, of=alone, limit=limit)

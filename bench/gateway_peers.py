@@ -144,7 +144,7 @@ def _wait_until_ready(port: int) -> None:
     """Waits for mcp-hub, which listens before it can serve, and breaks when it is spoken to in between."""
     end = time.monotonic() + STARTED_WITHIN
     while time.monotonic() < end:
-        with urlopen(f"http://127.0.0.1:{port}/api/health", timeout=PATIENCE) as health:
+        with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/api/health", timeout=PATIENCE) as health:
             if json.load(health).get("state") == "ready":
                 return
         time.sleep(0.01)
