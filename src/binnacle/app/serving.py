@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from binnacle.app.toolbox import Toolbox
     from binnacle.app.upstreams import Upstreams
     from binnacle.tools.outcome import Outcome
+    from binnacle.upstream.gateway import Gateway
 
 _log = logging.getLogger(__name__)
 
@@ -177,7 +178,7 @@ class LazyTools:
                     await self._box.reload_upstreams()
                     self._stirred.set()
                 stored = await self._box.has_store_changed()
-                if stored:
+                if stored or self._stirred.is_set():
                     engine.updated(STATUS)
                 self._look(self._box, stored=stored)
                 said = ""
@@ -270,6 +271,15 @@ def _session_prompt(project: Project, session: ServedSession) -> tuple[Prompt]:
     return (Prompt("session", f"what this session is for ({session.terms.recipe})", text),)
 
 
+def _with_upstreams(status: str, gateway: "Gateway") -> str:
+    import msgspec
+
+    from binnacle.app.upstreams import standings
+
+    found = msgspec.json.decode(status, type=dict[str, msgspec.Raw])
+    return msgspec.json.encode({**found, "upstreams": standings(gateway)}).decode()
+
+
 def _actor(session: str | None) -> Callable[[Mapping[str, Any]], Actor]:
     """Clients act as the agent that started the server, as their session, or each under a name of its own."""
     known = os.environ.get("BN_AGENT_ID", "").strip() or session
@@ -278,7 +288,9 @@ def _actor(session: str | None) -> Callable[[Mapping[str, Any]], Actor]:
 
 def _resources(project: Project, tools: LazyTools) -> tuple[Resource, ...]:
     async def status(caller: Caller) -> str:
-        return await tools.box().status(caller)
+        box = tools.box()
+        text = await box.status(caller)
+        return text if box.gateway is None else _with_upstreams(text, box.gateway)
 
     async def guide(_: Caller) -> str | None:
         try:

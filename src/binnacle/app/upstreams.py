@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from binnacle.app import Project
@@ -105,3 +106,23 @@ class Upstreams:
         await self._keeper.aclose()
         for _, file in self._logs.values():
             file.close()
+
+
+def standings(gateway: Gateway) -> list[dict[str, Any]]:
+    """How the servers of a session stand: since when, why, and when one that failed is tried again."""
+    return [
+        {
+            "name": name,
+            "state": server.status.state,
+            "since": _moment(server.status.since),
+            **({"reason": server.status.reason} if server.status.reason else {}),
+            **({"next_retry": _moment(server.status.next_retry)} if server.status.next_retry else {}),
+            "tools": len(server.tools),
+            "notes": gateway.notes.get(name, []),
+        }
+        for name, server in gateway.servers.items()
+    ]
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

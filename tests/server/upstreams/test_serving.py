@@ -258,6 +258,21 @@ class TestTrouble:
         assert "cannot open the vault" in row["reason"]
         assert any("cannot open the vault" in line for line in bn("upstream", "logs", "bad")["lines"])
 
+    def test_how_they_stand_is_in_the_status_that_agents_read(self, connect, servers):
+        servers(one=rogue(), bad=rogue("crash"), off=rogue(enabled=False))
+        servers.in_project(new=rogue())
+        agent = connect()
+        wait_for_tool(agent, "mcp_one_echo")
+
+        def found():
+            text = agent.ask("resources/read", {"uri": "binnacle://status"})["contents"][0]["text"]
+            return {one["name"]: one for one in json.loads(text)["upstreams"]}
+
+        wait_for(lambda: found()["bad"].get("next_retry") is not None, "it is not tried again")
+        states = [found()[name]["state"] for name in ("one", "off", "new")]
+        assert states == ["ready", "disabled", "awaiting_approval"]
+        assert found()["one"]["since"]
+
     def test_nothing_is_left_when_the_client_goes(self, connect, servers):
         servers(one=rogue(), two=rogue())
         agent = connect()
