@@ -79,11 +79,20 @@ def _burst(way: Open, at_once: int, _: int) -> tuple[float, float, float]:
         call("tools/call", name=way.tools[number % len(way.tools)], arguments={"text": f"part {number}"})
         for number in range(CALLS)
     ]
+    _connect_anew(way.served.client)
     before = cpu_time(way.served.pid)
     exchange = way.served.client.exchange(calls, at_once=at_once)
     used = cpu_time(way.served.pid) - before
     exchange.results()
     return (*exchange.milliseconds(), used / CALLS)
+
+
+def _connect_anew(client: Client) -> None:
+    """Not every server keeps a connection while the others have their turns."""
+    if isinstance(client, HttpClient):
+        for one in client._connections:
+            one.socket.close()
+        client._connections.clear()
 
 
 def _results(group: str, taken: Mapping[str, Sequence[Taken]], *, is_single: bool) -> Iterator[Result]:
