@@ -87,6 +87,7 @@ class _Run:
         self._tell = tell
         self._process: Owned | None = None
         self._transports: list[asyncio.BaseTransport] = []
+        self._writer: asyncio.WriteTransport | None = None
         self._output = bytearray()
         self._rest = b""
         self._lines: deque[str] = deque(maxlen=TAIL)
@@ -111,10 +112,10 @@ class _Run:
                 transport, _ = await loop.connect_read_pipe(reading, os.fdopen(fd, "rb", buffering=0))
                 self._transports.append(transport)
             ends.remove(ours_in)
-            writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(ours_in, "wb", buffering=0))
-            self._transports.append(writer)
-            writer.write(given)
-            writer.write_eof()
+            pipe = os.fdopen(ours_in, "wb", buffering=0)
+            self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipe)
+            self._writer.write(given)
+            self._writer.write_eof()
         except CannotStart as error:
             raise BridgeError(
                 "E_SCRIPT_FAILED",
@@ -147,11 +148,10 @@ class _Run:
     async def end(self) -> None:
         if self._process is not None:
             await self._process.end(grace=GRACE if self._process.returncode is None else 0)
+        if self._writer is not None and (not self._writer.is_closing() or self._writer.get_write_buffer_size()):
+            self._writer.abort()  # it did not read all of its input
         for transport in self._transports:
-            if isinstance(transport, asyncio.WriteTransport):
-                transport.abort()
-            else:
-                transport.close()
+            transport.close()
 
     def answer(self, code: int) -> Any:
         """What it wrote.
