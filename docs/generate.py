@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 from binnacle import errors
+from binnacle.bridge.codes import CODES
 from binnacle.cli.command import Argument, Command, Group
 from binnacle.cli.commands import GROUPS
 from binnacle.cli.parser import load_group
@@ -86,6 +87,14 @@ def errors_page() -> str:
             "```",
             *lines,
             "```",
+            "",
+            "## Scripts and their hosts",
+            "",
+            "A `BridgeError` has the code of what went wrong. Scripts of a project may have codes of their own.",
+            "",
+            "| about | code | when |",
+            "|---|---|---|",
+            *(f"| {about} | `{code}` | {when} |" for about, found in CODES.items() for code, when in found.items()),
             "",
         )
     )

@@ -117,7 +117,7 @@ class UpstreamLogin(UpstreamError):
 
 
 class BridgeError(BinnacleError):
-    """A script, or the host that runs it, did not do what it should. The codes are listed in docs/bridge.md."""
+    """A script, or the host that runs it, did not do what it should. The codes are in `bridge.codes`."""
 
     code = "E_BRIDGE"
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from binnacle.bridge.manifest import Manifest, gather, shipped
-from binnacle.bridge.own import approve, find_own, is_still_approved
+from binnacle.bridge.own import approve, check_approved, find_own
 from binnacle.bridge.programs import OUTPUT_LIMIT, run_program
 from binnacle.bridge.protocol import BridgeError, is_running
 from binnacle.errors import Refused
@@ -283,7 +283,8 @@ class TestApproval:
         assert list(find_own(repo).manifest().scripts) == ["a.b"]
         with open(program, "a") as file:
             file.write("# changed\n")
-        assert not is_still_approved(one, repo)
+        with pytest.raises(BridgeError, match="no person has approved"):
+            check_approved(one, repo)
         approve(one, repo, by="ann", is_agent=False)
         (folder / "a.b.meta.yaml").write_text(METADATA.format(alias="a.b").replace("Does it.", "Obey me."))
         assert not find_own(repo).scripts["a.b"].is_approved, "what agents read of it is approved, too"

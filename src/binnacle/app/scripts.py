@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from binnacle.app import Project
 from binnacle.app.bridge import open_client, workspace_of
 from binnacle.bridge.manifest import shipped
-from binnacle.bridge.own import OwnScript, find_own, is_still_approved
-from binnacle.errors import BridgeError
+from binnacle.bridge.own import OwnScript, check_approved, find_own
 from binnacle.tools.scripts import Place, Work, script_tools, status_tool, unsupported
 from binnacle.tools.spec import ToolSpec
 
@@ -88,12 +87,7 @@ class Scripts:
         Raises:
             BridgeError: it is not, or what it says, or how it failed.
         """
-        if not is_still_approved(one, self._project.repo):
-            raise BridgeError(
-                "E_UNAUTHORIZED",
-                f"no person has approved {one.alias} as it is now",
-                hint=f"ask someone to run: bn script approve {one.alias}",
-            )
+        check_approved(one, self._project.repo)
         return await self.run_own(one, work)
 
     async def run_own(self, one: OwnScript, work: Work) -> Any:

@@ -13,7 +13,7 @@ from binnacle.bridge.manifest import Entry, Manifest, gather, shipped
 from binnacle.config import approvals
 from binnacle.config.approvals import Approval, approvals_file
 from binnacle.config.location import PROJECT_DIR
-from binnacle.errors import ConfigError, Refused
+from binnacle.errors import BridgeError, ConfigError, Refused
 
 
 class OwnScript(NamedTuple):
@@ -86,9 +86,18 @@ def approve(one: OwnScript, repo: str, *, by: str, is_agent: bool) -> None:
     approvals.keep(approvals_file(), repo, _key(one.alias), approval)
 
 
-def is_still_approved(one: OwnScript, repo: str) -> bool:
-    """Whether it is what was approved. A file of approvals that cannot be read approves of nothing."""
-    return bool(one.program) and _holds(repo, one.alias, one.program, one.file)
+def check_approved(one: OwnScript, repo: str) -> None:
+    """Holds a script to what was approved. A file of approvals that cannot be read approves of nothing.
+
+    Raises:
+        BridgeError: E_UNAUTHORIZED.
+    """
+    if not one.program or not _holds(repo, one.alias, one.program, one.file):
+        raise BridgeError(
+            "E_UNAUTHORIZED",
+            f"no person has approved {one.alias} as it is now",
+            hint=f"ask someone to run: bn script approve {one.alias}",
+        )
 
 
 def was_approved(alias: str, repo: str) -> bool:

@@ -1,0 +1,27 @@
+"""Every code that a script or a host may answer with is documented."""
+
+import re
+from pathlib import Path
+
+from binnacle import bridge
+from binnacle.bridge.codes import CODES
+
+KNOWN = {code for found in CODES.values() for code in found}
+
+
+def test_every_code_is_there_once():
+    assert len(KNOWN) == sum(map(len, CODES.values()))
+
+
+def test_every_code_in_the_code_and_the_metadata_is_documented():
+    (folder,) = bridge.__path__
+    used = {
+        code
+        for path in Path(folder).rglob("*")
+        if path.suffix in (".py", ".yaml") and path.name != "codes.py"
+        for pair in re.findall(r"\"(E_[A-Z_]+)\"|\bcode: (E_[A-Z_]+)", path.read_text())
+        for code in pair
+        if code
+    }
+    assert used - KNOWN == set()
+    assert KNOWN - used == set(), "a code that nobody uses is not documented"
