@@ -35,7 +35,7 @@ def desk(tmp_path, monkeypatch) -> Iterator[Desk]:
     uvloop.new_event_loop().close()
     before = stage.descriptors()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        opened = Desk(workspace, runner)
+        opened = Desk(workspace, runner, stage)
         try:
             yield opened
         finally:

@@ -10,6 +10,7 @@ import pytest
 from binnacle.bridge.debug.debugger import Debugger
 from binnacle.errors import BridgeError
 from binnacle.processes.keeper import Keeper
+from passthrough.stage import Stage
 
 T = TypeVar("T")
 
@@ -31,8 +32,9 @@ class Call:
 class Desk:
     """A workspace, and a debugger for it that is called as agents do."""
 
-    def __init__(self, workspace: str, runner: asyncio.Runner) -> None:
+    def __init__(self, workspace: str, runner: asyncio.Runner, stage: Stage) -> None:
         self.workspace = workspace
+        self.stage = stage
         self._runner = runner
         self.keeper, self.debugger = self.run(self._open())
 
@@ -62,6 +64,11 @@ class Desk:
         assert caught.value.code == code, caught.value
         assert caught.value.hint
         return caught.value
+
+    def keeper_process(self) -> int | None:
+        """The process that owns all that is started; there from the first start on."""
+        link = self.keeper._link
+        return link.pid if link else None
 
     def restart(self) -> None:
         """Another host takes the place of this one."""

@@ -160,7 +160,26 @@ def test_variables_get_other_values(desk):
     assert desk("debug.evaluate", expression="item.name")["result"] == "'quill'"
     desk.fails("E_VARIABLE_NOT_FOUND", "debug.set-variable", name="nobody", value="1")
     desk.fails("E_VARIABLE_NOT_FOUND", "debug.set-variable", name="x", value="1", variablesReference=items)
-    desk.fails("E_SET_FAILED", "debug.set-variable", name="amount", value="no such")
+
+
+def test_a_variable_keeps_its_value_if_the_new_one_is_none(desk):
+    told = desk.stop_at("things.py", 18)
+    scopes = {one["name"]: one for one in desk("debug.scopes", frameId=told["frames"][0]["id"])["scopes"]}
+    for params in ({}, {"variablesReference": scopes["Locals"]["variablesReference"]}):
+        error = desk.fails("E_SET_FAILED", "debug.set-variable", name="few", value="no such", **params)
+        assert "quotes" in error.hint
+    desk.fails("E_SET_FAILED", "debug.set-variable", name="LIMIT", value="1 / 0")
+    reference = desk("debug.evaluate", expression="node")["variablesReference"]
+    desk.fails("E_SET_FAILED", "debug.set-variable", name="value", value="a b", variablesReference=reference)
+    assert desk("debug.evaluate", expression="(few, LIMIT, node.value)")["result"] == "(3, 7, 'top')"
+
+
+def test_the_program_goes_on_with_the_new_values(desk):
+    desk.stop_at("things.py", 18)
+    desk("debug.set-variable", name="few", value="40")
+    desk("debug.set-variable", name="LIMIT", value="8")
+    assert values(desk("debug.step-over")["locals"])["local"] == "41"
+    assert desk("debug.continue")["output"] == "8\n"
 
 
 def read(desk, name: str) -> list[dict]:

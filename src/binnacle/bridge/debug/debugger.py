@@ -101,7 +101,7 @@ class Debugger:
         except Refused as error:
             raise faults.fault("E_INTERNAL", f"the debug adapter refused: {error}", "call debug_status") from error
         except Gone as error:
-            raise self._gone() from error
+            raise await self._gone() from error
         except TimeoutError as error:
             raise faults.fault(
                 "E_TIMEOUT", "the debug adapter does not answer", "try again, or end it with debug_stop", retryable=True
@@ -187,10 +187,16 @@ class Debugger:
         how = session.how or f"ended with exit code {session.root.exit_code}"
         return f"no active debug session: session {session.id} ({session.launch.title}) is over, {how}"
 
-    def _gone(self) -> BridgeError:
-        session = self.current
-        how = (session.how if session else "") or "the program ended"
-        return faults.lost(session.id if session else "", how, session.output.take() if session else {})
+    async def _gone(self) -> BridgeError:
+        """What to say when a program ended over a call that did not wait for that."""
+        if (session := self.current) is None:
+            return faults.no_session()
+        await asyncio.wait([session.root.over], timeout=2)
+        if session.is_over:
+            await session.end()
+            session.is_told = True
+        how = session.how or f"the program ended with exit code {session.root.exit_code}"
+        return faults.lost(session.id, how, session.output.take())
 
 
 def check_idle(target: Target) -> None:

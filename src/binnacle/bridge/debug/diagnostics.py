@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from binnacle.bridge.debug import adapters, faults
 from binnacle.bridge.debug.answers import shown_path
-from binnacle.bridge.debug.waiting import Job, settle
+from binnacle.bridge.debug.asking import output_of
+from binnacle.bridge.debug.waiting import Job
 from binnacle.processes.keeper import CannotStart, Keeper
 
 if TYPE_CHECKING:
@@ -63,9 +64,9 @@ def _ruff(workspace: str) -> str | None:
 
 async def _from_ruff(keeper: Keeper, ruff: str, path: str, workspace: str, job: Job) -> list[dict[str, Any]] | None:
     """What ruff says, by the project's own settings; nothing if it cannot be asked."""
-    command = (ruff, "check", "--output-format", "json", "--no-cache", "--force-exclude", "--", path)
-    output = await _output(keeper, command, workspace, job)
+    command = (ruff, "check", "--quiet", "--output-format", "json", "--no-cache", "--force-exclude", "--", path)
     try:
+        _, output = await output_of(keeper, command, cwd=workspace, seconds=SECONDS, job=job)
         found = msgspec.json.decode(output)
         return [
             {
@@ -78,42 +79,13 @@ async def _from_ruff(keeper: Keeper, ruff: str, path: str, workspace: str, job: 
             }
             for one in found
         ]
-    except (msgspec.DecodeError, KeyError, TypeError):
+    except (CannotStart, msgspec.DecodeError, KeyError, TypeError):
         return None
 
 
 def _is_error(code: str | None) -> bool:
     """Whether it keeps a program from running, or will."""
     return code is None or code.startswith(("E9", "F63", "F7", "F82", "invalid-syntax"))
-
-
-async def _output(keeper: Keeper, command: tuple[str, ...], cwd: str, job: Job) -> bytes:
-    read, write = os.pipe()
-    file = os.fdopen(read, "rb")
-    try:
-        with open(os.devnull, "r+b") as null:
-            try:
-                process = await keeper.start(
-                    command,
-                    env=dict(os.environ),
-                    cwd=cwd,
-                    stdin=null.fileno(),
-                    stdout=write,
-                    stderr=null.fileno(),
-                )
-            except CannotStart:
-                return b""
-            finally:
-                os.close(write)
-        reading = asyncio.ensure_future(asyncio.to_thread(file.read))
-        try:
-            await settle(reading, timeout=SECONDS, job=job)
-        finally:
-            await process.end(grace=0.2)
-            output = await reading
-    finally:
-        file.close()
-    return output
 
 
 def _compile_all(path: str) -> list[dict[str, Any]]:

@@ -72,7 +72,11 @@ def from_socket(cls: Any, sock: socket.socket, name: "str | None" = None) -> Any
 def main() -> None:
     # The directory of this file was put first, and its modules are nobody's business here.
     del sys.path[0]
+    import os
     import runpy
+
+    # A program that ends before it has called back is waited for; a minute, unless told otherwise.
+    os.environ.setdefault("DEBUGPY_PROCESS_SPAWN_TIMEOUT", "20")
 
     from debugpy.common import messaging
 

@@ -8,12 +8,12 @@ from msgspec import Struct
 from binnacle.bridge.debug import faults
 from binnacle.bridge.debug.answers import frames_of, thread_of
 from binnacle.bridge.debug.dap import Gone, Refused, body_of
+from binnacle.bridge.debug.target import Target, unmask
 from binnacle.bridge.debug.variables import Budget, fetch, tell, tree
 from binnacle.bridge.debug.waiting import Cancelled, Job, settle
 
 if TYPE_CHECKING:
     from binnacle.bridge.debug.debugger import Debugger
-    from binnacle.bridge.debug.target import Target
 
 RESULT = 8000
 """Characters of an expression's value."""
@@ -138,6 +138,10 @@ async def set_variable(debugger: "Debugger", params: SetVariable, job: Job) -> d
         if (found := await _find_in_scopes(target, frame, params.name)) is None:
             return await _set_expression(target, frame, params.name, value)
         reference = found
+    if target.adapter == "debugpy" and (scope := target.scopes.get(reference)):
+        # Here debugpy would keep the old value without a word if the new one cannot be evaluated.
+        place = f"globals()[{params.name!r}]" if scope[1] == "Globals" else params.name
+        return await _set_expression(target, scope[0], place, value) | {"name": params.name}
     try:
         answer = await target.ask(
             "setVariable", variablesReference=reference, name=params.name, value=value, timeout=10
@@ -172,7 +176,7 @@ async def evaluate(debugger: "Debugger", params: Evaluate, job: Job) -> dict[str
 
 
 async def ask_value(
-    target: "Target", frame: int | None, expression: str, *, context: str, seconds: float, job: Job
+    target: Target, frame: int | None, expression: str, *, context: str, seconds: float, job: Job
 ) -> dict[str, Any]:
     """Has an expression evaluated. Nobody can take it back: if it takes too long, that is said.
 
@@ -202,10 +206,13 @@ async def ask_value(
             "calls answer E_BUSY until it is done; debug_stop ends the program",
             sessionId=target.id,
         ) from None
-    return body_of("evaluate", answer.result())
+    try:
+        return body_of("evaluate", answer.result())
+    except Refused as error:
+        raise unmask(error) from None
 
 
-async def top_frame(target: "Target") -> int:
+async def top_frame(target: Target) -> int:
     """The adapter's id of the innermost frame."""
     if target.stop is None:
         raise Gone("stackTrace")
@@ -216,17 +223,16 @@ async def top_frame(target: "Target") -> int:
     return int(frames[0]["id"])
 
 
-async def _scopes(target: "Target", frame: int | None) -> list[dict[str, Any]]:
-    number = frame if frame is not None else await top_frame(target)
-    return (await target.ask("scopes", frameId=number)).get("scopes") or []
+async def _scopes(target: Target, frame: int | None) -> list[dict[str, Any]]:
+    return await target.ask_scopes(frame if frame is not None else await top_frame(target))
 
 
-async def _find(target: "Target", reference: int, name: str) -> None:
+async def _find(target: Target, reference: int, name: str) -> None:
     if all(one.get("name") != name for one in await fetch(target, reference)):
         raise _not_found(name)
 
 
-async def _find_in_scopes(target: "Target", frame: int | None, name: str) -> int | None:
+async def _find_in_scopes(target: Target, frame: int | None, name: str) -> int | None:
     """The scope that has a variable of that name; none if it is no name at all but an expression."""
     for scope in await _scopes(target, frame):
         reference = int(scope["variablesReference"])
@@ -237,7 +243,7 @@ async def _find_in_scopes(target: "Target", frame: int | None, name: str) -> int
     return None
 
 
-async def _set_expression(target: "Target", frame: int | None, name: str, value: str) -> dict[str, Any]:
+async def _set_expression(target: Target, frame: int | None, name: str, value: str) -> dict[str, Any]:
     if not target.capabilities.get("supportsSetExpression"):
         raise _not_found(name)
     number = frame if frame is not None else await top_frame(target)
@@ -248,7 +254,7 @@ async def _set_expression(target: "Target", frame: int | None, name: str, value:
     return _was_set(target, name, answer)
 
 
-def _was_set(target: "Target", name: str, answer: dict[str, Any]) -> dict[str, Any]:
+def _was_set(target: Target, name: str, answer: dict[str, Any]) -> dict[str, Any]:
     # lldb-dap calls the new value `result`.
     told = tell(target, answer | {"name": name, "value": answer.get("value", answer.get("result", ""))})
     return {"success": True, "sessionId": target.id} | told

@@ -57,6 +57,9 @@ class Launch(Struct, frozen=True, kw_only=True):
     address: tuple[str, int] | None = None
     """Where an adapter listens that the program has started itself."""
 
+    python: str | None = None
+    """Which Python runs the program."""
+
     filters: tuple[str, ...] = ()
     """Exceptions to stop at, besides those of the workspace."""
 
@@ -219,6 +222,8 @@ def _launch(configuration: dict[str, Any], adapter: Adapter, found: Found, cwd: 
     match adapter.id:
         case "debugpy":
             full = _for_python(full, request)
+            # The program's own Python may be a wrapper that does not even start; this one does.
+            full["debugLauncherPython"] = found.argv[0]
             if request == "attach" and (connect := full.get("connect")):
                 address = (str(connect.get("host") or "127.0.0.1"), int(connect.get("port") or 0))
                 advice = f"start the program with: python -m debugpy --listen {address[1]} --wait-for-client FILE"
@@ -233,6 +238,7 @@ def _launch(configuration: dict[str, Any], adapter: Adapter, found: Found, cwd: 
         configuration=full,
         cwd=cwd,
         address=address,
+        python=full["python"][0] if adapter is adapters.PYTHON and request == "launch" else None,
         filters=("userUnhandled",) if configuration.get("module") == "pytest" else (),
         advice=advice,
         notes=notes,
@@ -246,13 +252,28 @@ def _for_python(full: dict[str, Any], request: str) -> dict[str, Any]:
     if request == "attach":
         if "port" in full and "connect" not in full:
             full["connect"] = {"host": full.pop("host", None), "port": full.pop("port")}
+        _check_process(full.get("processId"))
         return common | {name: one for name, one in full.items() if name not in ("args", "env", "cwd")}
     python = full.pop("python", None) or full.pop("pythonPath", None) or adapters.find_python(full["cwd"])
     words = _words(python)
-    if shutil.which(os.path.join(full["cwd"], words[0]) if "/" in words[0] else words[0]) is None:
+    if "/" in words[0]:
+        words[0] = os.path.join(full["cwd"], words[0])
+    if shutil.which(words[0]) is None:
         raise fault("E_FILE_NOT_FOUND", f"no such Python: {words[0]}", "give the path of another with python")
     fixed = {"python": words, "console": "internalConsole", "redirectOutput": True}
     return common | full | fixed
+
+
+def _check_process(pid: Any) -> None:
+    """Injecting the debugger into a process that is not there takes a minute to fail."""
+    if pid is None:
+        return
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        raise fault("E_NOT_FOUND", f"no process has the id {pid}", "give the id of a Python process") from None
+    except PermissionError:
+        raise fault("E_PERMISSION_DENIED", f"process {pid} is somebody else's", "give one of your own") from None
 
 
 def _title(configuration: dict[str, Any]) -> str:

@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import socket
 from collections.abc import Callable
 from typing import Any
 
 from binnacle.bridge.debug import faults
+from binnacle.bridge.debug.asking import output_of
 from binnacle.bridge.debug.breakpoints import Breakpoint, Breakpoints
 from binnacle.bridge.debug.dap import Dap, Gone, OnEvent, OnRequest, Refused, connect_patiently
 from binnacle.bridge.debug.launch import Launch
@@ -15,17 +17,22 @@ from binnacle.bridge.debug.output import Output
 from binnacle.bridge.debug.recording import Recorder
 from binnacle.bridge.debug.references import References
 from binnacle.bridge.debug.target import Target
-from binnacle.bridge.debug.waiting import Cancelled, Job, Signal, settle
+from binnacle.bridge.debug.waiting import Cancelled, Job, Nobody, Signal, settle
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
 
 LAUNCH_PATIENCE = 60.0
 """Seconds until a program is under the debugger. Go programs are built first."""
+
+PYTHON_PATIENCE = 20.0
+"""Seconds for a Python to start and end."""
 
 ADAPTER_PATIENCE = 15.0
 """Seconds until an adapter listens."""
 
 PARTING = 1.5
 """Seconds for an adapter to end by itself what it started."""
+
+ADAPTER_ENDED = "the debug adapter ended"
 
 GRACE = 0.5
 """Seconds for processes to end when asked to."""
@@ -98,6 +105,8 @@ class Session:
 
     async def _begin(self) -> None:
         launch = self.launch
+        if launch.python is not None:
+            await check_python(self._keeper, launch.python, launch.cwd)
         if launch.address is None:
             connect = await self._start_adapter()
         else:
@@ -152,12 +161,16 @@ class Session:
         return self._process
 
     async def _watch(self, process: Owned) -> None:
-        """Notices an adapter that ends before its program."""
-        code = await process.wait()
+        """Notices an adapter that ends before its program, also one whose connection somebody else keeps open."""
+        await process.wait()
         if not self.is_over:
-            ending = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-            self.how = self.how or f"the debug adapter {ending}"
+            self.lose(self.root)
             self.root.close()
+
+    def lose(self, target: Target) -> None:
+        """A process is no longer debugged, and nobody has said why."""
+        if target is self.root and self._ending is None:
+            self.how = self.how or ADAPTER_ENDED
 
     def join(self, parent: Target, arguments: dict[str, Any]) -> bool:
         """Debugs a process that the program has started, as the adapter asks us to."""
@@ -269,7 +282,9 @@ class Session:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(PARTING):
                         await self._process.wait()
-            await self._process.end(grace=GRACE)
+            code = await self._process.end(grace=GRACE)
+            if self.how == ADAPTER_ENDED:
+                self.how += f", killed by signal {-code}" if code < 0 else f" with exit code {code}"
         if self._watching is not None:
             self._watching.cancel()
         self._recorder.write(self.id, "end", {"exitCode": self.root.exit_code, "how": self.how})
@@ -283,7 +298,8 @@ class Session:
             case TimeoutError():
                 reason = f"no answer within {LAUNCH_PATIENCE:g} s"
             case Gone():
-                reason = self.how or "the debug adapter ended"
+                code = self.root.exit_code
+                reason = self.how or f"it ended before it began{'' if code is None else f', with exit code {code}'}"
             case Refused() | CannotStart():
                 reason = error.message
             case _:
@@ -294,6 +310,27 @@ class Session:
             self.launch.advice or "check the launch configuration, then call debug_start again",
             **output,
         )
+
+
+_sound: dict[str, float] = {}
+"""Pythons that were seen to run, and when their files were changed last."""
+
+
+async def check_python(keeper: Keeper, python: str, cwd: str) -> None:
+    """debugpy waits long for a program whose Python does not even start, and cannot say why it did not.
+
+    Raises:
+        Refused: with what it said instead.
+    """
+    path = shutil.which(python) or python
+    changed = os.stat(path).st_mtime
+    if _sound.get(path) == changed:
+        return
+    code, said = await output_of(keeper, (path, "-c", ""), cwd=cwd, seconds=PYTHON_PATIENCE, job=Nobody())
+    if code:
+        text = said.decode(errors="replace").strip()[-2000:]
+        raise Refused("launch", f"{python} does not run, exit code {code}" + (f": {text}" if text else ""))
+    _sound[path] = changed
 
 
 def _to(host: str, port: int) -> Callable[[OnEvent, OnRequest], Any]:

@@ -73,6 +73,9 @@ class Target:
         self.evaluating: str | None = None
         """An expression that takes longer than anybody waited."""
 
+        self.scopes: dict[int, tuple[int, str]] = {}
+        """Frame and name of every scope that was asked about since the last stop."""
+
         self.bound: dict[Breakpoint, Bound] = {}
         self.hit: set[Breakpoint] = set()
         """Those at which it stopped."""
@@ -97,7 +100,7 @@ class Target:
             OSError: nobody listens.
         """
         dap = self._dap = await connect(self._hear, self._asked)
-        dap.closed.add_done_callback(lambda _: self._end())
+        dap.closed.add_done_callback(lambda _: self._lose())
         self.capabilities = await dap.request("initialize", CLIENT | {"adapterID": self.adapter}, timeout=PATIENCE * 3)
         # Answered only once all is configured, by most; and refused before that, if it cannot be done.
         begun = dap.post(request, configuration)
@@ -108,8 +111,7 @@ class Target:
         if self._initialized.done():
             await self._configure(breakpoints)
         await _first(begun, self.over)
-        if begun.done():
-            body_of(request, begun.result())
+        body_of(request, begun.result() if begun.done() else None)
         if self.state == "starting":
             self.state = "running"
 
@@ -132,13 +134,23 @@ class Target:
         """
         if self._dap is None:
             raise Gone(command)
-        return await self._dap.request(command, arguments, timeout=timeout)
+        try:
+            return await self._dap.request(command, arguments, timeout=timeout)
+        except Refused as error:
+            raise unmask(error) from None
 
     def post(self, command: str, arguments: dict[str, Any]) -> asyncio.Future[Reply]:
         """Sends a request whose answer may take as long as it likes."""
         if self._dap is None:
             raise Gone(command)
         return self._dap.post(command, arguments)
+
+    async def ask_scopes(self, frame: int) -> list[dict[str, Any]]:
+        """What a frame sees, the nearest first."""
+        found: list[dict[str, Any]] = (await self.ask("scopes", frameId=frame)).get("scopes") or []
+        for one in found:
+            self.scopes[int(one["variablesReference"])] = (frame, str(one.get("name", "")))
+        return found
 
     def finish_evaluation(self) -> None:
         """The program answers again."""
@@ -192,7 +204,7 @@ class Target:
             Gone: it ended instead.
         """
         stop, self.stop, self.state = self.stop, None, "running"
-        self.session.references.forget(self)
+        self._forget()
         assert stop is not None
         self.session.record(self, "command", {"command": command})
         try:
@@ -229,21 +241,29 @@ class Target:
             case "continued":
                 if self.stop is not None:
                     self.stop, self.state = None, "running"
-                    self.session.references.forget(self)
+                    self._forget()
             case "process":
                 self.name = str(body.get("name", ""))
                 self.process = body.get("systemProcessId")
             case "exited":
                 self.exit_code = body.get("exitCode")
+                if self.state == "starting":
+                    # debugpy would wait a minute for a program that never came up.
+                    self._end()
             case "breakpoint":
                 self._rebind(body)
             case "terminated":
                 self._end()
         self.session.signal.fire()
 
+    def _forget(self) -> None:
+        """What was said about frames and variables holds no longer."""
+        self.session.references.forget(self)
+        self.scopes.clear()
+
     def _stopped(self, body: dict[str, Any]) -> None:
         text = body.get("text") or body.get("description") or ""
-        self.session.references.forget(self)
+        self._forget()
         self.stop = Stop(thread=body.get("threadId"), reason=str(body.get("reason", "")), text=str(text))
         self.state = "paused"
 
@@ -253,6 +273,12 @@ class Target:
             if bound.number is not None and bound.number == found.get("id"):
                 self.bound[one] = _bound(found)
 
+    def _lose(self) -> None:
+        """The connection ended. If nobody has said that the program did, the adapter is to blame."""
+        if not self.over.done():
+            self.session.lose(self)
+        self._end()
+
     def _end(self) -> None:
         if self.over.done():
             return
@@ -260,8 +286,14 @@ class Target:
         self.state = "terminated"
         self.stop = None
         self.evaluating = None
-        self.session.references.forget(self)
+        self._forget()
         self.session.signal.fire()
+
+
+def unmask(error: Refused) -> Refused | Gone:
+    """What debugpy's adapter answers for a program that ended over the request is no refusal."""
+    is_gone = "No more messages" in error.message or "disconnected unexpectedly" in error.message
+    return Gone(error.command) if is_gone else error
 
 
 async def _first(*futures: asyncio.Future[Any]) -> None:

@@ -38,7 +38,7 @@ async def locals_of(target: "Target", frame: int, budget: Budget) -> dict[str, A
     """The variables of a frame's innermost scope, as they stand in an answer."""
     _, number = target.session.references.take("frame", frame)
     try:
-        scopes = (await target.ask("scopes", frameId=number)).get("scopes") or ()
+        scopes = await target.ask_scopes(number)
         if not scopes:
             return {}
         reference = int(scopes[0]["variablesReference"])

@@ -16,6 +16,16 @@ class Job(Protocol):
     def progress(self, pct: float | None, text: str = "") -> None: ...
 
 
+class Nobody:
+    """A caller who never gives up: a bound of time is enough."""
+
+    def __init__(self) -> None:
+        self.cancelled = asyncio.Event()
+
+    def progress(self, pct: float | None, text: str = "") -> None:
+        """Tells nobody."""
+
+
 class Cancelled(Exception):
     """The caller wants no answer any more."""
 

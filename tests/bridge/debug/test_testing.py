@@ -1,0 +1,56 @@
+"""The test at a line is found and debugged."""
+
+import pytest
+
+from bridge.debug.desk import values, where
+
+
+def test_the_test_at_a_line_stops_at_a_breakpoint(desk):
+    desk("breakpoint.set", path="test_shop.py", line=9)
+    told = desk("test.debug-single", path="test_shop.py", line=8)
+    assert told["test"] == "test_shop.py::test_total"
+    assert where(told) == ("test_shop.py", 9)
+    assert values(told["locals"])["found"] == "2"
+    told = desk("debug.continue")
+    assert told["exitCode"] == 0
+    assert "1 passed" in told["output"]
+
+
+def test_a_test_that_fails_stops_where_it_does(desk):
+    told = desk("test.debug-single", path="test_shop.py", line=18)
+    assert where(told) == ("test_shop.py", 19)
+    assert told["exception"]["type"].startswith("AssertionError")
+    assert values(told["locals"])["found"] == "0"
+    assert desk("debug.continue")["exitCode"] == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [(12, "test_prices"), (14, "test_prices"), (23, "TestItem::test_name"), (30, "Old::test_old")],
+)
+def test_tests_in_classes_and_with_decorators_are_found(desk, line, name):
+    told = desk("test.debug-single", path="test_shop.py", line=line)
+    assert told["test"] == f"test_shop.py::{name}"
+    assert told["exitCode"] == 0
+
+
+def test_a_line_without_a_test_names_the_tests_there_are(desk):
+    error = desk.fails("E_NO_TEST_AT_CURSOR", "test.debug-single", path="test_shop.py", line=34)
+    assert "test_total at line 7" in error.hint
+    desk.write("plain.py", "x = 1\n")
+    desk.fails("E_NO_TEST_AT_CURSOR", "test.debug-single", path="plain.py", line=1)
+
+
+def test_what_holds_no_tests_of_pytest_is_refused(desk):
+    desk.fails("E_FILE_NOT_FOUND", "test.debug-single", path="test_gone.py", line=1)
+    desk.write("broken.py", "def test_(:\n")
+    desk.fails("E_DISCOVERY_FAILED", "test.debug-single", path="broken.py", line=1)
+    desk.write("cart.test.js", "test('x', () => {})\n")
+    assert "VS Code" in desk.fails("E_UNSUPPORTED", "test.debug-single", path="cart.test.js", line=1).hint
+
+
+def test_a_whole_file_of_tests_is_debugged(desk):
+    desk("breakpoint.set", path="shop.py", line=16)
+    told = desk("debug.start", pytest="test_shop.py", args=["-k", "total"])
+    assert where(told) == ("shop.py", 16)
+    assert desk("debug.continue")["exitCode"] == 0
