@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
+from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -200,6 +201,9 @@ class Upstream:
         """Connects and stays until the connection is lost. Returns why it was."""
         self._set("connecting", "")
         self._was_up = False
+        if self.config.transport != "stdio":
+            # In a thread: loading it takes longer than a client should have to wait for an answer of ours.
+            await asyncio.to_thread(import_module, "aiohttp")
         client = Client(partial(self._open, self.config), name=self.config.name, on_change=self._notice)
         try:
             try:
