@@ -23,10 +23,11 @@ class Call:
 
     def __init__(self) -> None:
         self.cancelled = asyncio.Event()
-        self.told: list[str] = []
+        self.began = asyncio.Event()
+        """Set when the script has told how far it is."""
 
-    def progress(self, pct: float | None, text: str = "") -> None:
-        self.told.append(text)
+    def progress(self, _pct: float | None, _text: str = "") -> None:
+        self.began.set()
 
 
 class Desk:

@@ -26,7 +26,7 @@ def started(desk: Desk, *argv: str) -> Iterator[subprocess.Popen]:
 
 
 async def gone(desk: Desk, before: set[int]) -> None:
-    while set(desk.stage.processes()) - before - {desk.keeper_process()}:
+    while set(desk.stage.processes()) - before - {desk.keeper_process()}:  # noqa: ASYNC110 - of processes nobody tells
         await asyncio.sleep(0.02)
 
 

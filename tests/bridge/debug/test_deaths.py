@@ -63,9 +63,11 @@ def test_somebody_is_killed_while_a_call_waits(desk, who):
 def test_an_adapter_is_killed_while_it_starts(desk):
     async def test() -> BridgeError:
         starting = asyncio.ensure_future(desk.ask("debug.start", program="endless.py"))
-        while not desk.debugger.sessions or (session := desk.debugger.live()[0])._process is None:
+        for _ in range(10_000):
             await asyncio.sleep(0.001)
-        os.kill(session._owned().pid, signal.SIGKILL)
+            if (sessions := desk.debugger.live()) and sessions[0]._process is not None:
+                break
+        os.kill(adapter_of(desk), signal.SIGKILL)
         with pytest.raises(BridgeError) as caught:
             await starting
         return caught.value

@@ -60,7 +60,8 @@ def test_a_program_answers_again_when_its_expression_is_done(desk):
             try:
                 return await desk.ask("debug.evaluate", expression="amount")
             except BridgeError as error:
-                assert error.code == "E_BUSY"
+                if error.code != "E_BUSY":
+                    raise
                 await asyncio.sleep(0.05)
 
     assert desk.run(again())["result"] == "0"
@@ -229,7 +230,7 @@ def test_without_a_session_there_is_nothing_to_look_at(desk, script, params):
 
 
 def test_a_stack_comes_in_parts(desk):
-    desk.stop_at("many.py", 12)
+    desk.stop_at("many.py", 49)
     told = desk("debug.stack", count=3)
     assert len(told["frames"]) == 3
     assert told["more"] == "8; call with start=3"

@@ -27,7 +27,7 @@ class TestItem:
 
 class Old(unittest.TestCase):
     def test_old(self):
-        self.assertEqual(total([]), 0)
+        assert total([]) == 0
 
 
 def helper():

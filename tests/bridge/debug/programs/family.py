@@ -3,7 +3,7 @@ import multiprocessing
 
 def work(number):
     doubled = number * 2
-    return doubled
+    return doubled  # noqa: RET504
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ LIMIT = 7
 
 def look(few, flag=True):
     local = few + 1
-    return local
+    return local  # noqa: RET504
 
 
 look(3)
