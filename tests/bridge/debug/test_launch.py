@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 
 import pytest
 
@@ -28,7 +27,8 @@ CONFIGURATIONS = """{
         {"name": "file", "type": "debugpy", "request": "launch", "program": "${file}"},
         {"name": "picked", "type": "debugpy", "request": "attach", "processId": "${command:pickProcess}"},
         {"name": "ruby", "type": "rdbg", "request": "launch", "script": "a.rb"},
-        {"name": "module", "type": "debugpy", "request": "launch", "module": "shop", "linux": {"args": ["4"]}},
+        {"name": "module", "type": "debugpy", "request": "launch", "module": "shop", "args": [],
+         "linux": {"args": ["4"]}, "osx": {"args": ["4"]}},
     ],
     "compounds": [{"name": "all", "configurations": ["shop", "env"]}],
 }
@@ -78,8 +78,6 @@ def test_the_open_file_is_a_parameter(configured):
 
 
 def test_settings_of_the_platform_are_taken(configured):
-    if sys.platform != "linux":
-        pytest.skip("the settings are those of Linux")
     configured("breakpoint.set", path="shop.py", line=27)
     configured("debug.start", launch="module")
     assert configured("debug.evaluate", expression="sys.argv[1:]")["result"] == "['4']"

@@ -46,7 +46,7 @@ async def begin(debugger: "Debugger", launch: Launch, *, seconds: float | None, 
     try:
         await session.begin(job)
     except BaseException:
-        debugger.sessions.pop(session.id, None)
+        session.is_told = True
         raise
     debugger.current = session
     if seconds is None:
