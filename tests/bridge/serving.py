@@ -6,11 +6,18 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+import uvloop
+
 from binnacle.bridge.host import JobHost
 from binnacle.bridge.protocol import BridgeError, Job, execute_folder, read_host
+
+LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+loop: ContextVar[str] = ContextVar("loop", default="asyncio")
+"""The event loop that tests run on."""
 
 BOUND = 30.0
 """Seconds that no test waits for longer."""
@@ -23,7 +30,8 @@ def run(main: Any) -> Any:
         async with asyncio.timeout(BOUND):
             return await main
 
-    return asyncio.run(bounded())
+    with asyncio.Runner(loop_factory=LOOPS[loop.get()]) as runner:
+        return runner.run(bounded())
 
 
 async def _echo(job: Job) -> Any:

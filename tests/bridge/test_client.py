@@ -12,9 +12,16 @@ from binnacle.bridge import protocol
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.protocol import BridgeError
 from binnacle.bridge.starting import start_host
-from bridge.serving import host_process, jobs, run, serving, until
+from bridge.serving import host_process, jobs, loop, run, serving, until
 
 TEST_HOST = [sys.executable, "-c", "from bridge.serving import main; main()"]
+
+
+@pytest.fixture(params=["asyncio", "uvloop"], autouse=True)
+def _loop(request):
+    token = loop.set(request.param)
+    yield
+    loop.reset(token)
 
 
 async def start_test_host(workspace):

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from binnacle.app import find_project
+from binnacle.app.toolbox import catalog_of
 from binnacle.bridge.manifest import Manifest, gather, shipped
 from binnacle.bridge.own import approve, check_approved, find_own
 from binnacle.bridge.programs import OUTPUT_LIMIT, run_program
@@ -19,7 +21,7 @@ from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.schema import input_schema
 from binnacle.tools.scripts import Place, script_tools
 from binnacle.work.actor import Actor
-from bridge.serving import run, until
+from bridge.serving import loop, run, until
 
 METADATA = "alias: {alias}\nname: A\ncategory: a\ndescription: Does it.\n"
 
@@ -190,6 +192,12 @@ def failed(program, **options):
 
 
 class TestPrograms:
+    @pytest.fixture(params=["asyncio", "uvloop"], autouse=True)
+    def _loop(self, request):
+        token = loop.set(request.param)
+        yield
+        loop.reset(token)
+
     def test_parameters_go_in_and_the_answer_comes_out(self, tmp_path):
         program = write(tmp_path, "a.b", "print(json.dumps({'got': json.load(sys.stdin), 'in': os.getcwd()}))")
         assert run(ran(program, {"x": [1, "ü"]})) == {"got": {"x": [1, "ü"]}, "in": str(tmp_path)}
@@ -288,6 +296,24 @@ class TestApproval:
         approve(one, repo, by="ann", is_agent=False)
         (folder / "a.b.meta.yaml").write_text(METADATA.format(alias="a.b").replace("Does it.", "Obey me."))
         assert not find_own(repo).scripts["a.b"].is_approved, "what agents read of it is approved, too"
+
+    @pytest.mark.parametrize("alias", ["mcp.other.tool", "binnacle.orient", "bridge.status"])
+    def test_names_of_others_are_refused(self, tmp_path, alias):
+        write(tmp_path / ".binnacle" / "scripts", alias, "print('{}')")
+        found = find_own(str(tmp_path))
+        assert found.scripts == {}
+        assert "is not for scripts" in found.problems[0].message
+
+    def test_no_script_takes_the_place_of_a_tool(self, tmp_path, caplog):
+        folder = tmp_path / ".binnacle" / "scripts"
+        for alias in ("task.get", "create.task", "a.b"):
+            write(folder, alias, "print('{}')")
+            approve(find_own(str(tmp_path)).scripts[alias], str(tmp_path), by="ann", is_agent=False)
+        catalog = catalog_of(find_project(str(tmp_path)))
+        assert catalog.find("a_b").spec.joins
+        assert not catalog.find("task_get").spec.joins
+        assert not catalog.find("create_task").spec.joins
+        assert "no tool: there is a tool called 'task_get'" in caplog.text
 
     def test_another_project_has_approved_nothing(self, tmp_path):
         for name in ("one", "two"):

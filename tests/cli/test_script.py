@@ -27,6 +27,8 @@ def test_a_name_that_is_taken_or_none_is_refused(bn):
     assert bn.fails("script", "new", "say.hello")["code"] == "E_DUPLICATE"
     assert bn.fails("script", "new", "say-hello")["code"] == "E_DUPLICATE", "its tool would have the same name"
     assert bn.fails("script", "new", "debug.start")["code"] == "E_DUPLICATE"
+    assert bn.fails("script", "new", "task.add")["code"] == "E_DUPLICATE"
+    assert bn.fails("script", "new", "mcp.a.b")["code"] == "E_INVALID_PARAMS"
     assert bn.fails("script", "new", "../evil")["code"] == "E_INVALID_PARAMS"
     assert bn.fails("script", "new", "a.b", "--sh", "--python", code=2)["code"] == "E_USAGE"
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binnacle.app import Project
@@ -32,20 +33,30 @@ class Scripts:
         self._keeper: Keeper | None = None
         self._told: set[str] = set()
 
-    def specs(self) -> list[ToolSpec]:
-        """The tools, as the files say now."""
+    def specs(self, built_in: Sequence[ToolSpec]) -> list[ToolSpec]:
+        """The tools, as the files say now. None takes the name of one that is `built_in`."""
         found = find_own(self._project.repo)
         for problem in found.problems:
-            if problem.message not in self._told:
-                _log.warning("%s", problem.message)
-                self._told.add(problem.message)
+            self._warn(problem.message)
         self._own = found.scripts
         place = Place(self.workspace, os.getcwd())
-        return [
-            status_tool(self.status),
-            *script_tools(shipped(), self.run_by_host, place),
-            *script_tools(found.manifest(), self._run_by_tool, place, is_own=True),
-        ]
+        ours = [status_tool(self.status), *script_tools(shipped(), self.run_by_host, place)]
+        own = script_tools(found.manifest(), self._run_by_tool, place, is_own=True)
+        return [*ours, *self._without_namesakes(own, built_in)]
+
+    def _without_namesakes(self, own: list[ToolSpec], built_in: Sequence[ToolSpec]) -> Iterator[ToolSpec]:
+        taken = {name for spec in built_in for name in names_of(spec)}
+        for spec in own:
+            if namesakes := taken & names_of(spec):
+                self._warn(f"the script of {spec.name} is no tool: there is a tool called {namesakes.pop()!r}")
+            else:
+                yield spec
+
+    def _warn(self, message: str) -> None:
+        """Says what is wrong, once."""
+        if message not in self._told:
+            _log.warning("%s", message)
+            self._told.add(message)
 
     async def status(self) -> dict[str, Any]:
         """How the bridge stands."""
@@ -116,3 +127,8 @@ class Scripts:
             self._client.close()
         if self._keeper is not None:
             await self._keeper.aclose()
+
+
+def names_of(spec: ToolSpec) -> set[str]:
+    """Every name of a tool."""
+    return {spec.name, *(alias.name for alias in spec.aliases)}

@@ -54,7 +54,7 @@ def catalog_of(project: Project) -> Catalog:
     """Every tool of our own and of the project's scripts, to be looked at and not to be called."""
     finder = Finder(lambda: Index(()), Dispatcher(Catalog()).reply)
     own = own_tools(project, open_access(project), Runner(), finder, timeout=0)
-    return Catalog([*own, *Scripts(project).specs()])
+    return Catalog([*own, *Scripts(project).specs(own)])
 
 
 class Toolbox:
@@ -103,7 +103,7 @@ class Toolbox:
     def refresh(self, *, reread: bool) -> None:
         """Works out the tools of the session as things stand now. Recipe and scripts are read anew if `reread`."""
         if reread:
-            self._own = [*self._built_in, *self._scripts.specs()]
+            self._own = [*self._built_in, *self._scripts.specs(self._built_in)]
             self._made_of = None
             self._recipe = load_recipe(self._terms.recipe, Catalog(self._own), repo=self._project.repo)
         recipe, about = self._recipe, self._subject()

@@ -31,6 +31,9 @@ FAREWELL = 0.3
 REMOTE_PULSE = 30.0
 """Seconds without a sign of life, after which a host whose process cannot be seen is taken for dead."""
 
+UNKNOWN = ("E_SCRIPT_NOT_FOUND", "E_NOT_FOUND", "E_NOT_IMPLEMENTED", "E_UNSUPPORTED")
+"""How a host says that it has no such script."""
+
 OnEvent = Callable[[Event], None]
 Start = Callable[[str], Awaitable[HostInfo]]
 """Starts a host in a workspace, and returns when it serves."""
@@ -86,7 +89,7 @@ class BridgeClient:
             protocol.open_bridge(self.workspace)
             host = await self._start(self.workspace)
         if host.bridge_id != self._answered:
-            await self._call(host, PING, {}, timeout=PATIENCE)
+            await self.ping(host)
             self._answered = host.bridge_id
         return host
 
@@ -104,7 +107,12 @@ class BridgeClient:
             BridgeError: the host does not answer.
         """
         began = time.perf_counter()
-        await self._call(host, PING, {}, timeout=PATIENCE)
+        try:
+            await self._call(host, PING, {}, timeout=PATIENCE)
+        except BridgeError as error:
+            # A host of another program may not know the script, but has answered.
+            if error.code not in UNKNOWN:
+                raise
         return time.perf_counter() - began
 
     async def _call(

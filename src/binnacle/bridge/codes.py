@@ -14,6 +14,7 @@ CODES: dict[str, dict[str, str]] = {
     },
     "scripts": {
         "E_SCRIPT_NOT_FOUND": "no host knows that script",
+        "E_NOT_IMPLEMENTED": "a host of another program has no such script",
         "E_SCRIPT_FAILED": "a script of the project ended with an error of its own",
         "E_UNSUPPORTED": "the host that is there cannot do it; the hint names the one that can",
         "E_UNAUTHORIZED": "no person has approved the script as it is now",

@@ -72,6 +72,9 @@ class JobHost:
         self._running = 0
         self._last_job = time.monotonic()
         self._ended = asyncio.Event()
+        self._settled: set[str] = set()
+        """Jobs in the directory that are nothing to us any more."""
+
         self._unreadable: dict[str, float] = {}
         self._unwatch: Callable[[], None] = lambda: None
 
@@ -191,12 +194,14 @@ class JobHost:
             names = os.listdir(self._execute)
         except OSError:
             return
-        for name in sorted(names):
-            if not name.startswith(".") and name not in self._tasks:
+        self._settled.intersection_update(names)
+        for name in sorted({*names} - self._settled - self._tasks.keys()):
+            if not name.startswith("."):
                 self._consider(name, os.path.join(self._execute, name))
 
     def _consider(self, name: str, folder: str) -> None:
         if any(os.path.lexists(os.path.join(folder, mark)) for mark in ("claimed.json", "done", "cancel")):
+            self._settled.add(name)
             return
         try:
             command = protocol.read_command(folder)

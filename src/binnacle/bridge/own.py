@@ -49,6 +49,14 @@ class OwnScripts(NamedTuple):
         return Manifest(scripts={alias: one.entry for alias, one in self.scripts.items()}).by_tool()
 
 
+RESERVED = ("mcp_", "binnacle", "bridge_")
+"""How tools are called that are not the project's: those of upstream servers, and of ours."""
+
+
+def is_reserved(name: str) -> bool:
+    return name.startswith(RESERVED)
+
+
 def scripts_folder(repo: str) -> str:
     return os.path.join(repo, PROJECT_DIR, "scripts")
 
@@ -62,6 +70,10 @@ def find_own(repo: str) -> OwnScripts:
     scripts = {}
     problems = list(found.problems)
     for alias, entry in found.manifest.scripts.items():
+        if taken := next(filter(is_reserved, (entry.metadata.tool, *entry.metadata.mcp.aliases)), None):
+            hint = f"take a name that does not begin with {' or '.join(RESERVED)}"
+            problems.append(ConfigError(f"{found.files[alias]}: {taken!r} is not for scripts", hint=hint))
+            continue
         program = os.path.join(folder, entry.script_rel_path) if entry.script_rel_path else ""
         file = found.files[alias]
         if not program:

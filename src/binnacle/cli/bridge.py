@@ -1,5 +1,6 @@
 """`bn bridge`: the host that debugs programs of the workspace for agents."""
 
+import sys
 from argparse import Namespace
 from typing import Any
 
@@ -87,6 +88,8 @@ def host(context: Context, args: Namespace) -> Any:
         raise UsageError(f"--idle must be more than nothing: {args.idle:g}", hint="leave it out to serve for good")
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     workspace = args.workspace or _workspace(context)
+    if context.human:
+        sys.stderr.write(f"serving {workspace} until interrupted\n")
     asyncio.run(serve_bridge(workspace, idle=args.idle * 60 if args.idle else None))
 
 

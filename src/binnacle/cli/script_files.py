@@ -69,9 +69,10 @@ def _show_new(answer: Any, screen: Screen) -> None:
     view=_show_new,
 )
 def new(context: Context, args: Namespace) -> Any:
+    from binnacle.app.toolbox import catalog_of
     from binnacle.bridge.manifest import shipped
     from binnacle.bridge.metadata import SUFFIX, is_alias, tool_name
-    from binnacle.bridge.own import find_own, scripts_folder
+    from binnacle.bridge.own import RESERVED, find_own, is_reserved, scripts_folder
 
     if args.python and args.sh:
         raise UsageError("--python and --sh exclude each other", hint="give one of the two")
@@ -79,7 +80,10 @@ def new(context: Context, args: Namespace) -> Any:
     if not is_alias(alias):
         raise InvalidInput(f"no alias: {alias!r}", hint="lower-case words joined by . and -: deploy.check")
     taken = shipped().by_tool() | find_own(context.project.repo).names()
-    if tool_name(alias) in taken:
+    if is_reserved(tool_name(alias)):
+        hint = f"take a name that does not begin with {' or '.join(RESERVED)}"
+        raise InvalidInput(f"{tool_name(alias)!r} is not for scripts", hint=hint)
+    if tool_name(alias) in taken or tool_name(alias) in catalog_of(context.project):
         raise Duplicate(f"there is a script with the tool {tool_name(alias)!r}", hint="take another name")
     folder = scripts_folder(context.project.repo)
     values = {"alias": alias, "title": alias.replace(".", " ").replace("-", " ").capitalize()}

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct
 
 from binnacle.bridge.manifest import Entry, Manifest
-from binnacle.bridge.metadata import DEADLINE, Metadata, Parameter, ParameterHint, value_type
+from binnacle.bridge.metadata import DEADLINE, Metadata, Parameter, ParameterHint, tool_name, value_type
 from binnacle.bridge.protocol import BridgeError
 from binnacle.bridge.status import UNSUPPORTED
 from binnacle.errors import InvalidInput
@@ -119,7 +119,7 @@ def _spec(entry: Entry, execute: Execute, place: Place, tools: Mapping[str, str]
         aliases=tuple(Alias(name=name) for name in mcp.aliases),
         timeout=None,
         # Whether a program is being debugged, its host knows; who called what before does not tell.
-        prerequisites=tuple(tools[one] for one in mcp.relationships.requires if one in tools) if is_own else (),
+        prerequisites=tuple(tools.get(one, tool_name(one)) for one in mcp.relationships.requires) if is_own else (),
         errors=tuple(Contract(code=one.code, when=one.summary) for one in mcp.error_contract.errors),
         prefix=True,
         joins=is_own,
