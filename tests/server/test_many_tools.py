@@ -74,7 +74,7 @@ def test_what_was_used_lately_stays_listed(bn, connect):  # noqa: F811
     assert "mcp_many_violin_499" not in until_listed(agent, "tool_search")
     agent.result("tool_call", name="mcp_many_violin_499", arguments={"place": "attic"})
     assert "mcp_many_violin_499" not in agent.tools(), "a list that changes at every call costs more than it saves"
-    tools = until_listed(connect(*words), "tool_search")
+    tools = until_listed(connect(*words), "mcp_many_violin_499")
     assert "mcp_many_violin_499" in tools
     assert "mcp_many_violin_494" not in tools
 

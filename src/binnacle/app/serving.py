@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from binnacle.app import Project
-from binnacle.app.listing import Listing, fingerprint, kept_listing
+from binnacle.app.listing import Listing, fingerprint, keep_listing, kept_listing
 from binnacle.app.terms import ServedSession, Terms
 from binnacle.errors import BinnacleError
 from binnacle.server.beside import Beside, Nothing
@@ -64,6 +64,10 @@ class SharedUpstreams:
     def state(self) -> tuple[int, ...]:
         """Changes when servers are configured, approved, signed in to, or their tools accepted."""
         return tuple(map(_modified, (*self._files, *self._decisions)))
+
+    def key(self) -> str:
+        """Stands for the servers that are configured; empty if there are none."""
+        return repr((self._flags, [_modified(path) for path in self._files])) if self.are_configured() else ""
 
     def are_configured(self) -> bool:
         return bool(self._flags) or any(map(_modified, self._files))
@@ -124,8 +128,11 @@ class LazyTools:
 
     def _listing(self) -> Listing:
         if self._told is None:
-            kept = self._terms.is_bare and self._box is None
-            self._told = kept_listing(self._terms.recipe, self._project.repo, self._made) if kept else self._made()
+            if self._terms.is_bare and self._box is None:
+                beside = self._upstreams.key()
+                self._told = kept_listing(self._terms.recipe, self._project.repo, self._made, beside=beside)
+            else:
+                self._told = self._made()
         return self._told
 
     def _made(self) -> Listing:
@@ -187,9 +194,11 @@ class LazyTools:
                 if error.message != said:
                     _log.warning("the plan cannot be made anew: %s", error.message)
                 said = error.message
-            if self._told is not None and self._told != self._made():
+            if self._told is not None and self._told != (made := self._made()):
                 self._told = None
                 engine.changed("tools")
+                if self._terms.is_bare:
+                    keep_listing(self._terms.recipe, self._project.repo, made, beside=self._upstreams.key())
             self._tell_of_content(engine)
             await self.beside().follow(engine.subscriptions())
 

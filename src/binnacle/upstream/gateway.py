@@ -126,9 +126,12 @@ class Gateway:
             self._begin(server)
 
     def _begin(self, server: Upstream) -> None:
-        """Lets a server be connected: now, or at its first call if it is lazy and what it offers is known."""
-        if server.config.lazy and not server.tools:
-            server.tools = tools_of(self._lists.find(server.config))
+        """Lets a server be connected: now, or at its first call if it is lazy and what it offers is known.
+
+        Until it is, it offers what it did when it was last connected: few clients ask for the list a second time.
+        """
+        if not server.tools:
+            server.recall(tools_of(self._lists.find(server.config)))
         if server.config.lazy and server.tools:
             server.rest()
         else:
@@ -195,7 +198,7 @@ class Gateway:
         if known is None or known[0] is not server.tools:
             self.notes[name] = []
             known = self._screened[name] = (server.tools, self._screen(server))
-            if server.config.lazy and server.client is not None:
+            if server.client is not None:
                 self._lists.keep(server.config, [tool.entry for tool in server.tools])
         return known[1]
 

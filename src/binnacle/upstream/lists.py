@@ -1,4 +1,4 @@
-"""What lazy servers offered when they were last connected: listed until they are, which is when one is called."""
+"""What servers offered when they were last connected: listed until they are again."""
 
 import contextlib
 import os

@@ -155,6 +155,11 @@ class Upstream:
         """The connection, while there is one."""
         return self._client
 
+    def recall(self, tools: tuple[Tool, ...]) -> None:
+        """Offers what the server did when it was last connected, for as long as one that was lost just now."""
+        if tools:
+            self.tools, self._lost_at = tools, time.monotonic()
+
     @property
     def is_offered(self) -> bool:
         """Whether its tools are to be listed: it is up, or was a short while ago, or comes when it is called."""

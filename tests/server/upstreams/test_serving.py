@@ -56,6 +56,15 @@ class TestJoining:
             said(agent, "mcp_one_grow", "new_one")
         assert said(agent, "mcp_one_new_one", "hi") == "hi"
 
+    def test_a_client_that_asks_only_once_has_them_from_the_second_start_on(self, connect, servers):
+        servers(one=rogue("slow=1"))
+        agent = connect()
+        wait_for_tool(agent, "mcp_one_echo")
+        agent.leave()
+        again = connect()
+        assert "mcp_one_echo" in again.tools()
+        assert said(again, "mcp_one_echo", "there") == "there"
+
     def test_a_tool_is_also_called_as_it_is_shown(self, connect, servers):
         servers(one=rogue())
         agent = connect()
