@@ -12,8 +12,9 @@ from typing import Any
 
 import uvloop
 
+from binnacle.bridge.folders import execute_folder, read_host
 from binnacle.bridge.host import JobHost
-from binnacle.bridge.protocol import BridgeError, Job, execute_folder, read_host
+from binnacle.bridge.protocol import BridgeError, Job
 
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 loop: ContextVar[str] = ContextVar("loop", default="asyncio")

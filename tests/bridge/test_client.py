@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from binnacle.bridge import protocol
+from binnacle.bridge import folders
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.protocol import BridgeError
 from binnacle.bridge.starting import start_host
@@ -33,7 +33,7 @@ def start(monkeypatch, tmp_path):
     """Starts hosts as processes, which are ended after the test."""
     monkeypatch.setenv("PYTHONPATH", os.path.dirname(os.path.dirname(__file__)))
     yield start_test_host
-    if host := protocol.read_host(str(tmp_path)):
+    if host := folders.read_host(str(tmp_path)):
         end(host.pid)
 
 
@@ -182,12 +182,12 @@ def test_a_host_is_started_by_need_and_again_when_it_died(tmp_path, start):
     async def main():
         client = BridgeClient(str(tmp_path), start=start)
         assert await client.call("echo", {"a": 1}, timeout=20) == {"a": 1}
-        first = protocol.read_host(str(tmp_path))
+        first = folders.read_host(str(tmp_path))
         assert os.getsid(first.pid) == first.pid, "it has a session of its own"
         with pytest.raises(BridgeError, match="ended while it ran die"):
             await client.call("die", {}, timeout=20)
         assert await client.call("echo", {"a": 2}, timeout=20) == {"a": 2}
-        assert protocol.read_host(str(tmp_path)).pid != first.pid
+        assert folders.read_host(str(tmp_path)).pid != first.pid
         client.close()
 
     run(main())
@@ -206,7 +206,7 @@ def test_of_many_that_need_a_host_one_starts_it(tmp_path, start):
         answers = await asyncio.gather(*(one.call("echo", {"n": n}, timeout=25) for n, one in enumerate(clients)))
         assert answers == [{"n": n} for n in range(8)]
         assert len(set(started)) == 1
-        log = protocol.read_file(str(tmp_path / ".vsc-bridge" / "host.log"))
+        log = folders.read_file(str(tmp_path / ".vsc-bridge" / "host.log"))
         assert log == b"serving\n", "one process was started, and it had nothing to complain of"
         for one in clients:
             one.close()

@@ -8,7 +8,7 @@ import time
 import msgspec
 import pytest
 
-from binnacle.bridge import protocol
+from binnacle.bridge import alive, folders, protocol
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.host import JobHost
 from binnacle.bridge.protocol import BridgeError, Claim, Command
@@ -22,8 +22,8 @@ def command(script="echo", **given):
 
 
 def publish(workspace, one):
-    protocol.open_bridge(str(workspace))
-    return protocol.publish(str(workspace), protocol.prepare(str(workspace), one))
+    folders.open_bridge(str(workspace))
+    return folders.publish(str(workspace), folders.prepare(str(workspace), one))
 
 
 def is_done(folder):
@@ -33,10 +33,12 @@ def is_done(folder):
 def test_a_host_says_what_it_is_and_leaves_nothing(tmp_path):
     async def main():
         async with serving(tmp_path):
-            info = protocol.read_host(str(tmp_path))
+            info = folders.read_host(str(tmp_path))
             assert (info.pid, info.kind, info.version) == (os.getpid(), "headless", 1)
             assert info.capabilities == {"scripts": ["echo"]}
             assert info.is_alive()
+            written = json.loads((tmp_path / ".vsc-bridge" / "host.json").read_text())
+            assert {"bridgeId", "version", "platform", "workspace", "pid", "startedAt", "wslAware"} <= set(written)
         left = os.listdir(tmp_path / ".vsc-bridge")
         assert "host.json" not in left
         assert "host.lock" not in left
@@ -66,7 +68,7 @@ def test_the_place_of_a_dead_host_is_taken(tmp_path):
 
         async def main():
             async with serving(tmp_path) as host:
-                assert protocol.read_host(str(tmp_path)).bridge_id == host.info.bridge_id
+                assert folders.read_host(str(tmp_path)).bridge_id == host.info.bridge_id
 
         run(main())
 
@@ -82,7 +84,7 @@ def test_a_client_that_writes_in_place_is_served_too(tmp_path):
                 '{"version":1,"clientId":"mcp-server","id":"x","createdAt":"","scriptName":"echo","params":{"a":1}}'
             )
             await until(lambda: is_done(folder))
-            assert protocol.read_result(str(folder)) == {"a": 1}
+            assert folders.read_result(str(folder)) == {"a": 1}
             assert json.loads((folder / "claimed.json").read_text())["pid"] == os.getpid()
 
     run(main())
@@ -96,7 +98,7 @@ def test_a_command_that_is_none_is_answered(tmp_path):
             (folder / "command.json").write_text("nonsense")
             await until(lambda: is_done(folder))
             with pytest.raises(BridgeError) as caught:
-                protocol.read_result(str(folder))
+                folders.read_result(str(folder))
             assert caught.value.code == "E_INVALID_REQUEST"
 
     run(main())
@@ -112,7 +114,7 @@ def test_what_a_script_does_wrong_is_an_answer(tmp_path, script, code):
             folder = publish(tmp_path, command(script))
             await until(lambda: is_done(folder))
             with pytest.raises(BridgeError) as caught:
-                protocol.read_result(folder)
+                folders.read_result(folder)
             assert caught.value.code == code
 
     run(main())
@@ -128,7 +130,7 @@ def test_a_hung_script_delays_no_other_and_is_answered_for(tmp_path):
             await until(lambda: is_done(quick))
             await until(lambda: is_done(hung))
             with pytest.raises(BridgeError) as caught:
-                protocol.read_result(hung)
+                folders.read_result(hung)
             assert caught.value.code == "E_TIMEOUT"
             with open(release, "w"):
                 pass
@@ -145,10 +147,10 @@ def test_more_jobs_than_it_can_run_are_refused_but_a_ping_is_answered(tmp_path):
             ping = publish(tmp_path, command(protocol.PING))
             await until(lambda: is_done(refused) and is_done(ping))
             with pytest.raises(BridgeError) as caught:
-                protocol.read_result(refused)
+                folders.read_result(refused)
             assert caught.value.code == "E_CAPACITY"
             assert caught.value.retryable
-            assert protocol.read_result(ping)["running"] == 2
+            assert folders.read_result(ping)["running"] == 2
 
     run(main())
 
@@ -160,13 +162,13 @@ def test_a_cancelled_job_ends(tmp_path, how):
             folder = publish(tmp_path, command("wait"))
             await until(lambda: os.path.exists(os.path.join(folder, "events.ndjson")))
             if how == "marked":
-                protocol.mark_cancelled(folder)
+                folders.mark_cancelled(folder)
                 await until(lambda: is_done(folder))
                 with pytest.raises(BridgeError) as caught:
-                    protocol.read_result(folder)
+                    folders.read_result(folder)
                 assert caught.value.code == "E_CANCELLED"
             else:
-                protocol.remove(folder)
+                folders.remove(folder)
                 await until(lambda: not host._tasks)
                 assert not os.path.exists(folder)
 
@@ -180,8 +182,8 @@ def test_the_job_of_a_client_that_died_ends_and_is_taken_away(tmp_path):
             one = command(
                 "wait",
                 client_pid=process.pid,
-                client_start=protocol.process_start(process.pid),
-                namespace=protocol.namespace(),
+                client_start=alive.process_start(process.pid),
+                namespace=alive.namespace(),
             )
             folder = publish(tmp_path, one)
             await until(lambda: os.path.exists(os.path.join(folder, "events.ndjson")))
@@ -201,7 +203,7 @@ def test_jobs_of_a_host_that_ends_are_answered(tmp_path):
             host.end()
             await until(lambda: is_done(folder))
             with pytest.raises(BridgeError) as caught:
-                protocol.read_result(folder)
+                folders.read_result(folder)
             assert caught.value.code == "E_HOST_DOWN"
 
     run(main())
@@ -209,16 +211,16 @@ def test_jobs_of_a_host_that_ends_are_answered(tmp_path):
 
 def test_a_job_that_a_host_died_over_is_set_aside(tmp_path):
     died = publish(tmp_path, command("wait"))
-    assert protocol.claim(died, Claim(bridge_id="gone", claimed_at="", pid=1))
+    assert folders.claim(died, Claim(bridge_id="gone", claimed_at="", pid=1))
     waiting = publish(tmp_path, command("echo", params={"a": 1}))
     unwanted = publish(tmp_path, command("echo", client_id=f"cli-{2**22 + 1}"))
 
     async def main():
         async with serving(tmp_path):
             await until(lambda: is_done(waiting))
-            assert protocol.read_result(waiting) == {"a": 1}, "nobody had begun it, and its client may be there"
+            assert folders.read_result(waiting) == {"a": 1}, "nobody had begun it, and its client may be there"
             with pytest.raises(BridgeError) as caught:
-                protocol.read_result(died)
+                folders.read_result(died)
             assert caught.value.code == "E_CRASH_RECOVERY"
             with open(os.path.join(died, "dlq")) as file:
                 assert json.load(file)["reason"] == "E_CRASH_RECOVERY"
@@ -238,8 +240,8 @@ def test_a_host_ends_when_nobody_needs_it(tmp_path):
 def test_a_host_goes_on_when_its_directory_was_deleted(tmp_path):
     async def main():
         async with serving(tmp_path):
-            protocol.remove(str(tmp_path / ".vsc-bridge"))
-            await until(lambda: protocol.read_host(str(tmp_path)) is not None)
+            folders.remove(str(tmp_path / ".vsc-bridge"))
+            await until(lambda: folders.read_host(str(tmp_path)) is not None)
             client = BridgeClient(str(tmp_path))
             assert await client.call("echo", {"a": 1}, timeout=10) == {"a": 1}
             client.close()
@@ -264,20 +266,20 @@ def test_a_host_yields_to_the_one_that_has_the_lock(tmp_path):
 
 def test_the_sweep_takes_what_is_old_and_spares_the_rest(tmp_path):
     dead = f"cli-{2**22 + 1}"
-    folders = {name: publish(tmp_path, command(client_id=who)) for name, who in (
+    made = {name: publish(tmp_path, command(client_id=who)) for name, who in (
         ("fresh", "mcp-server"), ("finished", "mcp-server"), ("orphan", dead), ("kept", dead), ("set aside", dead),
         ("running", dead),
     )}  # fmt: skip
-    protocol.finish(folders["finished"])
+    folders.finish(made["finished"])
     for name, mark in (("kept", "keep"), ("set aside", "dlq")):
-        with open(os.path.join(folders[name], mark), "w"):
+        with open(os.path.join(made[name], mark), "w"):
             pass
-    prepared = protocol.prepare(str(tmp_path), command())
+    prepared = folders.prepare(str(tmp_path), command())
     ages = {"finished": 2 * 86400, "orphan": 3600, "kept": 30 * 86400, "set aside": 86400, "running": 3600}
     for name, age in ages.items():
-        os.utime(folders[name], (time.time() - age,) * 2)
+        os.utime(made[name], (time.time() - age,) * 2)
     os.utime(prepared, (time.time() - 3600,) * 2)
-    assert sweep(str(tmp_path), {os.path.basename(folders["running"])}) == 3
-    left = {name for name, folder in folders.items() if os.path.exists(folder)}
+    assert sweep(str(tmp_path), {os.path.basename(made["running"])}) == 3
+    left = {name for name, folder in made.items() if os.path.exists(folder)}
     assert left == {"fresh", "kept", "set aside", "running"}
     assert not os.path.exists(prepared)

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.bridge import protocol
+from binnacle.bridge import alive, folders, protocol
 from binnacle.bridge.protocol import BridgeError, Claim, Command, HostInfo, Job
 
 
 def made(workspace, **given):
-    protocol.open_bridge(str(workspace))
+    folders.open_bridge(str(workspace))
     values = {"client_id": "cli-1", "id": protocol.new_id(), "created_at": protocol.now_text(), "script_name": "echo"}
     return Command(**(values | given))
 
 
 def published(workspace, command):
-    return protocol.publish(str(workspace), protocol.prepare(str(workspace), command))
+    return folders.publish(str(workspace), folders.prepare(str(workspace), command))
 
 
 def read(folder, name):
@@ -48,7 +48,7 @@ def test_a_command_of_another_program_is_read(tmp_path):
     (folder / "command.json").write_text(
         '{"version":1,"clientId":"mcp-server","id":"x","createdAt":"","scriptName":"a","more":1}'
     )
-    command = protocol.read_command(str(folder))
+    command = folders.read_command(str(folder))
     assert command is not None
     assert command.script_name == "a"
     assert command.is_wanted(), "a client without a process id may be there"
@@ -63,7 +63,7 @@ def test_ids_sort_by_time_and_differ():
 
 def test_only_one_can_claim(tmp_path):
     folder = published(tmp_path, made(tmp_path))
-    claims = [protocol.claim(folder, Claim(bridge_id=f"host-{n}", claimed_at="", pid=n)) for n in range(5)]
+    claims = [folders.claim(folder, Claim(bridge_id=f"host-{n}", claimed_at="", pid=n)) for n in range(5)]
     assert claims == [True, False, False, False, False]
     assert read(folder, "claimed.json")["bridgeId"] == "host-0"
 
@@ -71,8 +71,8 @@ def test_only_one_can_claim(tmp_path):
 def test_what_was_answered_is_read(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
-    protocol.answer(Job(command, folder), {"x": [1, None, "ü"]}, duration=1.5)
-    assert protocol.read_result(folder) == {"x": [1, None, "ü"]}
+    folders.answer(Job(command, folder), {"x": [1, None, "ü"]}, duration=1.5)
+    assert folders.read_result(folder) == {"x": [1, None, "ü"]}
     written = read(folder, "response.json")
     assert written["ok"] is True
     assert written["type"] == "success"
@@ -84,9 +84,9 @@ def test_what_was_answered_is_read(tmp_path):
 def test_a_large_answer_has_a_file_of_its_own(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
-    protocol.answer(Job(command, folder), "x" * (protocol.LARGE + 1), duration=0)
+    folders.answer(Job(command, folder), "x" * (folders.LARGE + 1), duration=0)
     assert read(folder, "response.json")["dataRef"] == "data.json"
-    assert len(protocol.read_result(folder)) == protocol.LARGE + 1
+    assert len(folders.read_result(folder)) == folders.LARGE + 1
 
 
 def test_a_reference_never_leaves_the_job(tmp_path):
@@ -94,16 +94,16 @@ def test_a_reference_never_leaves_the_job(tmp_path):
     folder = tmp_path / "job"
     folder.mkdir()
     (folder / "response.json").write_text('{"ok":true,"type":"success","dataRef":"../secret.json"}')
-    assert protocol.read_result(str(folder)) is None
+    assert folders.read_result(str(folder)) is None
 
 
 def test_an_error_comes_back_as_it_was(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
     error = BridgeError("E_NO_SESSION", "none", hint="start one", retryable=True, details={"a": 1})
-    protocol.fail(Job(command, folder), error, duration=0)
+    folders.fail(Job(command, folder), error, duration=0)
     with pytest.raises(BridgeError) as caught:
-        protocol.read_result(folder)
+        folders.read_result(folder)
     assert caught.value.to_dict() == error.to_dict()
     assert read(folder, "error.json")["ok"] is False
 
@@ -114,7 +114,7 @@ def test_errors_of_other_programs_are_read(tmp_path, details):
         f'{{"ok":false,"type":"error","error":{{"code":"E_X","message":"m","details":{details}}}}}'
     )
     with pytest.raises(BridgeError) as caught:
-        protocol.read_result(str(tmp_path))
+        folders.read_result(str(tmp_path))
     assert (caught.value.code, caught.value.message) == ("E_X", "m")
     assert caught.value.hint == ("do this" if "hint" in details else "")
 
@@ -125,13 +125,13 @@ def test_whatever_stands_in_an_answer_is_an_answer_or_an_error(tmp_path_factory,
     for name in ("response.json", "error.json"):
         (folder / name).write_bytes(content)
         with suppress(BridgeError):
-            protocol.read_result(str(folder))
+            folders.read_result(str(folder))
         os.unlink(folder / name)
 
 
 def test_no_answer_at_all_is_said(tmp_path):
     with pytest.raises(BridgeError, match="without an answer") as caught:
-        protocol.read_result(str(tmp_path))
+        folders.read_result(str(tmp_path))
     assert caught.value.code == "E_NO_RESPONSE"
 
 
@@ -139,31 +139,40 @@ def test_events_are_read_line_by_line_as_they_come(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
     job = Job(command, folder)
-    assert protocol.read_events(folder, 0) == ([], 0)
+    assert folders.read_events(folder, 0) == ([], 0)
     job.progress(10, "one")
-    events, position = protocol.read_events(folder, 0)
+    events, position = folders.read_events(folder, 0)
     assert [(one.seq, one.pct, one.text, one.type) for one in events] == [(1, 10, "one", "progress")]
     with open(os.path.join(folder, "events.ndjson"), "ab") as file:
         file.write(b'no json\n{"ts":1,"seq":2,"te')
-    events, later = protocol.read_events(folder, position)
+    events, later = folders.read_events(folder, position)
     assert events == [], "half a line is not an event yet"
     with open(os.path.join(folder, "events.ndjson"), "ab") as file:
         file.write(b'xt":"two"}\n')
-    events, _ = protocol.read_events(folder, later)
+    events, _ = folders.read_events(folder, later)
     assert [one.text for one in events] == ["two"]
+
+
+def test_an_event_is_written_with_all_that_others_read(tmp_path):
+    command = made(tmp_path)
+    folder = published(tmp_path, command)
+    Job(command, folder).progress(10, "one")
+    written = read(folder, "events.ndjson")
+    assert written.pop("ts") > 1_700_000_000_000
+    assert written == {"seq": 1, "type": "progress", "pct": 10, "text": "one"}
 
 
 def test_a_job_that_was_taken_away_is_told_nothing(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
-    protocol.remove(folder)
+    folders.remove(folder)
     Job(command, folder).progress(1, "nobody hears it")
     assert not os.path.exists(folder)
 
 
 def test_a_process_that_got_the_id_of_a_host_is_not_the_host():
     pid = os.getpid()
-    start = protocol.process_start(pid)
+    start = alive.process_start(pid)
     assert HostInfo(bridge_id="a", pid=pid, process_start=start).is_alive()
     assert HostInfo(bridge_id="a", pid=pid).is_alive(), "a host of another program may not say when it started"
     assert not HostInfo(bridge_id="a", pid=pid, process_start=start + 1).is_alive()

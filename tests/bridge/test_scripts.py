@@ -9,10 +9,11 @@ import pytest
 
 from binnacle.app import find_project
 from binnacle.app.toolbox import catalog_of
+from binnacle.bridge.alive import is_running
 from binnacle.bridge.manifest import Manifest, gather, shipped
 from binnacle.bridge.own import approve, check_approved, find_own
 from binnacle.bridge.programs import OUTPUT_LIMIT, run_program
-from binnacle.bridge.protocol import BridgeError, is_running
+from binnacle.bridge.protocol import BridgeError
 from binnacle.errors import Refused
 from binnacle.processes.keeper import Keeper
 from binnacle.tools.caller import Caller

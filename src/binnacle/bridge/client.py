@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Self
 
-from binnacle.bridge import protocol
+from binnacle.bridge import alive, folders, protocol
 from binnacle.bridge.host import HEARTBEAT
 from binnacle.bridge.protocol import PING, BridgeError, Command, Event, HostInfo
 from binnacle.bridge.watching import Watcher
@@ -47,7 +47,7 @@ class BridgeClient:
         self.workspace = os.path.realpath(workspace)
         self._pid = os.getpid()
         self._client_id = f"{name}-{self._pid}"
-        self._process_start = protocol.process_start(self._pid)
+        self._process_start = alive.process_start(self._pid)
         self._start = start
         self._polls = polls
         self._watcher: Watcher | None = None
@@ -86,7 +86,7 @@ class BridgeClient:
                     hint="start one with: bn bridge host",
                     retryable=True,
                 )
-            protocol.open_bridge(self.workspace)
+            folders.open_bridge(self.workspace)
             host = await self._start(self.workspace)
         if host.bridge_id != self._answered:
             await self.ping(host)
@@ -95,7 +95,7 @@ class BridgeClient:
 
     def look_for_host(self) -> HostInfo | None:
         """A host that seems to be there: it introduced itself, and its process has not ended."""
-        host = protocol.read_host(self.workspace)
+        host = folders.read_host(self.workspace)
         if host is None or not host.is_alive():
             return None
         return host if host.is_near or self._pulse() < REMOTE_PULSE else None
@@ -126,7 +126,7 @@ class BridgeClient:
         cancelled: asyncio.Event | None = None,
     ) -> Any:
         try:
-            folder = protocol.prepare(self.workspace, self._command(script, params, timeout))
+            folder = folders.prepare(self.workspace, self._command(script, params, timeout))
         except OSError as error:
             raise _cannot_write(error) from error
         waiting = _Waiting(folder, on_event)
@@ -134,9 +134,9 @@ class BridgeClient:
             self._watcher = Watcher(polls=self._polls)
         unwatch = self._watcher.watch(folder, waiting.look)
         try:
-            waiting.folder = folder = protocol.publish(self.workspace, folder)
+            waiting.folder = folder = folders.publish(self.workspace, folder)
             await self._wait(host, waiting, script, timeout, cancelled)
-            return protocol.read_result(folder)
+            return folders.read_result(folder)
         except OSError as error:
             raise _cannot_write(error) from error
         except BaseException:
@@ -145,7 +145,7 @@ class BridgeClient:
             raise
         finally:
             unwatch()
-            protocol.remove(folder)
+            folders.remove(folder)
 
     def _command(self, script: str, params: Mapping[str, Any], timeout: float) -> Command:
         return Command(
@@ -157,7 +157,7 @@ class BridgeClient:
             timeout=max(1, round(timeout * 1000)),
             client_pid=self._pid,
             client_start=self._process_start,
-            namespace=protocol.namespace(),
+            namespace=alive.namespace(),
         )
 
     async def _wait(
@@ -213,7 +213,7 @@ class BridgeClient:
     def _pulse(self) -> float:
         """Seconds since the host last showed that it lives."""
         with suppress(OSError):
-            path = os.path.join(protocol.bridge_folder(self.workspace), "host.json")
+            path = os.path.join(folders.bridge_folder(self.workspace), "host.json")
             return time.time() - os.stat(path).st_mtime
         return float("inf")
 
@@ -235,7 +235,7 @@ class _Waiting:
 
     def look(self) -> None:
         if self._on_event is not None:
-            events, self._read = protocol.read_events(self.folder, self._read)
+            events, self._read = folders.read_events(self.folder, self._read)
             for event in events:
                 self._on_event(event)
         if os.path.lexists(os.path.join(self.folder, "done")):
@@ -284,7 +284,7 @@ class _DeathWatch:
 
 async def _say_goodbye(waiting: _Waiting) -> None:
     """Tells the host that nobody waits any more, and lets it see that."""
-    protocol.mark_cancelled(waiting.folder)
+    folders.mark_cancelled(waiting.folder)
     if waiting.picked.is_set():
         with suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL):

@@ -5,18 +5,18 @@ when it is cancelled is left behind, answered in its stead.
 """
 
 import asyncio
-import fcntl
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from binnacle.bridge import protocol
+from binnacle.bridge import alive, folders, protocol
 from binnacle.bridge.protocol import PING, STOP, BridgeError, Claim, Command, HostInfo, Job, Kind, Quarantine
+from binnacle.bridge.seat import Seat
 from binnacle.bridge.sweeping import sweep
 from binnacle.bridge.watching import Watcher
 
@@ -62,12 +62,12 @@ class JobHost:
             pid=pid,
             started_at=protocol.now_text(),
             kind=kind,
-            process_start=protocol.process_start(pid),
+            process_start=alive.process_start(pid),
             capabilities=dict(capabilities),
-            namespace=protocol.namespace(),
+            namespace=alive.namespace(),
         )
-        self._folder = protocol.bridge_folder(self.workspace)
-        self._execute = protocol.execute_folder(self.workspace)
+        self._seat = Seat(self.workspace, self.info)
+        self._execute = folders.execute_folder(self.workspace)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._running = 0
         self._last_job = time.monotonic()
@@ -88,64 +88,18 @@ class JobHost:
         Raises:
             BridgeError: `E_HOST_EXISTS`, if another host serves the workspace.
         """
-        protocol.open_bridge(self.workspace)
-        with self._locked():
+        folders.open_bridge(self.workspace)
+        with self._seat.taken():
             self._watcher = Watcher()
             try:
                 self._recover()
-                self._introduce()
+                self._seat.introduce()
                 self._watch()
                 await self._beat()
             finally:
                 self._unwatch()
                 await self._give_up_jobs()
                 self._watcher.close()
-
-    # -- the place of the one host
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self._take_lock()
-        try:
-            yield
-        finally:
-            with _alone(self._folder):
-                if self._has_lock():
-                    for name in ("host.json", "host.lock"):
-                        with suppress(OSError):
-                            os.unlink(os.path.join(self._folder, name))
-
-    def _take_lock(self) -> None:
-        path = os.path.join(self._folder, "host.lock")
-        with _alone(self._folder):
-            holder = _holder(self._folder)
-            if holder is not None and (holder.is_alive() or _is_fresh(path, holder)):
-                raise BridgeError(
-                    "E_HOST_EXISTS",
-                    f"a {holder.kind} host serves {self.workspace} already: process {holder.pid}",
-                    hint="use that one, or end it with: bn bridge stop",
-                    details={"pid": holder.pid, "kind": holder.kind},
-                )
-            # Left by a host that died. Nobody else of ours is between the two lines.
-            with suppress(FileNotFoundError):
-                os.unlink(path)
-            try:
-                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError as error:
-                raise BridgeError(
-                    "E_HOST_EXISTS", "another host was a moment faster", hint="use that one", retryable=True
-                ) from error
-            with os.fdopen(fd, "wb") as file:
-                file.write(msgspec.json.encode(self.info))
-
-    def _has_lock(self) -> bool:
-        holder = _holder(self._folder)
-        return holder is not None and holder.bridge_id == self.info.bridge_id
-
-    def _introduce(self) -> None:
-        protocol.write_whole(os.path.join(self._folder, "host.json"), msgspec.json.encode(self.info))
-
-    # -- as time goes by
 
     async def _beat(self) -> None:
         swept = 0.0
@@ -164,25 +118,14 @@ class JobHost:
 
     def _is_in_place(self) -> bool:
         """Shows that it is alive; puts back what was deleted under it. False if another host took over."""
-        holder = _holder(self._folder)
-        if holder is not None and holder.bridge_id != self.info.bridge_id:
-            _log.warning("host %s took over; this one ends", holder.bridge_id)
-            return False
         try:
-            if holder is None:
-                protocol.open_bridge(self.workspace)
-                self._take_lock()
+            if self._seat.keep():
                 self._unwatch()
                 self._watch()
-            os.utime(os.path.join(self._folder, "host.json"))
-        except FileNotFoundError:
-            self._introduce()
         except BridgeError as error:
-            _log.warning("%s", error.message)
+            _log.warning("this host ends: %s", error.message)
             return False
         return True
-
-    # -- jobs
 
     def _watch(self) -> None:
         self._unwatch = self._watcher.watch(self._execute, self._look)
@@ -204,7 +147,7 @@ class JobHost:
             self._settled.add(name)
             return
         try:
-            command = protocol.read_command(folder)
+            command = folders.read_command(folder)
         except msgspec.DecodeError as error:
             # A client that writes in place may be half way.
             if time.monotonic() - self._unreadable.setdefault(name, time.monotonic()) < UNREADABLE:
@@ -218,7 +161,7 @@ class JobHost:
         self._tasks[name] = asyncio.get_running_loop().create_task(self._serve_job(job))
 
     def _claim(self, folder: str) -> bool:
-        return protocol.claim(
+        return folders.claim(
             folder, Claim(bridge_id=self.info.bridge_id, claimed_at=protocol.now_text(), pid=self.info.pid)
         )
 
@@ -234,20 +177,20 @@ class JobHost:
         look()
         try:
             data = await self._execute_job(job)
-            self._write(job, lambda ms: protocol.answer(job, data, duration=ms), began)
+            self._write(job, lambda ms: folders.answer(job, data, duration=ms), began)
         except BridgeError as error:
             failure = error
-            self._write(job, lambda ms: protocol.fail(job, failure, duration=ms), began)
+            self._write(job, lambda ms: folders.fail(job, failure, duration=ms), began)
         except asyncio.CancelledError:
             ending = BridgeError("E_HOST_DOWN", "the host is ending", hint="call it again", retryable=True)
-            self._write(job, lambda ms: protocol.fail(job, ending, duration=ms), began)
+            self._write(job, lambda ms: folders.fail(job, ending, duration=ms), began)
             raise
         finally:
             unwatch()
             self._tasks.pop(job.id, None)
             self._last_job = time.monotonic()
             if not job.command.is_wanted():
-                protocol.remove(job.folder)
+                folders.remove(job.folder)
 
     async def _execute_job(self, job: Job) -> Any:
         if not job.command.script_name:
@@ -298,7 +241,7 @@ class JobHost:
         except (TypeError, ValueError) as error:
             wrong = BridgeError("E_INTERNAL", f"the script's answer is no JSON: {error}")
             with suppress(OSError):
-                protocol.fail(job, wrong, duration=milliseconds)
+                folders.fail(job, wrong, duration=milliseconds)
         except FileNotFoundError:
             pass  # the client has taken its job away
         except OSError as error:
@@ -318,11 +261,11 @@ class JobHost:
             has = {mark for mark in ("claimed.json", "done", "keep") if os.path.lexists(os.path.join(folder, mark))}
             command = None
             with suppress(msgspec.DecodeError):
-                command = protocol.read_command(folder)
+                command = folders.read_command(folder)
             if "claimed.json" in has and "done" not in has:
                 self._quarantine(folder, command)
             elif command is not None and not has and not command.is_wanted():
-                protocol.remove(folder)
+                folders.remove(folder)
 
     def _quarantine(self, folder: str, command: Command | None) -> None:
         script = command.script_name if command else ""
@@ -339,8 +282,8 @@ class JobHost:
         )
         known = command or Command(client_id="", id=os.path.basename(folder), created_at="", script_name="")
         with suppress(OSError):
-            protocol.write_whole(os.path.join(folder, "dlq"), msgspec.json.encode(record))
-            protocol.fail(Job(known, folder), error, duration=0)
+            folders.write_whole(os.path.join(folder, "dlq"), msgspec.json.encode(record))
+            folders.fail(Job(known, folder), error, duration=0)
 
 
 async def _guarded(run: Run, job: Job) -> Any:
@@ -383,38 +326,3 @@ def _reason(job: Job) -> BridgeError:
         hint="give it a larger timeoutMs, or see with debug_status how things stand",
         retryable=True,
     )
-
-
-def _holder(folder: str) -> HostInfo | None:
-    """Whoever has the place of the host. Another program's lock may hold only a process id, or nothing."""
-    written = protocol.read_file(os.path.join(folder, "host.lock"))
-    if written is None:
-        return None
-    with suppress(msgspec.DecodeError):
-        return msgspec.json.decode(written, type=HostInfo)
-    workspace = os.path.dirname(folder)
-    pid = int(written) if written.strip().isdigit() else 0
-    known = protocol.read_host(workspace)
-    return known or HostInfo(bridge_id="", pid=pid)
-
-
-def _is_fresh(path: str, holder: HostInfo) -> bool:
-    """Whether somebody has created the lock just now and not yet written into it."""
-    with suppress(OSError):
-        return not holder.pid and time.time() - os.stat(path).st_mtime < 15
-    return False
-
-
-@contextmanager
-def _alone(folder: str) -> Iterator[None]:
-    """Nobody else of ours looks at the lock meanwhile. It is held for a few system calls only."""
-    try:
-        fd = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        yield
-        return
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)

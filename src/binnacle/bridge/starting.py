@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from binnacle.bridge import protocol
+from binnacle.bridge import folders
 from binnacle.bridge.protocol import BridgeError, HostInfo
 
 START = 15.0
@@ -36,7 +36,7 @@ async def start_host(workspace: str, words: Sequence[str]) -> HostInfo:
     """
     for earlier in list(_started):
         _has_ended(earlier)
-    folder = protocol.open_bridge(workspace)
+    folder = folders.open_bridge(workspace)
     fd = os.open(os.path.join(folder, "starting.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     pid = 0
     try:
@@ -66,12 +66,12 @@ async def start_host(workspace: str, words: Sequence[str]) -> HostInfo:
 
 def read_log(workspace: str) -> str:
     """The end of what the host wrote."""
-    content = protocol.read_file(os.path.join(protocol.bridge_folder(workspace), LOG)) or b""
+    content = folders.read_file(os.path.join(folders.bridge_folder(workspace), LOG)) or b""
     return content[-TAIL:].decode(errors="replace").strip()
 
 
 def _serving(workspace: str) -> HostInfo | None:
-    host = protocol.read_host(workspace)
+    host = folders.read_host(workspace)
     return host if host is not None and host.is_alive() else None
 
 

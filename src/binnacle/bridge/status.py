@@ -3,8 +3,9 @@
 from typing import Any
 
 from binnacle.bridge.client import BridgeClient
+from binnacle.bridge.folders import bridge_folder
 from binnacle.bridge.manifest import Manifest
-from binnacle.bridge.protocol import BridgeError, HostInfo, bridge_folder
+from binnacle.bridge.protocol import BridgeError, HostInfo
 
 
 async def bridge_status(client: BridgeClient, manifest: Manifest) -> dict[str, Any]:

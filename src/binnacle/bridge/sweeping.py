@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import msgspec
 
-from binnacle.bridge import protocol
+from binnacle.bridge import folders
 
 DAY = 24 * 3600.0
 FINISHED = DAY
@@ -22,7 +22,7 @@ ORPHANED = 60.0
 
 def sweep(workspace: str, running: Collection[str]) -> int:
     """Takes away what nobody will look at any more; returns how many jobs that were."""
-    folder = protocol.bridge_folder(workspace)
+    folder = folders.bridge_folder(workspace)
     swept = _sweep(os.path.join(folder, "prepared"), (), lambda _, age: age > PREPARED)
     return swept + _sweep(os.path.join(folder, "execute"), running, _is_old)
 
@@ -33,7 +33,7 @@ def _sweep(folder: str, spared: Collection[str], is_old: Callable[[str, float], 
         for entry in entries:
             with suppress(OSError):
                 if entry.name not in spared and is_old(entry.path, time.time() - entry.stat().st_mtime):
-                    protocol.remove(entry.path)
+                    folders.remove(entry.path)
                     swept += 1
     return swept
 
@@ -53,6 +53,6 @@ def _is_old(folder: str, age: float) -> bool:
 
 def _is_wanted(folder: str) -> bool:
     with suppress(msgspec.DecodeError):
-        command = protocol.read_command(folder)
+        command = folders.read_command(folder)
         return command is None or command.is_wanted()
     return True
