@@ -36,6 +36,13 @@ def jobs(workspace):
     return os.listdir(workspace / ".vsc-bridge" / "execute")
 
 
+def wait_until(holds):
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def test_without_a_host_the_status_says_what_there_is(bn):
     answer = bn("bridge", "status")
     assert answer["host"] is None
@@ -118,13 +125,19 @@ class TestSession:
         (workspace / "prog.py").write_text("import time\nwhile True:\n    time.sleep(0.01)\n")
         client.data("debug_start", program="prog.py", wait=False)
         number = client.send("tools/call", name="debug_wait_for_hit", arguments={"timeoutMs": 60_000})
-        end = time.monotonic() + 30
-        while not jobs(workspace) and time.monotonic() < end:
-            os.sched_yield()
-        assert jobs(workspace)
+        wait_until(lambda: jobs(workspace))
         client.notify("notifications/cancelled", requestId=number)
         assert client.data("debug_pause", timeoutMs=30_000)["state"] == "paused"
         assert jobs(workspace) == []
+
+    def test_a_killed_client_leaves_no_job(self, client, workspace):
+        (workspace / "prog.py").write_text("import time\nwhile True:\n    time.sleep(0.01)\n")
+        client.data("debug_start", program="prog.py", wait=False)
+        client.send("tools/call", name="debug_wait_for_hit", arguments={"timeoutMs": 60_000})
+        wait_until(lambda: jobs(workspace))
+        client.process.kill()
+        client.process.wait(timeout=60)
+        wait_until(lambda: not jobs(workspace))
 
     def test_a_killed_host_is_an_error_and_the_next_call_works(self, client, workspace):
         client.data("breakpoint_set", path="prog.py", line=4)
