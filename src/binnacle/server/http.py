@@ -285,18 +285,19 @@ class HttpServer:
         gone = asyncio.ensure_future(disconnected(receive))
         first = asyncio.ensure_future(queue.get())
         try:
-            waiting: set[asyncio.Future[Any]] = {work, first, gone}
+            waiting: set[asyncio.Future[Any]] = {first, gone}  # the end of the work is in the queue, too
             await asyncio.wait(waiting, timeout=self._keep_alive, return_when=asyncio.FIRST_COMPLETED)
             if gone.done():
                 return
-            if work.done() and (not first.done() or first.result() is None):
+            if first.done() and first.result() is None:
                 await respond(send, _reply_of(work, era))
                 return
             await stream(queue, send, gone, keep_alive=self._keep_alive, first=first, work=work)
         finally:
-            for task in (work, gone, first):
+            left = [task for task in (work, gone, first) if not task.done()]
+            for task in left:
                 task.cancel()
-            await asyncio.gather(work, gone, first, return_exceptions=True)
+            await asyncio.gather(*left, return_exceptions=True)
 
     async def _watch(self, queue: Queue, receive: Receive, send: Send) -> None:
         """A stream that lasts until the client goes or the server stops."""
