@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 
 import pytest
 
@@ -74,6 +75,15 @@ def test_an_adapter_is_killed_while_it_starts(desk):
 
     error = desk.run(test())
     assert error.code == "E_LAUNCH_FAILED"
+    assert desk("debug.start", program="shop.py")["exitCode"] == 0
+
+
+def test_a_program_that_ends_before_it_calls_back(desk):
+    # Only where the debugger loads: the Python itself is found to run.
+    path = desk.write("fickle", f'#!/bin/sh\n[ $# = 2 ] && exec {sys.executable} "$@"\nexit 5\n')
+    os.chmod(path, 0o755)
+    error = desk.fails("E_LAUNCH_FAILED", "debug.start", program="shop.py", python=path)
+    assert "exit code 5" in error.message
     assert desk("debug.start", program="shop.py")["exitCode"] == 0
 
 

@@ -272,9 +272,10 @@ class Session:
     async def _end(self) -> None:
         for task in self._joining:
             task.cancel()
-        with contextlib.suppress(Refused, Gone, TimeoutError):
-            # Also when the program has ended: adapters wait for it.
-            await self.root.ask("disconnect", terminateDebuggee=not self.launch.is_attach, timeout=PARTING)
+        # Also when the program has ended: adapters wait for it. One that is still launching hears nothing.
+        if self.root.is_up:
+            with contextlib.suppress(Refused, Gone, TimeoutError):
+                await self.root.ask("disconnect", terminateDebuggee=not self.launch.is_attach, timeout=PARTING)
         for target in self.targets:
             target.close()
         if self._process is not None:

@@ -67,6 +67,9 @@ class Target:
         self.name = ""
         self.process: int | None = None
         self.state: State = "starting"
+        self.is_up = False
+        """Whether it was ever under the debugger."""
+
         self.stop: Stop | None = None
         self.exit_code: int | None = None
         self.capabilities: dict[str, Any] = {}
@@ -112,6 +115,7 @@ class Target:
             await self._configure(breakpoints)
         await _first(begun, self.over)
         body_of(request, begun.result() if begun.done() else None)
+        self.is_up = True
         if self.state == "starting":
             self.state = "running"
 
