@@ -6,11 +6,9 @@ import signal
 import sys
 from contextlib import suppress
 
-from binnacle.app import Project
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.host import JobHost
 from binnacle.bridge.protocol import STOP, BridgeError, HostInfo, Job
-from binnacle.config.location import find_repo
 from binnacle.errors import Refused
 
 IDLE = 30
@@ -18,17 +16,6 @@ IDLE = 30
 
 END = 8.0
 """Seconds for a host to end the programs it debugs, and itself."""
-
-
-def workspace_of(project: Project, start: str | None = None) -> str:
-    """Where programs are debugged: the worktree around `start`, if it is one of the project's."""
-    origin = here = os.path.realpath(start or os.getcwd())
-    while not os.path.exists(os.path.join(here, ".git")):
-        parent = os.path.dirname(here)
-        if parent == here:
-            return project.repo
-        here = parent
-    return here if find_repo(origin) == project.repo else project.repo
 
 
 def open_client(workspace: str, *, name: str) -> BridgeClient:

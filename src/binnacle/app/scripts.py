@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binnacle.app import Project
-from binnacle.app.bridge import open_client, workspace_of
+from binnacle.app.workspace import workspace_of
 from binnacle.bridge.manifest import shipped
 from binnacle.bridge.own import OwnScript, check_approved, find_own
 from binnacle.tools.scripts import Place, Work, script_tools, status_tool, unsupported
@@ -66,6 +66,8 @@ class Scripts:
 
     def client(self) -> "BridgeClient":
         if self._client is None:
+            from binnacle.app.bridge import open_client
+
             self._client = open_client(self.workspace, name=self._name)
         return self._client
 

@@ -1,7 +1,7 @@
 """The tools of a project and what executes them. Heavy: imported when the first tool is called, not at the start."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,14 +19,12 @@ from binnacle.store import agents, overview, tasks
 from binnacle.store.store import Reader
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
-from binnacle.tools.content import UpstreamContent
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.outcome import Reply
 from binnacle.tools.recent import Recent
 from binnacle.tools.search import FINDERS, Finder, Index
 from binnacle.tools.shell import Shell
 from binnacle.tools.spec import ToolSpec
-from binnacle.tools.upstream import upstream_tools
 from binnacle.tools.work.access import Access
 from binnacle.tools.work.catalog import work_tools
 from binnacle.upstream.places import upstream_folder
@@ -35,6 +33,7 @@ from binnacle.work.task import brief
 
 if TYPE_CHECKING:
     from binnacle.app.upstreams import Upstreams
+    from binnacle.tools.content import UpstreamContent
     from binnacle.upstream.gateway import Gateway, Offer
 
 
@@ -111,7 +110,7 @@ class Toolbox:
         offers = self.gateway.offers() if self.gateway else {}
         if self._made_of == (recipe, about.discipline, offers):
             return
-        catalog = Catalog([*self._own, *(upstream_tools(self.gateway, self._recent.note) if self.gateway else ())])
+        catalog = Catalog([*self._own, *self._foreign()])
         rules, _ = choose(recipe, catalog, about.discipline)
         check = task_check(self._access, about.task.id if about.task else None)
         exposed = bind(recipe, rules, catalog, about, check=check)
@@ -146,15 +145,27 @@ class Toolbox:
             self.gateway.start()
 
     @property
-    def content(self) -> UpstreamContent | None:
+    def content(self) -> "UpstreamContent | None":
         """What upstream servers have besides tools, where the session may use it."""
-        return UpstreamContent(self.gateway) if self.gateway is not None and self._recipe.upstreams else None
+        if self.gateway is None or not self._recipe.upstreams:
+            return None
+        from binnacle.tools.content import UpstreamContent
+
+        return UpstreamContent(self.gateway)
 
     async def reload_upstreams(self) -> None:
         """Reads anew which upstream servers there are."""
         self.has_other_upstreams = False
         if self.gateway is not None:
             await self.gateway.reload()
+
+    def _foreign(self) -> Iterable[ToolSpec]:
+        """The tools of upstream servers, for which nothing is loaded where there are none."""
+        if self.gateway is None:
+            return ()
+        from binnacle.tools.upstream import upstream_tools
+
+        return upstream_tools(self.gateway, self._recent.note)
 
     def _subject(self) -> Subject:
         if self._terms.is_bare:

@@ -13,7 +13,7 @@ BRIDGE = Group("bridge")
 
 
 def _workspace(context: Context) -> str:
-    from binnacle.app.bridge import workspace_of
+    from binnacle.app.workspace import workspace_of
 
     return workspace_of(context.project, context.start)
 

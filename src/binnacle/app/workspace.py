@@ -1,0 +1,17 @@
+"""Where in a project we are."""
+
+import os
+
+from binnacle.app import Project
+from binnacle.config.location import find_repo
+
+
+def workspace_of(project: Project, start: str | None = None) -> str:
+    """Where programs are debugged: the worktree around `start`, if it is one of the project's."""
+    origin = here = os.path.realpath(start or os.getcwd())
+    while not os.path.exists(os.path.join(here, ".git")):
+        parent = os.path.dirname(here)
+        if parent == here:
+            return project.repo
+        here = parent
+    return here if find_repo(origin) == project.repo else project.repo
