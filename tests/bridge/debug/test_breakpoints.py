@@ -17,6 +17,10 @@ def test_a_count_decides_when_to_stop(desk):
     desk("breakpoint.set", path="shop.py", line=15, hitCondition="2")
     told = desk("debug.start", program="shop.py")
     assert values(told["locals"])["amount"] == "2"
+    assert desk("debug.continue")["state"] == "terminated"
+    desk("breakpoint.set", path="shop.py", line=15, hitCondition=">=2")
+    assert values(desk("debug.start", program="shop.py")["locals"])["amount"] == "2"
+    assert values(desk("debug.continue")["locals"])["amount"] == "7"
 
 
 def test_a_message_is_written_instead_of_stopping(desk):

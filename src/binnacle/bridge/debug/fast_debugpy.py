@@ -80,7 +80,7 @@ def tell_of_end(session: Any, process: "subprocess.Popen[bytes]") -> None:
     """Tells the client if the launcher ends before the program was let go: then it never will be."""
     code = process.wait()
     client = session.client
-    if client is not None and not client.has_started:
+    if client and not client.has_started:
         with contextlib.suppress(Exception):
             client.channel.send_event("exited", {"exitCode": code & 0xFF})
             client.channel.send_event("terminated")
@@ -94,7 +94,9 @@ def listen_while_waiting(servers: Any) -> None:
         started = time.monotonic()
         while (found := find(session, predicate, 0)) is None:
             launcher = session.launcher
-            is_over = launcher is not None and (launcher.exit_code is not None or not launcher.is_connected)
+            # One that is missing is false, and refuses every other question. Once it has left, the client knows
+            # with which code the program ended.
+            is_over = bool(launcher) and not launcher.is_connected
             if is_over or (timeout is not None and time.monotonic() - started >= timeout):
                 break
             with session:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from binnacle.bridge.protocol import EDITOR_NEEDED
 from binnacle.errors import BridgeError
 
 START_FIRST = "start a debug session first using debug_start"
-EDITOR_NEEDED = "open the workspace in VS Code with the bridge's extension installed"
 
 
 def fault(code: str, message: str, hint: str, *, retryable: bool = False, **details: Any) -> BridgeError:

@@ -295,12 +295,14 @@ class Session:
         output = self.output.take()
         if isinstance(error, Cancelled):
             return faults.cancelled("the start was cancelled; nothing is left of it", "call debug_start again")
+        code = self.root.exit_code
         match error:
+            case _ if code is not None:
+                reason = f"it ended before it began, with exit code {code}"
             case TimeoutError():
                 reason = f"no answer within {LAUNCH_PATIENCE:g} s"
             case Gone():
-                code = self.root.exit_code
-                reason = self.how or f"it ended before it began{'' if code is None else f', with exit code {code}'}"
+                reason = self.how or "it ended before it began"
             case Refused() | CannotStart():
                 reason = error.message
             case _:
