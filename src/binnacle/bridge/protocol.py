@@ -50,6 +50,10 @@ STOP = "bridge.stop"
 Kind = Literal["headless", "vscode"]
 
 
+EDITOR_NEEDED = "an editor that serves this workspace over .vsc-bridge could; none does, so do without it"
+"""What to do about a script that only an editor can run."""
+
+
 class Command(Struct, frozen=True, kw_only=True, rename="camel"):
     """What a client asks for."""
 

@@ -5,7 +5,7 @@ from typing import Any
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.folders import bridge_folder
 from binnacle.bridge.manifest import Manifest
-from binnacle.bridge.protocol import BridgeError, HostInfo
+from binnacle.bridge.protocol import EDITOR_NEEDED, BridgeError, HostInfo
 
 
 async def bridge_status(client: BridgeClient, manifest: Manifest) -> dict[str, Any]:
@@ -31,11 +31,8 @@ async def bridge_status(client: BridgeClient, manifest: Manifest) -> dict[str, A
     elif not status["host"]["healthy"]:
         status["next"] = "end the host with: bn bridge stop; the next call starts another"
     if lacking:
-        status["unsupported"] = {"tools": lacking, "hint": UNSUPPORTED}
+        status["unsupported"] = {"tools": lacking, "hint": EDITOR_NEEDED}
     return status
-
-
-UNSUPPORTED = "open the workspace in VS Code with the Binnacle extension"
 
 
 async def _health(client: BridgeClient, host: HostInfo) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from msgspec import UNSET, Meta, Struct
 
 from binnacle.bridge.manifest import Entry, Manifest
 from binnacle.bridge.metadata import DEADLINE, Metadata, Parameter, ParameterHint, tool_name, value_type
-from binnacle.bridge.protocol import BridgeError
-from binnacle.bridge.status import UNSUPPORTED
+from binnacle.bridge.protocol import EDITOR_NEEDED, BridgeError
 from binnacle.errors import InvalidInput
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import Reply, as_json
@@ -238,6 +237,6 @@ def unsupported(about: Metadata, kind: str) -> BridgeError:
     return BridgeError(
         "E_UNSUPPORTED",
         f"{about.tool} needs a {named} host; the {kind} host cannot run it",
-        hint=UNSUPPORTED if "vscode" in able else "end the other host, then call it again",
+        hint=EDITOR_NEEDED if "vscode" in able else "end the other host, then call it again",
         details={"hosts": list(about.hosts), "host": kind},
     )
