@@ -2,6 +2,8 @@
 
 import pytest
 
+from binnacle.bridge.protocol import EDITOR_NEEDED
+
 
 @pytest.fixture
 def without_ruff(desk, monkeypatch):
@@ -36,5 +38,5 @@ def test_ruff_is_asked_where_it_is(desk):
 
 def test_other_languages_need_an_editor(desk):
     desk.write("cart.ts", "let x: number = 'a'\n")
-    assert "VS Code" in desk.fails("E_UNSUPPORTED", "diagnostic.collect", path="cart.ts").hint
+    assert desk.fails("E_UNSUPPORTED", "diagnostic.collect", path="cart.ts").hint == EDITOR_NEEDED
     desk.fails("E_FILE_NOT_FOUND", "diagnostic.collect", path="gone.py")

@@ -6,6 +6,7 @@ import os
 import pytest
 
 from binnacle.bridge.debug.launch_json import without_comments
+from binnacle.bridge.protocol import EDITOR_NEEDED
 from bridge.debug.desk import where
 
 CONFIGURATIONS = """{
@@ -85,7 +86,7 @@ def test_settings_of_the_platform_are_taken(configured):
 
 def test_what_only_an_editor_knows_is_said(configured):
     for name in ("picked", "all", "ruby"):
-        assert "VS Code" in configured.fails("E_UNSUPPORTED", "debug.start", launch=name).hint
+        assert configured.fails("E_UNSUPPORTED", "debug.start", launch=name).hint == EDITOR_NEEDED
 
 
 def test_an_unknown_configuration_names_those_there_are(configured):

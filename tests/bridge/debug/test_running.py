@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from binnacle.bridge.protocol import EDITOR_NEEDED
 from binnacle.errors import BridgeError
 from bridge.debug.desk import Call, is_there, values, where
 
@@ -242,7 +243,8 @@ def test_without_a_session_every_script_says_what_to_call(desk, script):
 @pytest.mark.parametrize("script", ["editor.goto-line", "symbol.rename", "search.symbol-search", "util.restart-vscode"])
 def test_what_needs_an_editor_says_so(desk, script):
     error = desk.fails("E_UNSUPPORTED", script)
-    assert "VS Code" in error.hint
+    assert error.hint == EDITOR_NEEDED
+    assert error.details["host"] == "vscode"
     assert script not in desk.debugger.capabilities()["scripts"]
 
 

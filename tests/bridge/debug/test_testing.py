@@ -2,6 +2,7 @@
 
 import pytest
 
+from binnacle.bridge.protocol import EDITOR_NEEDED
 from bridge.debug.desk import values, where
 
 
@@ -46,7 +47,8 @@ def test_what_holds_no_tests_of_pytest_is_refused(desk):
     desk.write("broken.py", "def test_(:\n")
     desk.fails("E_DISCOVERY_FAILED", "test.debug-single", path="broken.py", line=1)
     desk.write("cart.test.js", "test('x', () => {})\n")
-    assert "VS Code" in desk.fails("E_UNSUPPORTED", "test.debug-single", path="cart.test.js", line=1).hint
+    error = desk.fails("E_UNSUPPORTED", "test.debug-single", path="cart.test.js", line=1)
+    assert error.hint == EDITOR_NEEDED
 
 
 def test_a_whole_file_of_tests_is_debugged(desk):
