@@ -132,7 +132,7 @@ class TestConfiguration:
         bn("discipline", "add", "careful", "--deny", "mcp_one_*")
         with StdioAgent(bn, "--discipline", "careful", env={}) as agent:
             wait_for_tool(agent, "mcp_two_echo")
-            wait_for(lambda: agent.fails("mcp_one_echo")["code"] == "E_TOOL_DISABLED")  # known, and denied
+            wait_for(lambda: agent.fails("mcp_one_echo")["code"] == "E_TOOL_DISABLED", "it is not known")
             assert not [name for name in agent.tools() if name.startswith("mcp_one")]
 
     def test_the_servers_of_a_discipline_join_its_sessions_only(self, bn, servers):
