@@ -5,7 +5,7 @@ import os
 import pytest
 
 import binnacle
-from binnacle.app.listing import KEPT, Listing, kept_listing
+from binnacle.app.listing import KEPT, Listing, fingerprint, kept_listing
 
 MADE = Listing("what to do", b'[{"name":"task_add"}]')
 
@@ -27,7 +27,7 @@ def kept(repo):
     """Asks for the list of a recipe, and remembers how often it was made."""
 
     def ask(recipe="default"):
-        return kept_listing(recipe, str(repo), lambda: ask.made.append(recipe) or MADE)
+        return kept_listing(fingerprint(recipe, str(repo)), lambda: ask.made.append(recipe) or MADE)
 
     ask.made = []
     return ask

@@ -29,30 +29,30 @@ class Listing(NamedTuple):
     """As `tools/list` shows them, a JSON array."""
 
 
-def kept_listing(recipe: str, repo: str, make: Callable[[], Listing], *, beside: str = "") -> Listing:
-    """What a session under `recipe` is told; made and kept, if it was not.
+def kept_listing(state: int, make: Callable[[], Listing], *, beside: str = "") -> Listing:
+    """What a session is told; made and kept, if it was not. `state` is the `fingerprint` of its recipe.
 
     `beside` stands for the upstream servers that are configured: with them, what was told last; without, our own tools.
     """
     for one in dict.fromkeys((beside, "")):
         with contextlib.suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
-            with open(_path(recipe, repo, one), "rb") as file:
+            with open(_path(state, one), "rb") as file:
                 instructions, tools = msgspec.json.decode(file.read(), type=tuple[str, msgspec.Raw])
             return Listing(instructions, bytes(tools))
     made = make()
-    keep_listing(recipe, repo, made, beside=beside)
+    keep_listing(state, made, beside=beside)
     return made
 
 
-def keep_listing(recipe: str, repo: str, made: Listing, *, beside: str) -> None:
+def keep_listing(state: int, made: Listing, *, beside: str) -> None:
     """Keeps what a session is told. What cannot be kept is made again next time."""
     with contextlib.suppress(OSError):
-        _keep(_path(recipe, repo, beside), msgspec.json.encode((made.instructions, msgspec.Raw(made.tools))))
+        _keep(_path(state, beside), msgspec.json.encode((made.instructions, msgspec.Raw(made.tools))))
 
 
-def _path(recipe: str, repo: str, beside: str) -> str:
-    number = zlib.crc32(f"{repo} {beside}".encode()) if beside else 0
-    return os.path.join(cache_dir(), f"tools-{fingerprint(recipe, repo):08x}{number:08x}.json")
+def _path(state: int, beside: str) -> str:
+    number = zlib.crc32(beside.encode()) if beside else 0
+    return os.path.join(cache_dir(), f"tools-{state:08x}{number:08x}.json")
 
 
 def _keep(path: str, content: bytes) -> None:

@@ -67,7 +67,9 @@ class SharedUpstreams:
 
     def key(self) -> str:
         """Stands for the servers that are configured; empty if there are none."""
-        return repr((self._flags, [_modified(path) for path in self._files])) if self.are_configured() else ""
+        if not self.are_configured():
+            return ""
+        return repr((self._project.repo, self._flags, [_modified(path) for path in self._files]))
 
     def are_configured(self) -> bool:
         return bool(self._flags) or any(map(_modified, self._files))
@@ -130,7 +132,7 @@ class LazyTools:
         if self._told is None:
             if self._terms.is_bare and self._box is None:
                 beside = self._upstreams.key()
-                self._told = kept_listing(self._terms.recipe, self._project.repo, self._made, beside=beside)
+                self._told = kept_listing(self._seen, self._made, beside=beside)
             else:
                 self._told = self._made()
         return self._told
@@ -198,7 +200,7 @@ class LazyTools:
                 self._told = None
                 engine.changed("tools")
                 if self._terms.is_bare:
-                    keep_listing(self._terms.recipe, self._project.repo, made, beside=self._upstreams.key())
+                    keep_listing(self._seen, made, beside=self._upstreams.key())
             self._tell_of_content(engine)
             await self.beside().follow(engine.subscriptions())
 
