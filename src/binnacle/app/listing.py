@@ -13,6 +13,7 @@ import msgspec
 
 import binnacle
 from binnacle.config.location import PROJECT_DIR, cache_dir, user_config_file
+from binnacle.config.whole import write_whole
 
 SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts")
 """Folders of the program that decide what the list says."""
@@ -58,10 +59,7 @@ def _path(state: int, beside: str) -> str:
 def _keep(path: str, content: bytes) -> None:
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
-    temporary = f"{path}.{os.getpid()}"
-    with open(temporary, "wb") as file:
-        file.write(content)
-    os.replace(temporary, path)
+    write_whole(path, content)
     with os.scandir(folder) as entries:
         known = sorted((one.stat().st_mtime_ns, one.path) for one in entries if one.name.startswith("tools-"))
     for _, old in known[:-KEPT]:

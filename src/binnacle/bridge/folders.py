@@ -23,6 +23,7 @@ from binnacle.bridge.protocol import (
     Response,
     now_text,
 )
+from binnacle.config.whole import write_whole
 
 LARGE = 2 * 1024 * 1024
 """Bytes from which an answer is put into a file of its own."""
@@ -56,24 +57,6 @@ def open_bridge(workspace: str) -> str:
             hint="the bridge works through files there; check permissions and free space",
         ) from error
     return folder
-
-
-def write_whole(path: str, content: bytes) -> None:
-    """Writes a file that nobody ever sees half of. It need not outlive a crash of the machine.
-
-    Raises:
-        OSError: it cannot be written; a `FileNotFoundError` if the job was taken away.
-    """
-    temporary = f"{path}.{os.getpid()}.tmp"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(content)
-        os.rename(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def prepare(workspace: str, command: Command) -> str:

@@ -19,6 +19,7 @@ from binnacle.bridge.protocol import PING, STOP, BridgeError, Claim, Command, Ho
 from binnacle.bridge.seat import Seat
 from binnacle.bridge.sweeping import sweep
 from binnacle.bridge.watching import Watcher
+from binnacle.config.whole import write_whole
 
 _log = logging.getLogger(__name__)
 
@@ -282,7 +283,7 @@ class JobHost:
         )
         known = command or Command(client_id="", id=os.path.basename(folder), created_at="", script_name="")
         with suppress(OSError):
-            folders.write_whole(os.path.join(folder, "dlq"), msgspec.json.encode(record))
+            write_whole(os.path.join(folder, "dlq"), msgspec.json.encode(record))
             folders.fail(Job(known, folder), error, duration=0)
 
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.bridge.metadata import SUFFIX, Metadata, load_metadata
+from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError, did_you_mean
 
 VERSION = 2
@@ -122,11 +123,8 @@ def write_manifest(folder: str, made: Manifest, *, now: str) -> bool:
     if before is not None and before.scripts == made.scripts:
         return False
     content = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(made, generated_at=now)), indent=1)
-    temporary = f"{file}.{os.getpid()}"
     try:
-        with open(temporary, "wb") as stream:
-            stream.write(content + b"\n")
-        os.replace(temporary, file)
+        write_whole(file, content + b"\n", mode=0o644)
     except OSError as error:
         raise ConfigError(f"cannot write {file}: {error.strerror}", hint="check permissions and free space") from error
     return True

@@ -10,6 +10,7 @@ import msgspec
 
 from binnacle.bridge import folders
 from binnacle.bridge.protocol import BridgeError, HostInfo
+from binnacle.config.whole import write_whole
 
 YOUNG = 15.0
 """Seconds after which an empty lock is not that of a host which is just about to write into it."""
@@ -44,7 +45,7 @@ class Seat:
 
     def introduce(self) -> None:
         """Writes `host.json`: from now on clients find the host."""
-        folders.write_whole(os.path.join(self._folder, "host.json"), msgspec.json.encode(self._info))
+        write_whole(os.path.join(self._folder, "host.json"), msgspec.json.encode(self._info))
 
     def keep(self) -> bool:
         """Shows that the host is alive; true if everything had been deleted under it and was made anew.

@@ -1,13 +1,13 @@
 """What a person has approved, for all projects: a file among the person's own configuration, never in a project."""
 
 import os
-import tempfile
 
 import msgspec
 from msgspec import Struct
 
 from binnacle.config.clients.files import locked, read
 from binnacle.config.location import user_config_file
+from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError
 
 
@@ -84,18 +84,8 @@ def _read(path: str) -> _File:
 
 def _write(path: str, kept: _File) -> None:
     """Replaces the file; nobody else may ever read or change it, whatever its mode was."""
-    folder = os.path.dirname(path)
     content = msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n"
     try:
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".approvals.")  # 0600 from the start
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(handle)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_whole(path, content, is_lasting=True)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error

@@ -1,12 +1,12 @@
 """Changes a settings file in place: comments, order and layout of the rest stay as they are."""
 
 import os
-import tempfile
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from binnacle.config.settings import Value, find_setting, parse_value
+from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError
 
 
@@ -48,16 +48,6 @@ def replace_file(path: str, content: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
         mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(handle)
-            os.chmod(temporary, mode)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_whole(path, content.encode(), mode=mode, is_lasting=True)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error

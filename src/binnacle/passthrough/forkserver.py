@@ -12,6 +12,7 @@ from binnacle.passthrough.installed import Fingerprint, fingerprint, is_current,
 from binnacle.passthrough.process import wait_exit
 from binnacle.passthrough.request import LENGTH, Request, from_frame
 from binnacle.passthrough.warm import WarmProcess
+from binnacle.processes.helpers import start_helper
 
 START_PATIENCE = 20.0
 """Seconds to load the command. A cold process would need as long."""
@@ -109,27 +110,8 @@ def _spawn(command: Command, *, grace: float) -> tuple[subprocess.Popen[bytes], 
     """A new process and the socket to speak with it."""
     # Relative entries would lead into whatever repository a call works in.
     path = "\n".join(entry for entry in sys.path if os.path.isabs(entry))
-    ours, theirs = socket.socketpair()
-    ours.setblocking(False)
-    try:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-X", "utf8", "-c", BOOT, path),
-                *(str(theirs.fileno()), str(grace), command.name, command.function, *command.preload),
-            ],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            start_new_session=True,
-        )
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
-    return process, ours
+    start = (sys.executable, "-X", "utf8", "-c", BOOT, path)
+    return start_helper(lambda end: [*start, str(end), str(grace), command.name, command.function, *command.preload])
 
 
 async def _loaded_files(connection: socket.socket) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from binnacle.processes import keeping
 from binnacle.processes.frames import Unpacker, pack
+from binnacle.processes.helpers import start_helper
 from binnacle.processes.strays import end_strays
 
 STOP_PATIENCE = 2.0
@@ -36,7 +37,9 @@ class Link:
         self._hear = hear
         self._loop = asyncio.get_running_loop()
         self._token = os.urandom(8).hex()
-        self._process, self._connection = _spawn(self._token)
+        self._process, self._connection = start_helper(
+            lambda end: [sys.executable, "-I", "-S", MAIN, str(end), self._token]
+        )
         self.pid = self._process.pid
         self.leaders: dict[int, int] = {}
         """The programs it runs: process ids, and when they started."""
@@ -130,27 +133,6 @@ class Link:
         finally:
             if not self.gone.done():
                 self.gone.set_result(None)
-
-
-def _spawn(token: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    ours, theirs = socket.socketpair()
-    ours.setblocking(False)
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", MAIN, str(theirs.fileno()), token],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            start_new_session=True,
-        )
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
-    return process, ours
 
 
 def _collect(process: subprocess.Popen[bytes]) -> None:

@@ -5,6 +5,8 @@ import os
 
 import msgspec
 
+from binnacle.config.whole import write_whole
+
 KEPT = 20
 
 
@@ -41,10 +43,7 @@ class Recent:
         merged = list(dict.fromkeys([*self.names, *_read(self._path)]))[:KEPT]
         with contextlib.suppress(OSError):
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            temporary = f"{self._path}.{os.getpid()}"
-            with open(temporary, "wb") as file:
-                file.write(msgspec.json.encode(merged))
-            os.replace(temporary, self._path)
+            write_whole(self._path, msgspec.json.encode(merged))
 
 
 def _read(path: str) -> list[str]:

@@ -142,7 +142,10 @@ class Calls:
         try:
             return msgspec.json.decode(answer, type=dict[str, Raw])
         except msgspec.DecodeError as error:
-            raise UpstreamError(f"{client.name} answered {method} with nonsense: {error}") from error
+            raise UpstreamError(
+                f"{client.name} answered {method} with nonsense: {error}",
+                hint="is it an MCP server? its log may say more",
+            ) from error
 
     async def _in_rounds(
         self,

@@ -169,7 +169,9 @@ class Client:
     def _adopt(self, found: _Discovered) -> None:
         version = next((one for one in reversed(STATELESS_VERSIONS) if one in found.versions), None)
         if version is None:
-            raise UpstreamError(f"{self.name} speaks {', '.join(found.versions)}; we speak {LATEST}")
+            raise UpstreamError(
+                f"{self.name} speaks {', '.join(found.versions)}; we speak {LATEST}", hint="update the older of the two"
+            )
         self.era, self.link.version = "stateless", version
         self.capabilities, self.instructions = found.capabilities, found.instructions
 
@@ -179,7 +181,10 @@ class Client:
         answer = await self.ask("initialize", params)
         found = msgspec.json.decode(answer, type=_Initialized)
         if found.version not in HANDSHAKE_VERSIONS:
-            raise UpstreamError(f"{self.name} speaks version {found.version!r}, which nobody here knows")
+            raise UpstreamError(
+                f"{self.name} speaks version {found.version!r}, which nobody here knows",
+                hint="update the older of the two",
+            )
         self.era, self.link.version = "handshake", found.version
         self.capabilities, self.server = found.capabilities, found.server
         self.instructions = found.instructions

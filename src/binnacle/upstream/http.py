@@ -16,7 +16,7 @@ from binnacle.upstream import web
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.events import Events, TooLong
 from binnacle.upstream.failures import Failure, excerpt, is_unreachable, refusal_in, refused
-from binnacle.upstream.link import Outgoing, Receive, messages_in, recanting
+from binnacle.upstream.link import AGAIN, Outgoing, Receive, messages_in, recanting
 from binnacle.upstream.web import GRACE, LIMIT, Challenged, Headers, Web
 from binnacle.upstream.works import Works
 from binnacle.wire.headers import encoded
@@ -78,7 +78,7 @@ class HttpLink:
 
     def _check_open(self) -> None:
         if self.ended.done():
-            raise UpstreamDown(self.ended.result())
+            raise UpstreamDown(self.ended.result(), hint=AGAIN)
 
     async def _until_ended(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """Does something that closing the link interrupts."""

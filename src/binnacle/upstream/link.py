@@ -15,6 +15,10 @@ Receive = Callable[[Message, bytes], None]
 """Takes what a server sends of its own accord, and the id of the request it belongs to; empty where nobody can tell."""
 
 
+AGAIN = "it is connected to again by itself; call once more, unless doing so twice would do harm"
+"""What to do about a server that was lost."""
+
+
 class Outgoing(NamedTuple):
     """A request of ours."""
 
@@ -75,7 +79,7 @@ class Duplex:
         self._waiting[request.id] = answer
         try:
             if self.ended.done():
-                raise UpstreamDown(self.ended.result())
+                raise UpstreamDown(self.ended.result(), hint=AGAIN)
             await self._send(request.message)
             return await answer
         except asyncio.CancelledError:
@@ -93,7 +97,7 @@ class Duplex:
 
     async def tell(self, message: bytes) -> None:
         if self.ended.done():
-            raise UpstreamDown(self.ended.result())
+            raise UpstreamDown(self.ended.result(), hint=AGAIN)
         await self._send(message)
 
     def _deliver(self, data: bytes) -> bool:
@@ -118,7 +122,7 @@ class Duplex:
         waiting, self._waiting = self._waiting, {}
         for one in waiting.values():
             if not one.done():
-                one.set_exception(UpstreamDown(why))
+                one.set_exception(UpstreamDown(why, hint=AGAIN))
 
 
 def recanting(request_id: bytes) -> bytes:

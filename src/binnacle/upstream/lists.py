@@ -8,6 +8,7 @@ from hashlib import sha256
 import msgspec
 from msgspec import Raw, Struct
 
+from binnacle.config.whole import write_whole
 from binnacle.upstream.config import ServerConfig, Source
 
 
@@ -25,14 +26,10 @@ class Lists:
         self._folder = folder
 
     def keep(self, config: ServerConfig, tools: Sequence[Raw]) -> None:
-        path = self._path(config)
         content = msgspec.json.encode(_File(_digest(config), list(tools)))
         with contextlib.suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            temporary = f"{path}.{os.getpid()}"
-            with open(temporary, "wb", opener=_private) as file:
-                file.write(content)
-            os.replace(temporary, path)
+            write_whole(self._path(config), content)
 
     def find(self, config: ServerConfig) -> list[Raw]:
         """What a server offered under this configuration; nothing, if that is not known."""
@@ -45,10 +42,6 @@ class Lists:
 
     def _path(self, config: ServerConfig) -> str:
         return os.path.join(self._folder, f"{config.name}.json")
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
 def _digest(config: ServerConfig) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
 from binnacle.upstream.config import Pin
 from binnacle.upstream.hygiene import visible
@@ -177,7 +178,7 @@ class Pins:
                 yield kept
                 after = _canonical(kept)
                 if after != before:
-                    self._write(after)
+                    write_whole(self._path, after, is_lasting=True)
             finally:
                 os.close(lock)
         except OSError as error:
@@ -197,21 +198,6 @@ class Pins:
             raise ConfigError(
                 f"{self._path} is damaged: {error}", hint="remove it; every tool is then pinned as it is now"
             ) from error
-
-    def _write(self, content: bytes) -> None:
-        """A reader sees the old file or the new one, never a part. It is readable for its owner only."""
-        import tempfile
-
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(self._path), prefix=".pins.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(handle)
-            os.replace(temporary, self._path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
 
 
 def digest(name: str, content: Content) -> str:

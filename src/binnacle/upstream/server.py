@@ -20,7 +20,7 @@ from msgspec import Raw, Struct
 from binnacle.errors import BinnacleError, TimedOut, UpstreamDown, UpstreamError, UpstreamLogin
 from binnacle.upstream.client import UPDATED, Client
 from binnacle.upstream.config import ServerConfig
-from binnacle.upstream.link import Link, Receive
+from binnacle.upstream.link import AGAIN, Link, Receive
 from binnacle.upstream.rate import Gate
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, RpcError
 
@@ -195,7 +195,7 @@ class Upstream:
         if self._running is not None and self.status.state in ("failed", "needs_login"):
             self._kick.set()
 
-    async def _wait_for_kick(self, seconds: float | None) -> None:
+    async def _wait_for_kick(self, seconds: float) -> None:
         """Waits, unless someone wants to use the server before."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -259,7 +259,7 @@ class Upstream:
             async with asyncio.timeout(self.config.timeout):
                 await self._refresh(client)
         except TimeoutError:
-            raise UpstreamDown(f"{self.config.name} did not say in time what has changed") from None
+            raise UpstreamDown(f"{self.config.name} did not say in time what has changed", hint=AGAIN) from None
 
     async def settle(self) -> Status:
         """Connects, and waits until it is known how that went."""
@@ -293,7 +293,9 @@ class Upstream:
             async with asyncio.timeout(HEALTH_WITHIN):
                 await client.ping()
         except TimeoutError:
-            raise UpstreamDown(f"{self.config.name} gave no sign of life within {HEALTH_WITHIN:g} s") from None
+            raise UpstreamDown(
+                f"{self.config.name} gave no sign of life within {HEALTH_WITHIN:g} s", hint=AGAIN
+            ) from None
         except RpcError:
             pass  # an answer all the same
         self.latency = time.perf_counter() - began
@@ -444,9 +446,13 @@ async def _entries(client: Client, capability: str, method: str, key: str) -> li
     except RpcError as error:
         if error.code == METHOD_NOT_FOUND:
             return []
-        raise UpstreamError(f"{client.name} answered {method} with an error: {error.message}") from error
+        raise UpstreamError(
+            f"{client.name} answered {method} with an error: {error.message}", hint="its log may say more"
+        ) from error
     except msgspec.DecodeError as error:
-        raise UpstreamError(f"{client.name} answered {method} with nonsense: {error}") from error
+        raise UpstreamError(
+            f"{client.name} answered {method} with nonsense: {error}", hint="is it an MCP server? its log may say more"
+        ) from error
 
 
 def tools_of(entries: Iterable[Raw]) -> tuple[Tool, ...]:

@@ -96,7 +96,10 @@ class SseLink(Duplex):
         except ValueError:
             is_same = False
         if not is_same:
-            raise UpstreamError(f"{self._config.name} wants messages posted elsewhere: {excerpt(data.split(b'?')[0])}")
+            raise UpstreamError(
+                f"{self._config.name} wants messages posted elsewhere: {excerpt(data.split(b'?')[0])}",
+                hint="check its URL",
+            )
         self._endpoint.set_result(target)
 
     async def tell(self, message: bytes) -> None:

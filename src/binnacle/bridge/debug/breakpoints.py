@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from binnacle.config.whole import write_whole
+
 
 class Breakpoint(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Where to stop, or what to print there instead."""
@@ -109,10 +111,7 @@ class Breakpoints:
 
     def _write(self) -> None:
         os.makedirs(os.path.dirname(self._file), mode=0o700, exist_ok=True)
-        temporary = f"{self._file}.{os.getpid()}.tmp"
-        with open(temporary, "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(self._kept), indent=1))
-        os.replace(temporary, self._file)
+        write_whole(self._file, msgspec.json.format(msgspec.json.encode(self._kept), indent=1))
 
 
 def _read(path: str) -> Kept:

@@ -13,6 +13,7 @@ from binnacle.bridge.debug.dap import Refused
 from binnacle.bridge.debug.inspecting import ask_value
 from binnacle.bridge.debug.variables import fetch
 from binnacle.bridge.debug.waiting import Job
+from binnacle.config.whole import write_whole
 
 if TYPE_CHECKING:
     from binnacle.bridge.debug.debugger import Debugger
@@ -121,12 +122,9 @@ def _not_expandable(expression: str) -> Exception:
 
 
 def _write(path: str, lines: list[bytes]) -> None:
-    temporary = f"{path}.{os.getpid()}.tmp"
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(temporary, "wb") as file:
-            file.writelines(line + b"\n" for line in lines)
-        os.replace(temporary, path)
+        write_whole(path, b"".join(line + b"\n" for line in lines), mode=0o644)
     except OSError as error:
         raise faults.fault("E_FS_ERROR", f"cannot write {path}: {error.strerror}", "give another outputPath") from error
 

@@ -7,6 +7,9 @@ from binnacle.upstream.config import ServerConfig
 
 _HTTP = {"ws": "http", "wss": "https"}
 
+CHECK = "look at what the server says of its provider; URLs in its auth section go before that"
+"""What to do about an address that was not asked."""
+
 
 def is_local(url: str) -> bool:
     """Whether a URL stays on this machine."""
@@ -65,9 +68,9 @@ def check_place(url: str, what: str, *, near: str) -> None:
     if not is_url or parts.scheme not in ("http", "https"):
         raise UpstreamError(f"the {what} is not a usable URL", hint="the server's operator has to mend it")
     if is_local(url) and not is_local(near):
-        raise UpstreamError(f"the {what} leads to this machine, and was not asked: {origin(url)}")
+        raise UpstreamError(f"the {what} leads to this machine, and was not asked: {origin(url)}", hint=CHECK)
     if parts.scheme == "http" and not is_local(url):
-        raise UpstreamError(f"the {what} is not https, and was not asked: {origin(url)}")
+        raise UpstreamError(f"the {what} is not https, and was not asked: {origin(url)}", hint=CHECK)
 
 
 def _is_loopback_number(host: str) -> bool:

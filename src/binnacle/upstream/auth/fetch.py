@@ -113,7 +113,7 @@ async def _request(
     except Failure as error:
         raise failure(f"the {what}", address, error) from error
     if body is None:
-        raise UpstreamError(f"the {what} at {origin(url)} answered more than {LONGEST >> 20} MiB")
+        raise UpstreamError(f"the {what} at {origin(url)} answered more than {LONGEST >> 20} MiB", hint="check its URL")
     return Answer(response.status, body, location, challenge)
 
 

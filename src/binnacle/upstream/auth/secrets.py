@@ -8,13 +8,13 @@ import contextlib
 import fcntl
 import os
 import re
-import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
+from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError, UpstreamDown
 from binnacle.upstream.places import logins_folder
 
@@ -94,16 +94,7 @@ class FileSecrets:
         path = self._path(key)
         try:
             self._make_folder()
-            handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".login.")  # 0600 from the start
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(secret.encode())
-                    file.flush()
-                    os.fsync(handle)
-                os.replace(temporary, path)
-            except BaseException:
-                os.unlink(temporary)
-                raise
+            write_whole(path, secret.encode(), is_lasting=True)
         except OSError as error:
             raise _unusable(path, error) from error
 

@@ -1,0 +1,27 @@
+"""Starts a helper of ours: a process of its own session that we speak with over a socket, and that ends with it."""
+
+import socket
+import subprocess
+from collections.abc import Callable, Sequence
+
+
+def start_helper(words: Callable[[int], Sequence[str]]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """A new process and the socket to speak with it; `words` is its command, given its own end's descriptor."""
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    try:
+        process = subprocess.Popen(
+            words(theirs.fileno()),
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    return process, ours
