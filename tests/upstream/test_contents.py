@@ -1,5 +1,8 @@
 """What servers have besides tools, taken together."""
 
+import json
+
+import msgspec
 import pytest
 from msgspec import Raw
 
@@ -68,3 +71,59 @@ def test_an_entry_without_a_name_is_passed_over():
     strange = ["7", "{}", '{"uri": 7}', '{"uri": "x:1"}', '{"name": null}']
     found = gather([server("a", resources=strange, templates=strange, prompts=strange)])
     assert (list(found.resources), found.templates, found.prompts) == (["x:1"], {}, {})
+
+
+HIDDEN = "\u200b\x1b[31m\U000e0041"
+
+
+def test_hidden_text_is_taken_out_of_what_is_only_read_and_reported():
+    prompt = {
+        "name": "greet",
+        "title": f"Gr{HIDDEN}eet",
+        "description": f"Says hello.{HIDDEN}",
+        "arguments": [{"name": "who", "description": f"whom{HIDDEN}"}],
+    }
+    shown = {"name": f"re{HIDDEN}port", "title": f"Re{HIDDEN}port", "description": f"Of{HIDDEN} today.", "size": 1.50}
+    found = gather(
+        [
+            server(
+                "a",
+                prompts=[json.dumps(prompt)],
+                resources=[json.dumps({"uri": "x:1", **shown})],
+                templates=[json.dumps({"uriTemplate": "x:{n}", **shown})],
+            )
+        ]
+    )
+    greet = msgspec.json.decode(found.prompts["mcp_a_greet"].entry)
+    clean = {"title": "Greet", "description": "Says hello.", "arguments": [{"name": "who", "description": "whom"}]}
+    assert greet == {"name": "mcp_a_greet", **clean}
+    for piece in (found.resources["x:1"], found.templates["x:{n}"]):
+        entry = msgspec.json.decode(piece.entry)
+        assert (entry["name"], entry["title"], entry["description"]) == ("report", "Report", "Of today.")
+    what = "1 zero-width characters, 1 terminal sequences, 1 tag characters taken out"
+    assert found.notes == tuple(("a", f"{name}: {what}") for name in ["x:1"] * 3 + ["x:{n}"] * 3 + ["greet"] * 3)
+
+
+def test_what_a_request_has_to_repeat_must_hide_nothing():
+    found = gather(
+        [
+            server(
+                "a",
+                prompts=[
+                    json.dumps({"name": f"a{HIDDEN}"}),
+                    json.dumps({"name": "b", "arguments": [{"name": f"c{HIDDEN}"}]}),
+                ],
+                resources=[json.dumps({"uri": f"x:{HIDDEN}1"})],
+                templates=[json.dumps({"uriTemplate": f"x:{HIDDEN}{{n}}"})],
+            )
+        ]
+    )
+    assert not (found.prompts or found.resources or found.templates)
+    assert len(found.notes) == 4
+    assert all("not offered, " in note and note.isprintable() for _, note in found.notes)
+
+
+def test_what_is_clean_is_listed_to_the_byte():
+    entry = '{"uri": "x:1", "name":  "größer ⚠️", "size": 1.50}'
+    (piece,) = gather([server("a", resources=[entry])]).resources.values()
+    assert bytes(piece.entry).decode() == entry

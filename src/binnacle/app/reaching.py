@@ -72,6 +72,7 @@ class Reach(NamedTuple):
         """How each stands, after a round trip, by name."""
         rows = await asyncio.gather(*(_examined(one) for one in self.servers))
         offers = list(self.gateway.offers().values())
+        self.gateway.contents()  # which has notes of its own
         for row in rows:
             if row["state"] == "ready":
                 row["tokens"] = sum(_tokens(one) for one in offers if one.server == row["name"])

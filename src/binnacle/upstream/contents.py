@@ -7,9 +7,9 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw
 
+from binnacle.upstream.hygiene import screen_pieces
 from binnacle.upstream.naming import public_names
 from binnacle.upstream.server import Upstream
-from binnacle.wire.jsonrpc import UNREADABLE
 
 _VARIABLES = re.compile(r"((?:\{[^{}]*\})+)")
 _PLAIN = re.compile(r"\{\w+\}")
@@ -51,12 +51,15 @@ def gather(servers: Iterable[Upstream]) -> Contents:
     notes: list[tuple[str, str]] = []
     for server in servers:
         name = server.config.name
-        for known, entries, key in ((resources, server.resources, "uri"), (templates, server.templates, "uriTemplate")):
-            for called, entry in _named(entries, key):
+        listed = screen_pieces(server.resources, "uri"), screen_pieces(server.templates, "uriTemplate")
+        for known, pieces in zip((resources, templates), listed, strict=True):
+            for called, entry in pieces.named:
                 first = known.setdefault(called, Piece(name, called, entry))
                 if first.server != name:
                     notes.append((name, f"{called}: not offered, because {first.server} has it"))
-        prompts |= {(name, called): entry for called, entry in _named(server.prompts, "name")}
+        asked = screen_pieces(server.prompts, "name")
+        prompts |= {(name, called): entry for called, entry in asked.named}
+        notes += ((name, note) for pieces in (*listed, asked) for note in pieces.notes)
     public = public_names(prompts)
     named = {called: Piece(*owner, _renamed(prompts[owner], called)) for called, owner in public.items()}
     return Contents(resources, templates, named, tuple(notes))
@@ -80,18 +83,6 @@ def fits(uri: str, template: str) -> bool:
             return False
         at = end + len(text)
     return at == len(uri)
-
-
-def _named(entries: Iterable[Raw], key: str) -> list[tuple[str, Raw]]:
-    """The entries that have a name, with it."""
-    found: list[tuple[str, Raw]] = []
-    for entry in entries:
-        try:
-            name = msgspec.json.decode(entry, type=dict[str, Raw]).get(key, Raw(b"null"))
-            found.append((msgspec.json.decode(name, type=str), entry))
-        except UNREADABLE:
-            continue
-    return found
 
 
 def _renamed(entry: Raw, name: str) -> Raw:

@@ -1,7 +1,7 @@
-"""Looks over the tools a server offers, before anyone reads them: nothing hidden, nothing endless.
+"""Looks over what a server offers, before anyone reads it: nothing hidden, nothing endless.
 
 What is prose is cleaned. A name or a value that a call has to repeat cannot be cleaned without becoming another one,
-so a tool with hidden text there is refused.
+so a tool, prompt or resource with hidden text there is refused.
 """
 
 import re
@@ -9,8 +9,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+from msgspec import Raw
+
+from binnacle.wire.jsonrpc import UNREADABLE
+
 PROSE = {"description": 4000, "title": 200, "$comment": 4000}
 """Keys under which text is only read, and how many characters of it are passed on."""
+
+NAME = 500
+"""Characters of a resource's name that are passed on; it is asked for by its address."""
 
 DATA = frozenset({"default", "const", "enum", "examples", "pattern"})
 """Keys of a schema under which everything is a value that calls repeat."""
@@ -61,8 +69,17 @@ class Screened(NamedTuple):
     refused: list[Finding]
 
 
+class Pieces(NamedTuple):
+    """The prompts or resources of a server that may be shown, each by its name or address, and what was found."""
+
+    named: list[tuple[str, Raw]]
+    """What was clean is as it came, to the byte."""
+
+    notes: list[str]
+
+
 class _Refused(Exception):
-    """The tool cannot be offered."""
+    """It cannot be offered."""
 
     def __init__(self, where: str, what: str) -> None:
         super().__init__(what)
@@ -88,6 +105,26 @@ def screen(tools: Iterable[Any]) -> Screened:
     return found
 
 
+def screen_pieces(entries: Iterable[Raw], key: Literal["name", "uri", "uriTemplate"]) -> Pieces:
+    """Looks over a list of prompts, resources or templates. What has no `key` to ask for it by is passed over."""
+    found = Pieces([], [])
+    for entry in entries:
+        try:
+            piece = msgspec.json.decode(entry)
+        except UNREADABLE:
+            continue
+        if not isinstance(piece, dict) or not isinstance(name := piece.get(key), str):
+            continue
+        try:
+            cleaned, findings = _screen_piece(piece, key)
+        except _Refused as refused:
+            found.notes.append(f"{visible(name)}: not offered, {refused.what}")
+            continue
+        found.named.append((name, entry if cleaned is piece else _with_changes(entry, piece, cleaned)))
+        found.notes.extend(f"{name}: {one.what}" for one in findings)
+    return found
+
+
 def visible(text: str) -> str:
     """Text with everything that cannot be seen spelled out, for people who look at it."""
     if text.isprintable():
@@ -109,6 +146,28 @@ def _screen(tool: Any, told: str, taken: Collection[str]) -> tuple[dict[str, Any
         raise _Refused("inputSchema", "it does not say what it takes")
     findings: list[Finding] = []
     return _walk(tool, (), "schema", findings, told), findings
+
+
+def _screen_piece(piece: dict[str, Any], key: str) -> tuple[dict[str, Any], list[Finding]]:
+    arguments = piece.get("arguments") if key == "name" else None
+    for argument in arguments if isinstance(arguments, list) else ():
+        given = argument.get("name") if isinstance(argument, dict) else None
+        if isinstance(given, str) and (kinds := _kinds(given)):
+            raise _Refused("arguments", f"the name of an argument contains {kinds}")
+    if kinds := _kinds(piece[key]):
+        raise _Refused(key, f"its {'name' if key == 'name' else 'address'} contains {kinds}")
+    findings: list[Finding] = []
+    if key != "name" and isinstance(name := piece.get("name"), str):
+        text, told = _cleaned(name, NAME)
+        findings += (Finding(piece[key], "name", what) for what in told)
+        piece = {**piece, "name": text} if told else piece
+    return _walk(piece, (), "schema", findings, piece[key]), findings
+
+
+def _with_changes(entry: Raw, before: dict[str, Any], after: dict[str, Any]) -> Raw:
+    """An entry with what was cleaned, and else as it came."""
+    changed = {key: value for key, value in after.items() if value is not before[key]}
+    return Raw(msgspec.json.encode({**msgspec.json.decode(entry, type=dict[str, Raw]), **changed}))
 
 
 def _walk(node: Any, path: tuple[str, ...], place: Place, findings: list[Finding], tool: str) -> Any:
