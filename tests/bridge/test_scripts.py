@@ -115,6 +115,13 @@ class TestTools:
         assert outcome.text == f"[E_NO_SESSION] no debug session\nhint: {hint}"
         assert outcome.envelope["error"]["code"] == "E_NO_SESSION"
 
+    def test_an_error_that_comes_again_and_again_is_noticed_and_keeps_its_code(self, tools, recorded):
+        recorded.error = BridgeError("E_NO_SESSION", "no debug session", hint="start one")
+        caller = Caller(actor=Actor("ann"))
+        texts = [call(tools, "debug_evaluate", caller, expression="x").text for _ in range(3)]
+        assert texts[1] == "[E_NO_SESSION] no debug session\nhint: start one"
+        assert texts[2].startswith("[E_NO_SESSION] no debug session (the same call has failed 3 times)")
+
     def test_an_error_about_a_file_says_which_was_given_and_which_was_meant(self, tools, recorded):
         recorded.error = BridgeError("E_FILE_NOT_FOUND", "no such file")
         outcome = call(tools, "breakpoint_set", path="a.py", line=1)

@@ -25,12 +25,13 @@ def noticed(state: dict[str, Any], name: str, raw: bytes, error: BinnacleError) 
     failures[key] = times
     if times < NOTICED or error.retryable:
         return error
-    again = type(error)(
+    again = BinnacleError(
         f"{error.message} (the same call has failed {times} times)",
         hint=f"calling it again will not help. {error.hint or 'Change the arguments'}; "
         "otherwise leave it, say what is in the way, and go on with something else",
         details={**error.details, "repeated": times},
     )
+    again.code = error.code
     return again.with_traceback(error.__traceback__)
 
 
