@@ -44,7 +44,7 @@ Meta: TypeAlias = dict[str, Any]
 class Shape(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What every message and part of one may carry."""
 
-    meta: Meta | None | UnsetType = field(name="_meta", default=UNSET)
+    meta: Meta | UnsetType | None = field(name="_meta", default=UNSET)
 
 
 # What may be in a prompt or an answer
