@@ -25,9 +25,9 @@ from work.builders import OTHER
 class Session:
     """A session under a recipe, on a real store."""
 
-    def __init__(self, access: Access, recipe: Recipe, task: Any = None) -> None:
+    def __init__(self, access: Access, recipe: Recipe, task: Any = None, feature: str | None = None) -> None:
         catalog = Catalog(work_tools(access))
-        about = Subject(task=task)
+        about = Subject(task=task, feature=feature)
         rules, _ = choose(recipe, catalog, None)
         check = task_check(access, task.id if task else None)
         self.exposed = bind(recipe, rules, catalog, about, check=check)
@@ -66,8 +66,8 @@ def access(place):
 def session(access):
     """Begins a session under a recipe in the box, or one made of rules."""
 
-    def begin(recipe: str | Recipe, task: Any = None) -> Session:
-        return Session(access, the_recipe(recipe) if isinstance(recipe, str) else recipe, task)
+    def begin(recipe: str | Recipe, task: Any = None, feature: str | None = None) -> Session:
+        return Session(access, the_recipe(recipe) if isinstance(recipe, str) else recipe, task, feature)
 
     return begin
 
@@ -254,6 +254,42 @@ class TestCreatedStatus:
         made = session(a_recipe(rule, created_status="draft"))
         made("create_task", title="One", status="pending")
         assert see(store, tasks.listed, TaskFilter(), limit=9)[0][0].status == "draft"
+
+
+class TestFeature:
+    @pytest.fixture
+    def run(self, session, store):
+        """An iteration about the feature auth, in a project with other work."""
+        do(store, features.add, "auth", {})
+        put(store, "Elsewhere", priority=0)
+        return session("loop", feature="auth")
+
+    def test_what_is_added_belongs_to_it(self, run, store):
+        run("task-add", tasks=[{"content": "Log in"}, {"content": "Log out", "priority": 0}])
+        found, _ = see(store, tasks.listed, TaskFilter(feature="auth"), limit=9)
+        assert [task.title for task in found] == ["Log out", "Log in"]
+
+    def test_only_its_tasks_are_seen_by_any_name(self, run):
+        assert run("task-next")["task"] is None
+        run("task-add", tasks=[{"content": "Log in"}])
+        assert run("task_next")["task"]["title"] == "Log in"
+        assert [task["title"] for task in run("task-list")["tasks"]] == ["Log in"]
+
+    def test_others_are_seen_when_they_are_asked_for(self, run):
+        assert [task["title"] for task in run("task-list", feature=None)["tasks"]] == ["Elsewhere"]
+
+    def test_it_says_so(self, run):
+        listing = run.parameters("task-list")["properties"]
+        adding = run.parameters("task-add")["properties"]["tasks"]["items"]["properties"]
+        assert listing["feature"]["description"] == adding["feature"]["description"] == "auth when left out"
+
+    def test_other_recipes_leave_it_open(self, session, run):
+        assert session("task_execution", feature="auth")("task_list")["total"] == 1
+
+    def test_a_change_leaves_a_task_where_it_is(self, run, store):
+        task = put(store, "There")
+        run("task-update", id=task.id, priority=1)
+        assert again(store, task).feature is None
 
 
 @pytest.mark.parametrize("text", ["tools:\n- task_*: {only: []}\n", "tools:\n- task_up*: {task: own, only: [hints]}\n"])

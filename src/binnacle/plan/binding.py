@@ -26,12 +26,26 @@ Check = Callable[[Caller, str | None, Scope], Awaitable[str]]
 CREATES, BATCH = "task_add", "tasks"
 """The tool whose tasks get the status that a recipe says, and its parameter that holds them."""
 
+KEPT_TO = (CREATES, "task_list", "task_next", "task_claim")
+"""The tools that are about the session's feature, where its recipe keeps to that."""
+
 
 def expose(
-    rule: ToolRule, catalog: Catalog, *, created_status: Status | None, task: str | None, check: Check | None = None
+    rule: ToolRule,
+    catalog: Catalog,
+    *,
+    created_status: Status | None,
+    task: str | None,
+    feature: str | None = None,
+    check: Check | None = None,
 ) -> Exposed:
-    """A tool as a session sees it. Without `check`, what it looks like, but not to be called."""
+    """A tool as a session sees it. What keeps to a feature is about `feature` where it is told of none.
+
+    Without `check`, what it looks like, but not to be called.
+    """
     spec, alias = catalog.find(rule.name)
+    if feature is not None and spec.name in KEPT_TO:
+        spec = _within(spec, feature)
     if created_status is not None and spec.name == CREATES:
         spec = _creating(spec, created_status)
     if rule.only:
@@ -88,6 +102,34 @@ def _scoped(spec: ToolSpec, scope: Scope, own: str | None, check: Check | None) 
     return msgspec.structs.replace(spec, parameters=parameters, run=run)
 
 
+def _within(spec: ToolSpec, feature: str) -> ToolSpec:
+    """The tool with `feature` for every feature that may be left out."""
+    parameters = spec.parameters
+    if spec.name == CREATES:
+        element = _defaulting(_element(parameters, BATCH), feature)
+        parameters = _with_elements(parameters, BATCH, element)
+    return _with_parameters(spec, _defaulting(parameters, feature))
+
+
+def _defaulting(parameters: type[Struct], feature: str) -> type[Struct]:
+    told = Annotated[str | None, msgspec.Meta(description=f"{feature} when left out")]
+    fields = msgspec.structs.fields(parameters)
+    return _struct(
+        parameters,
+        (_field(one, told, feature) if one.name == "feature" and one.default is None else one for one in fields),
+    )
+
+
+def _with_elements(parameters: type[Struct], name: str, element: type[Struct]) -> type[Struct]:
+    """The parameters, of which `name` is a list of `element`."""
+    fields = {one.name: one for one in msgspec.structs.fields(parameters)}
+    about = get_args(fields[name].type)[1:] if get_origin(fields[name].type) is Annotated else ()
+    batch: Any = tuple[element, ...]  # type: ignore[valid-type]
+    for one in about:
+        batch = Annotated[batch, one]
+    return _struct(parameters, (fields | {name: _field(fields[name], batch, fields[name].default)}).values())
+
+
 def _creating(spec: ToolSpec, status: Status) -> ToolSpec:
     """The tool that adds tasks, in this status. What an agent says of it is accepted and passed over."""
     fields = _element(spec.parameters, BATCH).__struct_fields__
@@ -121,14 +163,7 @@ def _only(parameters: type[Struct], alias: Alias | None, names: Iterable[str]) -
         )
     element = _element(parameters, alias.item)
     narrowed = _struct(element, (one for one in msgspec.structs.fields(element) if one.required or one.name in kept))
-    batch = Annotated[tuple[narrowed, ...], msgspec.Meta(min_length=1)]  # type: ignore[valid-type]
-    return _struct(
-        parameters,
-        (
-            _field(one, batch, one.default) if one.name == alias.item else one
-            for one in msgspec.structs.fields(parameters)
-        ),
-    )
+    return _with_elements(parameters, alias.item, narrowed)
 
 
 def _element(parameters: type[Struct], name: str) -> type[Struct]:
@@ -151,4 +186,5 @@ def _struct(like: type[Struct], fields: Iterable[FieldInfo]) -> type[Struct]:
             msgspec.field(default_factory=one.default_factory) if one.default_factory is not NODEFAULT else one.default
         )
         described.append((one.name, one.type) if default is NODEFAULT else (one.name, one.type, default))
-    return msgspec.defstruct(like.__name__, described, kw_only=True, forbid_unknown_fields=True)
+    said = {"__doc__": like.__doc__}
+    return msgspec.defstruct(like.__name__, described, namespace=said, kw_only=True, forbid_unknown_fields=True)

@@ -22,6 +22,9 @@ BOX = os.path.join(os.path.dirname(__file__), "recipes")
 TOOL_LIMIT = 40
 """Tools a recipe may name: more confuse more than they help."""
 
+SAME = ("sections", "instead", "created_status", "keeps_to_feature", "upstreams", "budget", "tool_budget")
+"""What a recipe takes over as it is written."""
+
 Scope = Literal["any", "own", "near"]
 """Which tasks a tool may be used on: any, the session's own, or also those of its feature and its dependents."""
 
@@ -54,6 +57,9 @@ class Recipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
     created_status: Status | None = None
     """What new tasks get, whatever is asked for."""
 
+    keeps_to_feature: bool = False
+    """Whether a session about a feature sees, and adds, tasks of that feature where none is named."""
+
     upstreams: bool = False
     """Whether the tools of other MCP servers join, and those of the project's own scripts."""
 
@@ -80,6 +86,7 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     instructions: tuple[str | tuple[str, ...], ...] | UnsetType = UNSET
     instead: dict[str, str] | UnsetType = UNSET
     created_status: Status | UnsetType | None = UNSET
+    keeps_to_feature: bool | UnsetType = UNSET
     upstreams: bool | UnsetType = UNSET
     budget: Annotated[int, Meta(ge=500, le=200_000)] | UnsetType = UNSET
     tool_budget: Annotated[int, Meta(ge=500, le=1_000_000)] | UnsetType = UNSET
@@ -115,7 +122,7 @@ def _load(name: str, files: Mapping[str, str], catalog: Catalog, below: tuple[st
         base = _base(parent, name, files, lines, catalog, below)
     _check_words(written, base, lines, catalog)
     given = {
-        key: value for key in ("sections", "instead", "created_status", "upstreams", "budget", "tool_budget")
+        key: value for key in SAME
         if (value := getattr(written, key)) is not UNSET
     }  # fmt: skip
     if written.instructions is not UNSET:

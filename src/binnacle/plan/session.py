@@ -166,7 +166,9 @@ def bind(
 ) -> list[Exposed]:
     """The tools of a session, within its limits. Nothing they say of themselves names a tool that is not there."""
     task = about.task.id if about.task else None
-    exposed = [expose(rule, catalog, created_status=recipe.created_status, task=task, check=check) for rule in rules]
+    feature = about.feature if recipe.keeps_to_feature else None
+    status = recipe.created_status
+    exposed = [expose(one, catalog, created_status=status, task=task, feature=feature, check=check) for one in rules]
     worded = partial(keep_known, names=shown_names(exposed), all_names=all_names(catalog))
     return [one._replace(worded=worded) for one in exposed]
 

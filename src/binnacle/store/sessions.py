@@ -54,6 +54,11 @@ def active_on(tx: Reader, task_id: str) -> list[Session]:
     return SESSIONS.select(tx, "where task_id = ? and status = 'active' order by number", task_id)
 
 
+def named(tx: Reader, name: str) -> Session | None:
+    """The newest session of this name that has not ended."""
+    return SESSIONS.first(tx, "where name = ? and status = 'active' order by number desc", name)
+
+
 def iterations(tx: Reader, session_id: str) -> list[Iteration]:
     """The iterations of a session in order."""
     return ITERATIONS.select(tx, "where session = ? order by number", session_id)
@@ -69,6 +74,11 @@ def begin_iteration(tx: Writer, session_id: str) -> Iteration:
     ITERATIONS.insert(tx, [ITERATIONS.row(iteration)])
     tx.record("session", session.id, "iteration", {"number": iteration.number})
     return iteration
+
+
+def unfinished(tx: Reader, session_id: str) -> Iteration | None:
+    """The iteration that was under way when whoever drove it was killed."""
+    return ITERATIONS.first(tx, "where session = ? and ended_at is null order by number desc", session_id)
 
 
 def note_task(tx: Writer, session_id: str, task_id: str) -> None:
