@@ -283,8 +283,9 @@ class TestFeature:
         adding = run.parameters("task-add")["properties"]["tasks"]["items"]["properties"]
         assert listing["feature"]["description"] == adding["feature"]["description"] == "auth when left out"
 
-    def test_other_recipes_leave_it_open(self, session, run):
-        assert session("task_execution", feature="auth")("task_list")["total"] == 1
+    @pytest.mark.usefixtures("run")
+    def test_other_recipes_leave_it_open(self, session):
+        assert session(a_recipe(ToolRule(name="task_list")), feature="auth")("task_list")["total"] == 1
 
     def test_a_change_leaves_a_task_where_it_is(self, run, store):
         task = put(store, "There")
