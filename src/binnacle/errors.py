@@ -14,6 +14,7 @@
     │   ├── UpstreamBusy    E_UPSTREAM_BUSY      it has as many calls as it may have
     │   └── UpstreamLogin   E_UPSTREAM_LOGIN     a person must sign in there first
     ├── BridgeError         E_BRIDGE             a script or its host; each has the code of what went wrong
+    ├── GitError            E_GIT                git did not do what it was asked to
     ├── Refused             E_REFUSED            a rule of the work model says no
     │   ├── Duplicate       E_DUPLICATE          it is there already
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
@@ -133,6 +134,10 @@ class BridgeError(BinnacleError):
         super().__init__(message, hint=hint, details=details)
         self.code = code
         self.retryable = retryable
+
+
+class GitError(BinnacleError):
+    code = "E_GIT"
 
 
 class Refused(BinnacleError):
