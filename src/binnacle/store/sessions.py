@@ -64,13 +64,14 @@ def iterations(tx: Reader, session_id: str) -> list[Iteration]:
     return ITERATIONS.select(tx, "where session = ? order by number", session_id)
 
 
-def begin_iteration(tx: Writer, session_id: str) -> Iteration:
-    """Opens the next iteration. Numbers run on without a gap, also after a crash."""
+def begin_iteration(tx: Writer, session_id: str, *, first: int = 0) -> Iteration:
+    """Opens the next iteration. Numbers run on from `first` without a gap, also after a crash."""
     session = _active(tx, session_id)
     before = iterations(tx, session.id)
     if before and before[-1].ended_at is None:
         ITERATIONS.update(tx, {"ended_at": tx.now}, "session = ? and number = ?", session.id, before[-1].number)
-    iteration = Iteration(session=session.id, number=len(before), started_at=tx.now)
+    number = before[-1].number + 1 if before else first
+    iteration = Iteration(session=session.id, number=number, started_at=tx.now)
     ITERATIONS.insert(tx, [ITERATIONS.row(iteration)])
     tx.record("session", session.id, "iteration", {"number": iteration.number})
     return iteration
@@ -111,7 +112,9 @@ def complete(tx: Writer, session_id: str, *, reason: str = "") -> Session:
     session = _active(tx, session_id)
     scope, values = (" and feature = ?", [session.feature]) if session.feature else ("", [])
     rows = tx.rows(
-        f"select id from task where status in ('pending', 'in_progress', 'partial'){scope} order by number", *values
+        f"select id from task where status in ('pending', 'in_progress', 'partial', 'needs_input'){scope} "
+        "order by number",
+        *values,
     )
     check_complete([row[0] for row in rows])
     return _end(tx, session, "complete", reason)

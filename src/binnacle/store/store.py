@@ -80,17 +80,20 @@ class Writer(Reader):
         actor = (by or self.by).name
         self._events.append((stamp(self.now), actor, entity, entity_id, self.session, action, body))
 
+    def renew_claims(self) -> None:
+        """Makes the claims of the actor last a lease longer: every change an agent makes is a sign of life."""
+        self.run(
+            "update task set claim_expires_at = ? where claimed_by = ? and claim_expires_at is not null",
+            stamp(self.now + self.lease),
+            self.by.name,
+        )
+
     def flush(self) -> bool:
         """Writes the events; the last thing before the commit. Returns whether there were any."""
         if not self._events:
             return False
         if self.by.kind == "agent":
-            # Every change an agent makes is a sign of life: its claims last a lease longer.
-            self.run(
-                "update task set claim_expires_at = ? where claimed_by = ? and claim_expires_at is not null",
-                stamp(self.now + self.lease),
-                self.by.name,
-            )
+            self.renew_claims()
         self._connection.hold_event_order()
         self._connection.execute_many(
             "insert into event (at, actor, entity, entity_id, session, action, changes) values (?, ?, ?, ?, ?, ?, ?)",

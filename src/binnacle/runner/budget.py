@@ -1,0 +1,78 @@
+"""What a run may cost."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from binnacle.errors import InvalidInput, did_you_mean
+from binnacle.runner.verdict import Verdict
+
+KINDS = ("iterations", "minutes", "tokens", "cost")
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """The most that a run may take of each; None for no limit."""
+
+    iterations: float | None = None
+    minutes: float | None = None
+    tokens: float | None = None
+    cost: float | None = None
+    """In the currency that the agent counts in."""
+
+
+class Spending(Struct, kw_only=True):
+    """What a run has taken."""
+
+    iterations: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+def parse_budget(words: Iterable[str]) -> Budget:
+    """A budget from words such as `minutes=30`.
+
+    Raises:
+        InvalidInput: a word is not of that form.
+    """
+    budget = Budget()
+    for word in words:
+        kind, _, amount = word.partition("=")
+        if kind not in KINDS:
+            hint = did_you_mean(kind, list(KINDS)) or f"one of {', '.join(KINDS)}, as in minutes=30"
+            raise InvalidInput(f"not a budget: {word!r}", hint=hint)
+        budget = replace(budget, **{kind: _positive(word, amount)})
+    return budget
+
+
+def _positive(word: str, amount: str) -> float:
+    digits = amount.lower().removesuffix("k")
+    try:
+        number = float(digits) * (1 if digits == amount.lower() else 1000)
+    except ValueError:
+        number = 0
+    if not 0 < number < 1e12:
+        raise InvalidInput(f"not a budget: {word!r}", hint="a number above 0, as in tokens=500k")
+    return number
+
+
+def seconds_left(budget: Budget, spent: Spending) -> float | None:
+    """How much longer the run may take."""
+    return None if budget.minutes is None else max(0.0, budget.minutes * 60 - spent.seconds)
+
+
+def exceeded(budget: Budget, spent: Spending) -> Verdict | None:
+    """The end of a run that has used up its budget."""
+    used: dict[str, Any] = {
+        "iterations": spent.iterations,
+        "minutes": spent.seconds / 60,
+        "tokens": spent.tokens,
+        "cost": spent.cost,
+    }
+    for kind in KINDS:
+        limit = getattr(budget, kind)
+        if limit is not None and used[kind] >= limit:
+            return Verdict("budget", f"{limit:g} {kind} are used up", "go on with: bn run --resume")
+    return None

@@ -1,0 +1,225 @@
+"""A run's view of the store: how its tasks stand, its sessions and their iterations.
+
+Every look and every change opens the store anew in a thread: the event loop also serves the agents, whose changes
+to the same file it must not wait for.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from binnacle.errors import NotFound
+from binnacle.runner.verdict import Standing
+from binnacle.store import comments, features, flow, sessions, tasks
+from binnacle.store.store import Reader, Store, Writer
+from binnacle.store.tasks import TaskFilter
+from binnacle.work.actor import SYSTEM, Actor
+from binnacle.work.session import Iteration, Session
+from binnacle.work.task import NewTask, Task
+
+Result = TypeVar("Result")
+
+WATCHED = ("task", "note", "comment", "learning", "progress", "question")
+"""What counts as a change of the work."""
+
+NO_SUMMARY = "The agent wrote no summary."
+
+
+class Begun(NamedTuple):
+    """An iteration that is under way."""
+
+    number: int
+    goes_on: bool
+    """Whether it was begun before and broken off."""
+
+    held: Task | None
+    """The task that its session holds from before."""
+
+
+class Moved(NamedTuple):
+    """A task that was changed."""
+
+    seq: int
+    task: Task
+
+
+class Ledger:
+    """What the store knows about one run."""
+
+    def __init__(self, open_store: Callable[[], Store], *, feature: str | None) -> None:
+        """`feature` is what the run is about; the whole project, if None."""
+        self._open = open_store
+        self.feature = feature
+
+    async def read(self, look: Callable[[Reader], Result]) -> Result:
+        """Looks at the store, in which no lapsed claim is left standing."""
+
+        def work() -> Result:
+            with self._open() as store, tasks.reading(store) as tx:
+                return look(tx)
+
+        return await asyncio.to_thread(work)
+
+    async def write(
+        self, change: Callable[[Writer], Result], *, by: Actor = SYSTEM, session: str | None = None
+    ) -> Result:
+        """Changes the store, in the name of the system if not of `by`."""
+
+        def work() -> Result:
+            with self._open() as store, store.write(by=by, session=session) as tx:
+                return change(tx)
+
+        return await asyncio.to_thread(work)
+
+    async def standing(self, session_ids: Sequence[str]) -> Standing:
+        """How the tasks of the run stand."""
+        return await self.read(lambda tx: _standing(tx, self.feature, session_ids))
+
+    async def begin(self, session_id: str, *, is_planning: bool) -> Begun:
+        """Begins the next iteration of a session, or goes on with the one that was broken off.
+
+        What was left partly done can be taken again.
+        """
+        return await self.write(lambda tx: self._begin(tx, session_id, is_planning), session=session_id)
+
+    def _begin(self, tx: Writer, session_id: str, is_planning: bool) -> Begun:
+        before = sessions.unfinished(tx, session_id)
+        iteration = before or sessions.begin_iteration(tx, session_id, first=0 if is_planning else 1)
+        if is_planning:
+            return Begun(iteration.number, before is not None, None)
+        partly, _ = tasks.listed(tx, TaskFilter(feature=self.feature, status=("partial",)), limit=500)
+        for task in partly:
+            flow.reopen(tx, task.id, force=True)
+        held = next(iter(tasks.held_by(tx, session_id)), None)
+        if held is not None and iteration.task_started is None:
+            sessions.note_task(tx, session_id, held.id)
+        return Begun(iteration.number, before is not None, held)
+
+    async def current(self, session_id: str) -> Iteration:
+        """The newest iteration of a session."""
+        return (await self.read(lambda tx: sessions.iterations(tx, session_id)))[-1]
+
+    async def finish(self, session_id: str, *, last_words: str) -> Iteration:
+        """Ends an iteration. Where the agent wrote no summary, its last words stand for one."""
+
+        def end(tx: Writer) -> Iteration:
+            iteration = sessions.iterations(tx, session_id)[-1]
+            if iteration.summary or sessions.get(tx, session_id).status != "active":
+                return iteration
+            said = last_words.strip()
+            return sessions.summarize(
+                tx, session_id, f"{NO_SUMMARY} It said last: {said[-1000:]}" if said else NO_SUMMARY
+            )
+
+        return await self.write(end, session=session_id)
+
+    async def complete(self, session_ids: Sequence[str], reason: str) -> None:
+        """Completes the sessions of a run that has nothing left to do."""
+
+        def end(tx: Writer) -> None:
+            for session_id in session_ids:
+                if sessions.get(tx, session_id).status == "active":
+                    sessions.complete(tx, session_id, reason=reason)
+
+        await self.write(end)
+
+    async def release(self, session_ids: Sequence[str], why: str) -> list[str]:
+        """Gives back what the sessions of a run that ends still hold. Says why on each task; returns their ids."""
+
+        def give_back(tx: Writer) -> list[str]:
+            held = [task for session_id in session_ids for task in tasks.held_by(tx, session_id)]
+            for task in held:
+                flow.release(tx, task.id, force=True)
+                comments.add(tx, task.id, f"Given back: {why}.")
+            return [task.id for task in held]
+
+        return await self.write(give_back)
+
+    async def renew(self, session_id: str) -> None:
+        """A sign of life of an agent that works without calling tools."""
+        await self.write(lambda tx: tx.renew_claims(), by=Actor(session_id, "agent"), session=session_id)
+
+    async def last_change(self) -> int:
+        """Changes whenever the work does, notes included."""
+        words = ", ".join("?" * len(WATCHED))
+        return await self.read(
+            lambda tx: tx.count(f"select coalesce(max(seq), 0) from event where entity in ({words})", *WATCHED)
+        )
+
+    async def moves(self, after: int) -> list[Moved]:
+        """The tasks of the run that were changed after event number `after`, as they are now."""
+        return await self.read(lambda tx: _moves(tx, self.feature, after))
+
+    async def add_task(self, task: NewTask) -> Task:
+        """Adds a task to the run."""
+        return (await self.write(lambda tx: tasks.add(tx, [task])))[0]
+
+
+def open_session(
+    tx: Writer, name: str, *, recipe: str, discipline: str | None, feature: str | None
+) -> tuple[Session, bool]:
+    """The unfinished session of this name, or a new one; and whether it is to be gone on with."""
+    if (found := sessions.named(tx, name)) is not None:
+        return found, True
+    return sessions.start(tx, name=name, recipe=recipe, discipline=discipline, feature=feature), False
+
+
+def reset_session(tx: Writer, name: str) -> None:
+    """Ends the unfinished sessions of this name, and cancels what is open of their feature."""
+    while (found := sessions.named(tx, name)) is not None:
+        sessions.abort(tx, found.id, reason="reset")
+        if found.feature is None:
+            continue
+        still_open, _ = tasks.listed(tx, TaskFilter(feature=found.feature), limit=100_000)
+        for task in still_open:
+            flow.skip(tx, task.id, reason="the run was reset", force=True)
+
+
+def ensure_feature(tx: Writer, name: str, *, description: str) -> str:
+    """The feature that a specification is about, made if it is not there."""
+    try:
+        return features.get(tx, name).name
+    except NotFound:
+        return features.add(tx, name, {"description": description}, force=True).name
+
+
+def _standing(tx: Reader, feature: str | None, session_ids: Sequence[str]) -> Standing:
+    where, values = ("where feature = ?", [feature]) if feature else ("", [])
+    rows = tx.rows(
+        f"select status, case when open_dependencies > 0 then 1 else 0 end, count(*) from task {where} group by 1, 2",
+        *values,
+    )
+    counts = {(row[0], row[1]): row[2] for row in rows}
+
+    def of(*statuses: str) -> int:
+        return sum(count for (status, _), count in counts.items() if status in statuses)
+
+    return Standing(
+        is_complete=any(sessions.get(tx, one).status == "complete" for one in session_ids),
+        ready=counts.get(("pending", 0), 0) + of("partial"),
+        waiting=counts.get(("pending", 1), 0),
+        in_progress=of("in_progress"),
+        blocked=of("blocked"),
+        needs_input=of("needs_input"),
+        draft=of("draft"),
+        done=of("done"),
+        cancelled=of("cancelled"),
+        closed_here=_closed_in(tx, session_ids),
+    )
+
+
+def _closed_in(tx: Reader, session_ids: Sequence[str]) -> int:
+    words = ", ".join("?" * len(session_ids))
+    return tx.count(
+        "select count(distinct entity_id) from event where entity = 'task' and action in ('done', 'cancelled') "
+        f"and session in ({words})",
+        *session_ids,
+    )
+
+
+def _moves(tx: Reader, feature: str | None, after: int) -> list[Moved]:
+    rows = tx.rows("select max(seq), entity_id from event where entity = 'task' and seq > ? group by entity_id", after)
+    found = tasks.get_many(tx, [row[1] for row in rows])
+    moved = [Moved(row[0], found[row[1]]) for row in rows if row[1] in found]
+    ours = [one for one in moved if feature is None or one.task.feature == feature]
+    return sorted(ours, key=lambda one: one.seq)
