@@ -54,7 +54,9 @@ def test_the_first_server_that_has_a_uri_counts_and_the_other_is_told_so():
         ]
     )
     assert {uri: piece.server for uri, piece in found.resources.items()} == {"x:1": "b", "x:2": "a"}
-    assert [found.owner(uri) for uri in ("x:1", "x:2", "x:3", "y:1")] == ["b", "a", "b", None]
+    assert [found.owners(uri) for uri in ("x:1", "x:2", "x:3", "y:1")] == [("b",), ("a",), ("b",), ()]
+    assert [found.owners(uri, "a") for uri in ("x:1", "x:3", "y:1")] == [("b",), ("a",), ("a",)]
+    assert found.owners("x:3", "c") == ("b", "c"), "who has no template for it takes nothing from who has"
     told = "not offered, because b has it"
     assert found.notes == (("a", f"x:1: {told}"), ("a", f"x:{{n}}: {told}"))
 
@@ -118,7 +120,7 @@ def test_what_a_request_has_to_repeat_must_hide_nothing():
             )
         ]
     )
-    assert not (found.prompts or found.resources or found.templates)
+    assert [found.prompts, found.resources, found.templates] == [{}, {}, {}]
     assert len(found.notes) == 4
     assert all("not offered, " in note and note.isprintable() for _, note in found.notes)
 

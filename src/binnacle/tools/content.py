@@ -8,10 +8,10 @@ from msgspec import Raw
 
 from binnacle.errors import BinnacleError
 from binnacle.tools.caller import Caller
-from binnacle.tools.upstream import passed_on
+from binnacle.tools.upstream import passed_on, teller
 from binnacle.upstream.calls import Result
 from binnacle.upstream.contents import Piece
-from binnacle.upstream.gateway import Gateway
+from binnacle.upstream.gateway import Asked, Gateway
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from binnacle.wire.mcp import RESOURCE_NOT_FOUND, CompleteParams
 
@@ -32,16 +32,26 @@ class UpstreamContent:
         return _entries(self._gateway.contents().prompts)
 
     async def read(self, uri: str, caller: Caller) -> Result | None:
-        owner = self._gateway.contents().owner(uri)
-        if owner is None:
+        missing = self._unknown(uri, caller)
+        for owner in self._gateway.owners(uri):
+            try:
+                return await self._ask(owner, "resources/read", {"uri": uri}, caller)
+            except RpcError as error:
+                if not _says_missing(error):
+                    raise
+                missing = RpcError(_missing(caller), error.message, error.data)
+        if missing is not None:
+            raise missing
+        return None
+
+    def _unknown(self, uri: str, caller: Caller) -> RpcError | None:
+        """Says who has resources, to a client that asks for one that nobody has."""
+        contents = self._gateway.contents()
+        having = dict.fromkeys(one.server for one in (*contents.resources.values(), *contents.templates.values()))
+        if not having:
             return None
-        try:
-            return await self._ask(owner, "resources/read", {"uri": uri}, caller)
-        except RpcError as error:
-            if not _says_missing(error):
-                raise
-            code = RESOURCE_NOT_FOUND if _is_of_old_era(caller) else INVALID_PARAMS
-            raise RpcError(code, error.message, error.data) from error
+        text = f"no resource {uri!r}, and no server is known to have it; these have resources: {', '.join(having)}"
+        return RpcError(_missing(caller), text, {"uri": uri, "servers": list(having)})
 
     async def prompt(self, name: str, arguments: Mapping[str, str], caller: Caller) -> Result | None:
         found = self._gateway.contents().prompts.get(name)
@@ -52,8 +62,8 @@ class UpstreamContent:
     async def complete(self, params: CompleteParams, caller: Caller) -> Result | None:
         contents = self._gateway.contents()
         prompt = contents.prompts.get(params.ref.name)
-        owner = prompt.server if prompt else contents.owner(params.ref.uri)
-        if owner is None:
+        owners = (prompt.server,) if prompt else self._gateway.owners(params.ref.uri)
+        if not owners:
             return None
         about = {"name": prompt.name} if prompt else {"uri": params.ref.uri}
         asked = {
@@ -62,7 +72,7 @@ class UpstreamContent:
             **({"context": params.context} if params.context else {}),
         }
         try:
-            return await self._ask(owner, "completion/complete", asked, caller)
+            return await self._ask(owners[0], "completion/complete", asked, caller)
         except RpcError as error:
             if error.code != METHOD_NOT_FOUND:
                 raise
@@ -71,9 +81,12 @@ class UpstreamContent:
     async def follow(self, uris: frozenset[str]) -> None:
         await self._gateway.follow(uris)
 
-    async def _ask(self, server: str, method: str, params: Mapping[str, Any], caller: Caller) -> Result:
+    async def _ask(self, server: str, method: Asked, params: Mapping[str, Any], caller: Caller) -> Result:
         try:
-            return passed_on(await self._gateway.ask(server, method, params, caller.client), caller)
+            result = await self._gateway.ask(
+                server, method, params, caller.client, who=caller.actor.name, progress=teller(caller)
+            )
+            return passed_on(result, caller)
         except BinnacleError as error:
             told = f"[{error.code}] {error.message}"
             raise RpcError(INTERNAL_ERROR, f"{told}; {error.hint}" if error.hint else told, error.to_dict()) from error
@@ -89,5 +102,6 @@ def _says_missing(error: RpcError) -> bool:
     return error.code == RESOURCE_NOT_FOUND or (error.code == INVALID_PARAMS and named)
 
 
-def _is_of_old_era(caller: Caller) -> bool:
-    return caller.client is None or caller.client.era == "handshake"
+def _missing(caller: Caller) -> int:
+    """The code by which the client's era says that there is no such resource."""
+    return RESOURCE_NOT_FOUND if caller.client is None or caller.client.era == "handshake" else INVALID_PARAMS

@@ -51,8 +51,9 @@ def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSp
     said = entry.annotations or _Annotations()
 
     async def run(caller: Caller, arguments: Raw) -> Reply:
-        progress = _teller(caller) if caller.client is not None and caller.client.wants_progress else None
-        result = await gateway.call(offer.name, arguments, caller.client, who=caller.actor.name, progress=progress)
+        result = await gateway.call(
+            offer.name, arguments, caller.client, who=caller.actor.name, progress=teller(caller)
+        )
         used(offer.name)
         return Reply(None, "", is_error=result.get("isError") == Raw(b"true"), foreign=passed_on(result, caller))
 
@@ -85,7 +86,11 @@ def passed_on(result: Result, caller: Caller) -> Result:
     return result
 
 
-def _teller(caller: Caller) -> Callable[[Raw], None]:
+def teller(caller: Caller) -> Callable[[Raw], None] | None:
+    """Passes on how far a server is, to a client that wants to know."""
+    if caller.client is None or not caller.client.wants_progress:
+        return None
+
     def tell(told: Raw) -> None:
         try:
             progress = msgspec.json.decode(told, type=_Progress)

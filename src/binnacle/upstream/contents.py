@@ -1,7 +1,8 @@
 """What servers have besides tools: their resources, templates and prompts together, and whose each is."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -33,14 +34,23 @@ class Contents(NamedTuple):
     resources: Mapping[str, Piece]
     templates: Mapping[str, Piece]
     prompts: Mapping[str, Piece]
+    sharing: Mapping[str, Sequence[str]]
+    """Every server that has a template, by template; only the first one's is listed."""
+
     notes: tuple[tuple[str, str], ...]
     """What people should know: a server, and what about it."""
 
-    def owner(self, uri: str) -> str | None:
-        """The server that has a resource: the one that lists it, or the first with a template that it fits."""
+    def owners(self, uri: str, told_by: str | None = None) -> tuple[str, ...]:
+        """The servers that may have a resource, to be asked in this order: who lists it, or else has a template for it.
+
+        Among several with such a template, the one that told of it (`told_by`) comes first; otherwise it comes last.
+        """
         if found := self.resources.get(uri) or self.templates.get(uri):
-            return found.server
-        return next((one.server for template, one in self.templates.items() if fits(uri, template)), None)
+            return (found.server,)
+        fitting = [name for template, names in self.sharing.items() if fits(uri, template) for name in names]
+        if told_by is None:
+            return tuple(fitting[:1])
+        return (told_by,) if told_by in fitting else (*fitting[:1], told_by)
 
 
 def gather(servers: Iterable[Upstream]) -> Contents:
@@ -48,6 +58,7 @@ def gather(servers: Iterable[Upstream]) -> Contents:
     resources: dict[str, Piece] = {}
     templates: dict[str, Piece] = {}
     prompts: dict[tuple[str, str], Raw] = {}
+    sharing: defaultdict[str, list[str]] = defaultdict(list)
     notes: list[tuple[str, str]] = []
     for server in servers:
         name = server.config.name
@@ -57,12 +68,14 @@ def gather(servers: Iterable[Upstream]) -> Contents:
                 first = known.setdefault(called, Piece(name, called, entry))
                 if first.server != name:
                     notes.append((name, f"{called}: not offered, because {first.server} has it"))
+        for template, _ in listed[1].named:
+            sharing[template].append(name)
         asked = screen_pieces(server.prompts, "name")
         prompts |= {(name, called): entry for called, entry in asked.named}
         notes += ((name, note) for pieces in (*listed, asked) for note in pieces.notes)
     public = public_names(prompts)
     named = {called: Piece(*owner, _renamed(prompts[owner], called)) for called, owner in public.items()}
-    return Contents(resources, templates, named, tuple(notes))
+    return Contents(resources, templates, named, sharing, tuple(notes))
 
 
 def fits(uri: str, template: str) -> bool:

@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -18,15 +19,21 @@ from binnacle.upstream.calls import Calls, Deadline, Face, Result
 from binnacle.upstream.client import Client
 from binnacle.upstream.config import Loaded, Problem, ServerConfig, ToolRules
 from binnacle.upstream.contents import Contents, gather
+from binnacle.upstream.excerpts import fit_answer
 from binnacle.upstream.lists import Lists
 from binnacle.upstream.marks import Mark, headers_for, marks_of, wrong_mark
 from binnacle.upstream.naming import collisions, display, public_names
 from binnacle.upstream.pins import Pins
+from binnacle.upstream.pointers import Pointers
 from binnacle.upstream.pool import Pool
 from binnacle.upstream.server import Tool, Upstream, tools_of
 from binnacle.upstream.sources import changed
 from binnacle.upstream.spill import fit, size_of
 from binnacle.wire.jsonrpc import RpcError
+
+Asked = Literal["resources/read", "prompts/get", "completion/complete"]
+KINDS: dict[Asked, str] = {"resources/read": "resource", "prompts/get": "prompt", "completion/complete": "completion"}
+"""What requests besides calls ask for."""
 
 
 class Offer(NamedTuple):
@@ -74,6 +81,7 @@ class Gateway:
         self._audit = Audit(os.path.join(folder, "calls.jsonl"))
         self._results = os.path.join(folder, "results")
         self._calls = Calls()
+        self._pointers = Pointers()
         self._offers: dict[str, Offer] = {}
         self._stale = True
         self._contents: Contents | None = None
@@ -166,10 +174,15 @@ class Gateway:
                 self._note(name, note)
         return self._contents
 
+    def owners(self, uri: str) -> tuple[str, ...]:
+        """The servers that may have a resource, to be asked in this order."""
+        told_by = self._pointers.owner(uri)
+        return self.contents().owners(uri, told_by if told_by in self._servers else None)
+
     async def follow(self, uris: frozenset[str]) -> None:
         """Has the servers tell of changes to these resources, each of its own."""
-        owners = {uri: self.contents().owner(uri) for uri in uris}
-        owned = {name: frozenset(uri for uri in uris if owners[uri] == name) for name in self._servers}
+        owners = {uri: self.owners(uri) for uri in uris}
+        owned = {name: frozenset(uri for uri in uris if name in owners[uri][:1]) for name in self._servers}
         await asyncio.gather(*(self._servers[name].follow(self, some) for name, some in owned.items()))
 
     def _offered(self) -> dict[str, Offer]:
@@ -251,6 +264,7 @@ class Gateway:
                 whole = await self._exchange(
                     server, "tools/call", params, face, progress, offer.tool.is_repeatable, headers
                 )
+            self._pointers.note(offer.server, whole.get("content"))
             result, size = await self._fitted(whole, server.config.limits.result_bytes, shown)
             outcome = _outcome(result)
         except (BinnacleError, RpcError) as error:
@@ -271,10 +285,12 @@ class Gateway:
             )
         return type(error)(self._clean(error.message), hint=self._clean(error.hint), details=error.details)
 
-    async def _fitted(self, whole: Result, limit: int, shown: str) -> tuple[Result, int]:
+    async def _fitted(
+        self, whole: Result, limit: int, shown: str, cut: Callable[..., tuple[Result, int]] = fit
+    ) -> tuple[Result, int]:
         if (size := size_of(whole)) <= limit or not limit:
             return whole, size
-        return await asyncio.to_thread(fit, whole, limit, self._results, name=shown)
+        return await asyncio.to_thread(cut, whole, limit, self._results, name=shown)
 
     async def _exchange(
         self,
@@ -300,18 +316,52 @@ class Gateway:
 
         return await server.call(work, is_repeatable=is_repeatable)
 
-    async def ask(self, name: str, method: str, params: Mapping[str, Any], face: Face | None) -> Result:
-        """Asks one server something that changes nothing: a resource, a prompt, a completion."""
+    async def ask(
+        self,
+        name: str,
+        method: Asked,
+        params: Mapping[str, Any],
+        face: Face | None,
+        *,
+        who: str,
+        progress: Callable[[Raw], None] | None = None,
+    ) -> Result:
+        """Asks one server something that changes nothing: a resource, a prompt, a completion.
+
+        Raises:
+            RpcError: the server's own error.
+            UpstreamError: it cannot be asked now, and why.
+            TimedOut: it took too long.
+        """
         server = self._servers.get(name)
         if server is None:
             raise NotFound(f"no upstream server {name!r}", hint="see: bn upstream list")
+        kind, shown = self._recorded_as(name, method, params)
+        began = time.perf_counter()
+        outcome, size = "cancelled", 0
         try:
             async with server.gate:
-                return await self._exchange(server, method, params, face, None, is_repeatable=True)
-        except RpcError as error:
-            raise RpcError(error.code, self._clean(error.message), error.data) from error
-        except BinnacleError as error:
-            raise self._told(error, name, name) from error
+                whole = await self._exchange(server, method, params, face, progress, is_repeatable=True)
+            self._pointers.note(name, whole.get("messages"))
+            limit = server.config.limits.result_bytes
+            result, size = await self._fitted(whole, limit, shown, partial(fit_answer, method=method))
+            outcome = _outcome(result)
+        except (BinnacleError, RpcError) as error:
+            told = self._told(error, name, name)
+            outcome = told.code
+            if isinstance(error, RpcError):
+                raise RpcError(error.code, self._clean(error.message), error.data) from error
+            raise told from error
+        else:
+            return result
+        finally:
+            spent = round((time.perf_counter() - began) * 1000, 1)
+            self._audit.write(**{"who": who, kind: shown, "outcome": outcome, "bytes": size, "ms": spent})
+
+    def _recorded_as(self, server: str, method: Asked, params: Mapping[str, Any]) -> tuple[str, str]:
+        """Under which key a request is on record, and as what."""
+        about = params.get("ref", params)
+        return KINDS[method], self._clean(display(server, about.get("name") or about.get("uri", "")))
 
     async def aclose(self) -> None:
         self._calls.close()

@@ -49,26 +49,26 @@ def fit(
     size = size_of(result)
     if size <= limit or not limit or "inputRequests" in result:  # half of a dialogue goes on only if it is complete
         return result, size
-    blocks = _blocks(result)
-    saved = _save(*_file_of(result, blocks), folder, name, files, total)
-    return _cut(result, blocks, f"the result is {_amount(size)}, the limit {_amount(limit)}. {saved}", limit), size
+    blocks = list_of(result.get("content", ()))
+    saved = save(*_file_of(result, blocks), folder, name, files, total)
+    return _cut(result, blocks, f"the result is {amount(size)}, the limit {amount(limit)}. {saved}", limit), size
 
 
-def _blocks(result: Result) -> list[Raw]:
+def list_of(content: Any) -> list[Raw]:
     """The parts of the content. What is no list is one part that nobody can read."""
-    content = _raw(result.get("content", ()))
+    whole = raw_of(content)
     try:
-        return msgspec.json.decode(content, type=list[Raw])
+        return msgspec.json.decode(whole, type=list[Raw])
     except msgspec.DecodeError:
-        return [content]
+        return [whole]
 
 
 def _cut(result: Result, blocks: Sequence[Raw], why: str, limit: int) -> Result:
     """The result with as much of it as there is room for: the beginning of its text, then what is whole."""
-    fields = {key: _raw(value) for key, value in result.items() if key not in ("content", "structuredContent")}
+    fields = {key: raw_of(value) for key, value in result.items() if key not in ("content", "structuredContent")}
     if size_of(fields) > limit // 4:
         fields = {key: value for key, value in fields.items() if key in ("isError", "resultType")}
-    room = max(0, limit - size_of({**fields, "content": [_text(_notice(why, ["x" * 250]))]}))
+    room = max(0, limit - size_of({**fields, "content": [text_block(_notice(why, ["x" * 250]))]}))
     for_text = min(BEGINNING, room // 2)
     texts = _first_texts(blocks, for_text)
     room -= for_text
@@ -77,18 +77,18 @@ def _cut(result: Result, blocks: Sequence[Raw], why: str, limit: int) -> Result:
     for number, raw in enumerate(blocks):
         if number in texts:
             shown += texts[number]
-        elif _length(raw) < room:
+        elif length(raw) < room:
             shown.append(raw)
-            room -= _length(raw) + 1
+            room -= length(raw) + 1
         else:
-            hidden.append(f"{_kind(raw)} of {_amount(_length(raw))}")
+            hidden.append(f"{_kind(raw)} of {amount(length(raw))}")
     if "structuredContent" in result:
-        structure = _raw(result["structuredContent"])
-        if _length(structure) + 30 <= room:
+        structure = raw_of(result["structuredContent"])
+        if length(structure) + 30 <= room:
             fields["structuredContent"] = structure
         else:
-            hidden.append(f"structured content of {_amount(_length(structure))}")
-    content = Raw(msgspec.json.encode([_text(_notice(why, hidden)), *shown]))
+            hidden.append(f"structured content of {amount(length(structure))}")
+    content = Raw(msgspec.json.encode([text_block(_notice(why, hidden)), *shown]))
     return {"content": content, **fields}
 
 
@@ -99,12 +99,12 @@ def _first_texts(blocks: Sequence[Raw], room: int) -> dict[int, list[Any]]:
         text = _text_of(_block(raw))
         if text is None:
             continue
-        if _length(raw) < room:
+        if length(raw) < room:
             shown[number] = [raw]
-            room -= _length(raw) + 1
+            room -= length(raw) + 1
         else:
-            head = _head(text, room - 30)
-            shown[number] = [_text(head)] if head else []
+            beginning = head(text, room - 30)
+            shown[number] = [text_block(beginning)] if beginning else []
             room = 0
     return shown
 
@@ -136,32 +136,36 @@ def _kind(raw: Raw) -> str:
     return (block.mime_type or block.type or "something")[:40]
 
 
-def _head(text: str, room: int) -> str:
+def head(text: str, room: int) -> str:
     """The beginning of a text that takes no more than `room` bytes as JSON."""
-    head = text[: max(0, room)]
-    while head and (size := len(msgspec.json.encode(head))) > room:
-        head = head[: len(head) * room // size]
-    return head
+    start = text[: max(0, room)]
+    while start and (size := len(msgspec.json.encode(start))) > room:
+        start = start[: len(start) * room // size]
+    return start
 
 
-def _text(text: str) -> dict[str, str]:
+def text_block(text: str) -> dict[str, str]:
+    """Text as a part of a content."""
     return {"type": "text", "text": text}
 
 
-def _raw(value: Any) -> Raw:
+def raw_of(value: Any) -> Raw:
+    """A value as JSON, which it may be already."""
     return value if isinstance(value, Raw) else Raw(msgspec.json.encode(value))
 
 
-def _length(raw: Raw) -> int:
+def length(raw: Raw) -> int:
+    """Bytes of it."""
     return memoryview(raw).nbytes
 
 
 def size_of(fields: Mapping[str, Any]) -> int:
     """Bytes of an object as JSON."""
-    return 2 + sum(len(key) + 4 + _length(_raw(value)) for key, value in fields.items())
+    return 2 + sum(len(key) + 4 + length(raw_of(value)) for key, value in fields.items())
 
 
-def _amount(count: int) -> str:
+def amount(count: int) -> str:
+    """Bytes, for people."""
     if count < 1000:
         return f"{count} bytes"
     return f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
@@ -176,14 +180,19 @@ def _file_of(result: Result, blocks: Sequence[Raw]) -> tuple[bytes, str]:
             found = [{}]
         if all(one.keys() == {"type", "text"} for one in found):
             return "\n".join(one["text"] for one in found).encode(), ".txt"
-    whole = msgspec.json.encode(result)
+    return in_lines(result), ".json"
+
+
+def in_lines(value: Any) -> bytes:
+    """JSON that tools which read by lines can read."""
+    whole = msgspec.json.encode(value)
     try:
-        return msgspec.json.format(whole, indent=2), ".json"
+        return msgspec.json.format(whole, indent=2)
     except msgspec.DecodeError:
-        return whole, ".json"
+        return whole
 
 
-def _save(content: bytes, suffix: str, folder: str, name: str, files: int, total: int) -> str:
+def save(content: bytes, suffix: str, folder: str, name: str, files: int = FILES, total: int = TOTAL) -> str:
     """Saves a result for its owner only. Returns a sentence that says where it is, or why it is not."""
     label = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:80]
     own = f"{PREFIX}{time.time_ns()}-{os.urandom(3).hex()}{'-' if label else ''}{label}{suffix}"

@@ -1,0 +1,68 @@
+"""Resources that the results of servers point to, and whose they are: few of them are in any list."""
+
+import contextlib
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from binnacle.wire.jsonrpc import UNREADABLE
+
+KNOWN = 5000
+"""Addresses that are remembered; the oldest make room."""
+
+LONGEST = 4000
+"""Characters of one."""
+
+_POINTS = re.compile(rb'"resource(?:_link)?"')
+
+
+class _Target(Struct):
+    uri: str
+
+
+class _Block(Struct):
+    """A part of a result that points to a resource or holds one; or a message of a prompt around such a part."""
+
+    type: str = ""
+    uri: str = ""
+    resource: _Target | None = None
+    content: "_Block | None" = None
+
+
+class Pointers:
+    """Which server told of which resource last."""
+
+    def __init__(self, known: int = KNOWN) -> None:
+        self._known = known
+        self._owners: dict[str, str] = {}
+
+    def note(self, server: str, parts: Any) -> None:
+        """Looks for resources in what a server answered: the content of a tool's result, the messages of a prompt."""
+        if not isinstance(parts, Raw) or not _POINTS.search(parts):
+            return
+        with contextlib.suppress(*UNREADABLE):
+            for part in msgspec.json.decode(parts, type=list[Raw]):
+                with contextlib.suppress(*UNREADABLE):
+                    self._add(_uri(msgspec.json.decode(part, type=_Block)), server)
+
+    def owner(self, uri: str) -> str | None:
+        """The server that told of a resource."""
+        return self._owners.get(uri)
+
+    def _add(self, uri: str, server: str) -> None:
+        if not uri or len(uri) > LONGEST:
+            return
+        self._owners.pop(uri, None)
+        self._owners[uri] = server
+        if len(self._owners) > self._known:
+            del self._owners[next(iter(self._owners))]
+
+
+def _uri(block: _Block) -> str:
+    if block.content is not None:
+        return _uri(block.content)
+    if block.type == "resource_link":
+        return block.uri
+    return block.resource.uri if block.type == "resource" and block.resource is not None else ""

@@ -1,0 +1,56 @@
+"""Resources that results point to."""
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from binnacle.upstream.pointers import LONGEST, Pointers
+
+
+def noted(*parts: object, known: int = 10) -> Pointers:
+    pointers = Pointers(known)
+    for part in parts:
+        pointers.note("one", Raw(msgspec.json.encode([part])))
+    return pointers
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "resource_link", "uri": "x:1", "name": "n"},
+        {"type": "resource", "resource": {"uri": "x:1", "text": "t"}},
+        {"role": "user", "content": {"type": "resource_link", "uri": "x:1"}},
+        {"role": "user", "content": {"type": "resource", "resource": {"uri": "x:1", "blob": "AA=="}}},
+    ],
+)
+def test_links_and_what_is_embedded_have_an_owner(part):
+    assert noted(part).owner("x:1") == "one"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "text", "text": "resource_link", "uri": "x:1"},
+        {"type": "resource_link", "uri": 7},
+        {"type": "resource_link"},
+        {"type": "resource", "resource": "x:1"},
+        "resource",
+        {"type": "resource_link", "uri": "x:" + "1" * LONGEST},
+    ],
+)
+def test_nothing_else_has(part):
+    pointers = noted(part, {"type": "resource_link", "uri": "x:2"})
+    assert pointers._owners == {"x:2": "one"}
+
+
+def test_what_is_no_list_is_passed_over():
+    for parts in (None, [], Raw(b'{"type": "resource"}'), Raw(b'["resource"'), Raw(b'"resource"')):
+        pointers = Pointers()
+        pointers.note("one", parts)
+        assert not pointers._owners
+
+
+def test_only_so_many_are_remembered_and_the_oldest_goes():
+    link = {"type": "resource_link"}
+    pointers = noted(*({**link, "uri": f"x:{number}"} for number in (1, 2, 3, 1, 4)), known=3)
+    assert [number for number in range(6) if pointers.owner(f"x:{number}")] == [1, 3, 4]
