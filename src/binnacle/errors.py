@@ -13,6 +13,13 @@
     │   ├── UpstreamDown    E_UPSTREAM_DOWN      it cannot be reached now
     │   ├── UpstreamBusy    E_UPSTREAM_BUSY      it has as many calls as it may have
     │   └── UpstreamLogin   E_UPSTREAM_LOGIN     a person must sign in there first
+    ├── AgentError          E_AGENT_FAILED       an agent did not do what it should
+    │   ├── AgentStart      E_AGENT_START        its command cannot be started
+    │   ├── AgentEnded      E_AGENT_ENDED        its process ended while it was needed
+    │   ├── AgentSilent     E_AGENT_SILENT       it did not answer in the time it had
+    │   ├── AgentProtocol   E_AGENT_PROTOCOL     what it says is not the Agent Client Protocol
+    │   ├── AgentLogin      E_AGENT_LOGIN        a person must log in to it first
+    │   └── AgentLimited    E_AGENT_LIMITED      its model takes no more requests for now
     ├── BridgeError         E_BRIDGE             a script or its host; each has the code of what went wrong
     ├── GitError            E_GIT                git did not do what it was asked to
     ├── Refused             E_REFUSED            a rule of the work model says no
@@ -115,6 +122,42 @@ class UpstreamBusy(UpstreamError):
 
 class UpstreamLogin(UpstreamError):
     code = "E_UPSTREAM_LOGIN"
+
+
+class AgentError(BinnacleError):
+    code = "E_AGENT_FAILED"
+
+
+class AgentStart(AgentError):
+    code = "E_AGENT_START"
+
+
+class AgentEnded(AgentError):
+    code = "E_AGENT_ENDED"
+    retryable = True
+
+
+class AgentSilent(AgentError):
+    code = "E_AGENT_SILENT"
+    retryable = True
+
+
+class AgentProtocol(AgentError):
+    code = "E_AGENT_PROTOCOL"
+
+
+class AgentLogin(AgentError):
+    code = "E_AGENT_LOGIN"
+
+
+class AgentLimited(AgentError):
+    code = "E_AGENT_LIMITED"
+    retryable = True
+
+    def __init__(self, message: str, *, after: float | None, hint: str = "") -> None:
+        super().__init__(message, hint=hint, details={} if after is None else {"retry_after": after})
+        self.after = after
+        """Seconds to wait before it is asked again, where it told."""
 
 
 class BridgeError(BinnacleError):

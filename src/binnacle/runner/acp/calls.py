@@ -1,0 +1,64 @@
+"""What is known of an agent's tool calls, so that a request for permission can be told what it is about.
+
+Some agents ask with nothing but the id of a call they told of before; some tell of a call only when they ask.
+"""
+
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
+
+from binnacle.runner.permissions import PermissionRequest
+from binnacle.wire import acp
+from binnacle.wire.jsonrpc import encode
+
+KEPT = 500
+"""Tool calls of a session that are remembered."""
+
+INPUT_LIMIT = 16 << 10
+"""Bytes of a call's input that are remembered with it."""
+
+
+class Calls:
+    """The latest tool calls of a session."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, PermissionRequest] = OrderedDict()
+        self.count = 0
+        """How many there were."""
+
+    def asked(self, request: acp.RequestPermission) -> PermissionRequest:
+        """A request for permission, with what was known before."""
+        return replace(self.note(request.tool_call), options=request.options)
+
+    def note(self, call: acp.ToolCall) -> PermissionRequest:
+        """What is known of a call now."""
+        before = self._known.pop(call.tool_call_id, None)
+        if before is None:
+            self.count += 1
+            before = PermissionRequest(tool_call_id=call.tool_call_id)
+        known = PermissionRequest(
+            tool_call_id=call.tool_call_id,
+            title=call.title or before.title,
+            kind=call.kind or before.kind,
+            name=_name_of(call) or before.name,
+            input=_bounded(call.raw_input) or before.input,
+            paths=tuple(place.path for place in call.locations or ()) or before.paths,
+        )
+        self._known[call.tool_call_id] = known
+        if len(self._known) > KEPT:
+            self._known.popitem(last=False)
+        return known
+
+
+def _name_of(call: acp.ToolCall) -> str:
+    """The tool's own name, which agents put beside the title that is for people."""
+    for part in call.meta.values() if isinstance(call.meta, dict) else ():
+        if isinstance(part, dict):
+            for name in ("toolName", "tool_name"):
+                if isinstance(part.get(name), str):
+                    return str(part[name])
+    return ""
+
+
+def _bounded(value: Any) -> Any:
+    return value if value and len(encode(value)) <= INPUT_LIMIT else None
