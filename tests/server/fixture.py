@@ -14,7 +14,7 @@ import msgspec
 from catalog import Arguments, Result, Tool, Tools, said
 from conformance import PROMPTS, RESOURCES, TEMPLATE, TOOLS, templated
 
-from binnacle.server import http, serving, stdio, streams
+from binnacle.server import http, serving, stdio
 from binnacle.server.call import Call
 from binnacle.server.engine import Engine
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
@@ -136,12 +136,12 @@ async def serve_stdio(options: argparse.Namespace) -> None:
 
 
 async def serve_http(options: argparse.Namespace) -> None:
-    limits = {"body_limit": options.body_limit, "sessions": options.sessions, "keep_alive": options.keep_alive}
+    limits = {"body_limit": options.body_limit, "sessions": options.sessions}
     face = http.HttpServer(Fixture().engine, token=options.token, **limits)
     listener = serving.bind("127.0.0.1", options.port)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-    ready = {"on_ready": lambda: print(url, flush=True), "stop_within": options.stop_within}
-    await serving.serve_http(face, listener, **ready)
+    times = {"stop_within": options.stop_within, "keep_alive": options.keep_alive}
+    await serving.serve_http(face, listener, on_ready=lambda: print(url, flush=True), **times)
 
 
 def main() -> None:
@@ -157,7 +157,7 @@ def main() -> None:
     on_http.add_argument("--token")
     on_http.add_argument("--body-limit", type=int, default=http.BODY_LIMIT)
     on_http.add_argument("--sessions", type=int, default=http.SESSIONS)
-    on_http.add_argument("--keep-alive", type=float, default=streams.KEEP_ALIVE)
+    on_http.add_argument("--keep-alive", type=float, default=serving.KEEP_ALIVE)
     on_http.add_argument("--stop-within", type=float, default=serving.STOP_WITHIN)
     on_http.set_defaults(serve=serve_http)
     options = parser.parse_args()

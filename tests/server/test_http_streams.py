@@ -58,11 +58,21 @@ def test_a_progress_token_comes_back_as_it_was(http: Http, token: str | int):
         assert next(events)["params"]["progressToken"] == token
 
 
-def test_more_progress_than_is_kept_does_not_cost_the_answer(http: Http):
+def test_much_progress_does_not_cost_the_answer(http: Http):
     with http.stream(counting(5000)) as events:
         *progress, answer = events
-    assert 0 < len(progress) < 5000
+    assert len(progress) == 5000
     assert text_of(answer) == "5000 steps"
+
+
+def test_who_does_not_read_misses_what_came_before_the_answer_but_not_the_answer(server: Http):
+    session = server.session()
+    with server.stream(call(1, "chatter", messages=40_000, size=1000), session) as events:
+        server.wait_until_said("the chatter is over")
+        *logs, answer = events
+    assert 0 < len(logs) < 40_000
+    assert text_of(answer) == "ok"
+    assert server.peak < 200 << 20
 
 
 def test_requests_are_answered_side_by_side_and_their_progress_does_not_mix(http: Http):
@@ -114,6 +124,61 @@ def test_one_connection_serves_many_requests(http: Http):
             data = client.recv(65536)
             assert data, received
             received += data
+
+
+def exchanged(http: Http, *requests: bytes) -> bytes:
+    """What comes back on a connection that is closed when everything was answered."""
+    url = httpx.URL(http.url)
+    with socket.create_connection((url.host, url.port), timeout=WAIT) as client:
+        for one in requests:
+            client.sendall(one)
+        received = b""
+        while data := client.recv(65536):
+            received += data
+        return received
+
+
+def posted(message: dict, *lines: str, version: str = "1.1") -> bytes:
+    body = json.dumps(message).encode()
+    head = [f"POST /mcp HTTP/{version}", "host: localhost", f"content-length: {len(body)}", *lines]
+    head += [f"{key}: {value}" for key, value in headers_for(message).items()]
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def test_answers_come_in_the_order_of_their_requests_whoever_is_quicker(http: Http):
+    slow, quick = new_call("slow", "count", steps=3), request("quick", "tools/list", stateless())
+    wrong = posted(quick).replace(b"host: localhost", b"host: evil.example")
+    received = exchanged(http, posted(slow) + wrong + posted(quick, "connection: close"))
+    assert received.index(b'"slow"') < received.index(b"403 Forbidden") < received.index(b'"quick"')
+
+
+def test_a_client_of_the_old_http_gets_its_answers_and_its_streams(http: Http):
+    plain = exchanged(http, posted(new_call(1, "echo", text="x"), version="1.0"))
+    assert plain.startswith(b"HTTP/1.1 200 OK")
+    assert b"connection: close" in plain
+    stream = exchanged(http, posted(counting(3), version="1.0"))
+    assert b"chunked" not in stream
+    assert stream.endswith(b"\n\n")
+    assert stream.count(b"\ndata: ") == 4
+
+
+def test_a_wish_for_another_protocol_is_passed_over(http: Http):
+    """As clients of Java have it that would rather speak HTTP/2."""
+    wish = ("connection: upgrade, http2-settings", "upgrade: h2c", "http2-settings: AAEAAEAA")
+    first, last = new_call("first", "echo", text="1"), new_call("last", "echo", text="2")
+    received = exchanged(http, posted(first, *wish) + posted(last, "connection: close"))
+    assert received.count(b"HTTP/1.1 200 OK") == 2
+    assert exchanged(http, b"CONNECT localhost:1 HTTP/1.1\r\nhost: localhost\r\n\r\n").startswith(b"HTTP/1.1 405 ")
+
+
+def test_a_body_that_is_asked_about_is_asked_for(http: Http):
+    message = posted(new_call(1, "echo", text="x"), "expect: 100-continue", "connection: close")
+    assert exchanged(http, message).startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
+
+
+def test_a_head_without_end_is_refused(http: Http):
+    received = exchanged(http, b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-long: " + b"x" * 100_000)
+    assert received.startswith(b"HTTP/1.1 431 ")
 
 
 class TestStopping:

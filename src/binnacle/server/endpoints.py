@@ -1,13 +1,13 @@
 """Several sessions on one port: each has an endpoint of its own, `/mcp/SESSION`, beside the one without a session."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
 from binnacle.errors import BinnacleError, NotFound
-from binnacle.server.http import HttpServer, Reply, Scope, headers_of, respond
-from binnacle.server.streams import Receive, Send
+from binnacle.server.exchange import Exchange, Reply
+from binnacle.server.http import HttpServer
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_REQUEST
 
@@ -24,7 +24,7 @@ class _Endpoint(NamedTuple):
 
 
 class Endpoints:
-    """An ASGI application: the main face, and the faces of sessions, opened when they are first asked for."""
+    """The main face, and the faces of sessions, opened when they are first asked for."""
 
     def __init__(self, main: HttpServer, path: str, open_face: Open) -> None:
         self._main = main
@@ -32,18 +32,30 @@ class Endpoints:
         self._open = open_face
         self._opened: dict[str, _Endpoint] = {}
         self._opening = asyncio.Lock()
+        self._asked: set[asyncio.Task[None]] = set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        face = self._main
-        if scope["type"] == "http" and scope["path"].startswith(self._prefix):
-            try:
-                self._main.admit(headers_of(scope))
-                async with self._opening:
-                    face = await self._found(scope["path"].removeprefix(self._prefix))
-            except Reply as reply:
-                await respond(send, reply)
-                return
-        await face(scope, receive, send)
+    def admit(self, headers: Mapping[str, str]) -> None:
+        self._main.admit(headers)
+
+    def weigh(self, size: int) -> None:
+        self._main.weigh(size)
+
+    def take(self, exchange: Exchange) -> None:
+        if not exchange.path.startswith(self._prefix):
+            self._main.take(exchange)
+            return
+        asked = asyncio.get_running_loop().create_task(self._pass_on(exchange))
+        self._asked.add(asked)
+        asked.add_done_callback(self._asked.discard)
+
+    async def _pass_on(self, exchange: Exchange) -> None:
+        try:
+            async with self._opening:
+                face = await self._found(exchange.path.removeprefix(self._prefix))
+        except Reply as reply:
+            exchange.reply(reply)
+        else:
+            face.take(exchange)
 
     async def _found(self, session: str) -> HttpServer:
         found = self._opened.pop(session, None)

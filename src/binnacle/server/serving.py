@@ -4,85 +4,22 @@ import asyncio
 import contextlib
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
-from typing import Any
-
-import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from binnacle.errors import InvalidInput
-from binnacle.server.endpoints import Endpoints
-from binnacle.server.http import HttpServer
+from binnacle.server.connection import Connection, Face
+
+KEEP_ALIVE = 15.0
+"""Seconds between two signs of life on a silent stream, so that nothing on the way takes it for dead."""
 
 STOP_WITHIN = 3
 """Seconds that requests under way get to finish when the server is told to stop."""
 
+END_WITHIN = 1.0
+"""Seconds that they get to end, once they were cancelled."""
+
 STOPPING = (signal.SIGTERM, signal.SIGINT)
-
-
-class _Joined:
-    """A transport that writes the head and the body of an answer as one: each write costs a quarter of a call."""
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._held = bytearray()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        if not self._held:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._held += data
-
-    def close(self) -> None:
-        self._flush()
-        self._transport.close()
-
-    def _flush(self) -> None:
-        if self._held:
-            held, self._held = self._held, bytearray()
-            self._transport.write(held)
-
-
-class _Protocol(HttpToolsProtocol):
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(_Joined(transport))  # type: ignore[arg-type]
-
-
-class _Server(uvicorn.Server):
-    """uvicorn, which says when it accepts connections and ends its streams when it stops."""
-
-    def __init__(
-        self, config: uvicorn.Config, face: HttpServer | Endpoints, on_ready: Callable[[], None], stop_within: float
-    ) -> None:
-        super().__init__(config)
-        self._face = face
-        self._on_ready = on_ready
-        self._stop_within = stop_within
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        if self.started:
-            self._on_ready()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._face.close()
-        cancelling = asyncio.get_running_loop().call_later(self._stop_within, self._face.cancel)
-        await super().shutdown(sockets=sockets)
-        cancelling.cancel()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Stops at SIGTERM and SIGINT, and that is all: uvicorn would raise them again and so die of them."""
-        loop = asyncio.get_running_loop()
-        for number in STOPPING:
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        try:
-            yield
-        finally:
-            for number in STOPPING:
-                loop.remove_signal_handler(number)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -108,30 +45,67 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def serve_http(
-    face: HttpServer | Endpoints,
+    face: Face,
     listener: socket.socket,
     *,
     on_ready: Callable[[], None],
     stop_within: float = STOP_WITHIN,
+    keep_alive: float = KEEP_ALIVE,
 ) -> None:
     """Serves until SIGTERM or SIGINT. Leaving it closes the socket and every connection."""
-    settings: dict[str, Any] = {
-        "http": _Protocol,
-        "interface": "asgi3",
-        "lifespan": "off",
-        "log_level": "warning",
-        "access_log": False,
-        "timeout_keep_alive": 75,
-        "timeout_graceful_shutdown": stop_within + 1,
-        "proxy_headers": False,
-        "server_header": False,
-        "ws": "none",
-    }
-    server = _Server(uvicorn.Config(face, **settings), face, on_ready, stop_within)
+    connections: set[Connection] = set()
+    stopping = asyncio.Event()
     try:
-        await server.serve(sockets=[listener])
-    except asyncio.CancelledError:
-        face.close()
-        raise
+        with _signals(stopping.set):
+            server = await asyncio.get_running_loop().create_server(
+                lambda: Connection(face, connections), sock=listener
+            )
+            try:
+                on_ready()
+                await _look_after(connections, stopping, keep_alive)
+            finally:
+                server.close()
+                face.close()
+            await _stop(face, connections, stop_within)
     finally:
+        for connection in connections:
+            connection.abort()
         listener.close()
+
+
+@contextlib.contextmanager
+def _signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Has the signals that end a server call `stop`."""
+    loop = asyncio.get_running_loop()
+    for number in STOPPING:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in STOPPING:
+            loop.remove_signal_handler(number)
+
+
+async def _look_after(connections: set[Connection], stopping: asyncio.Event, keep_alive: float) -> None:
+    """Looks at every connection now and then until the server is to stop."""
+    while not stopping.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(keep_alive / 4):
+                await stopping.wait()
+        now = time.monotonic()
+        for connection in list(connections):
+            connection.look(now, keep_alive)
+
+
+async def _stop(face: Face, connections: set[Connection], within: float) -> None:
+    """Lets requests under way finish, and cancels those that do not."""
+    for connection in list(connections):
+        connection.stop()
+    await _closed(connections, within)
+    face.cancel()
+    await _closed(connections, END_WITHIN)
+
+
+async def _closed(connections: set[Connection], within: float) -> None:
+    if connections:
+        await asyncio.wait({connection.closed for connection in connections}, timeout=within)

@@ -9,13 +9,14 @@ import pytest
 from binnacle.errors import NotFound, Refused
 from binnacle.server import endpoints
 from binnacle.server.catalog_host import CatalogHost
+from binnacle.server.connection import Connection
 from binnacle.server.endpoints import Endpoints
 from binnacle.server.engine import Engine
 from binnacle.server.http import HttpServer
 from binnacle.work.actor import Actor
 from cli.conftest import BN
 from scenarios.agents import TOKEN
-from server.clients import Http, headers_for, request, stateless
+from server.clients import WAIT, Http, headers_for, request, stateless
 
 LIST = request(1, "tools/list", stateless())
 
@@ -34,15 +35,14 @@ class Named:
 
 
 class Port:
-    """Endpoints without a socket, and what was opened and closed."""
+    """Endpoints on a socket, and what was opened and closed."""
 
     def __init__(self, token: str | None = None) -> None:
         self.opened: list[str] = []
         self.closed: list[str] = []
         self.token = token
         self.faces = Endpoints(self._face("main", "/mcp"), "/mcp", self._open)
-        transport = httpx.ASGITransport(self.faces)
-        self.client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+        self.connections: set[Connection] = set()
 
     def _face(self, name: str, path: str) -> HttpServer:
         host = CatalogHost(Named(name), actor=lambda _: Actor("ann"))
@@ -68,10 +68,17 @@ class Port:
 
 @asynccontextmanager
 async def port(token: str | None = None):
-    opened = Port(token)
-    async with opened.client:
-        yield opened
-        await opened.faces.aclose()
+    at = Port(token)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Connection(at.faces, at.connections), "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with httpx.AsyncClient(base_url=url, timeout=WAIT) as at.client:
+        yield at
+    await at.faces.aclose()
+    server.close()
+    for connection in list(at.connections):
+        connection.abort()
+        await connection.closed
 
 
 def test_each_path_has_its_session_and_it_is_opened_once():
