@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -59,7 +58,7 @@ class Agent:
         self,
         *,
         servers: Sequence[acp.McpServer],
-        cwd: Path,
+        cwd: str,
         resume: str | None = None,
         model: str | None = None,
         within: float = OPEN_PATIENCE,
@@ -80,7 +79,7 @@ class Agent:
             await session.set_model(wanted)
         return session
 
-    async def start(self, keeper: Keeper, *, cwd: Path, env: Mapping[str, str], log: Path) -> None:
+    async def start(self, keeper: Keeper, *, cwd: str, env: Mapping[str, str], log: str) -> None:
         """Starts the program.
 
         Raises:
@@ -152,20 +151,20 @@ class Agent:
             raise AgentError(message, hint="try a newer version of it, or another agent")
         return tuple(chosen.values())
 
-    async def _new(self, servers: tuple[acp.McpServer, ...], cwd: Path, within: float, *, not_loaded: str) -> Session:
-        params = acp.NewSession(cwd=str(cwd), mcp_servers=servers)
+    async def _new(self, servers: tuple[acp.McpServer, ...], cwd: str, within: float, *, not_loaded: str) -> Session:
+        params = acp.NewSession(cwd=cwd, mcp_servers=servers)
         opened = await self._ask(acp.NEW, params, acp.Opened, doing="opening a session", within=within)
         if opened.session_id is None:
             raise AgentProtocol(f"{self._command.name} opened a session without an id", hint=TRY_NEWER)
         return Session(self._command, self._connection, opened, session_id=opened.session_id, not_loaded=not_loaded)
 
     async def _load(
-        self, session_id: str, servers: tuple[acp.McpServer, ...], cwd: Path, within: float
+        self, session_id: str, servers: tuple[acp.McpServer, ...], cwd: str, within: float
     ) -> Session | str:
         """The session, or why it cannot be had. What it replays was heard when it happened."""
         if not self.capabilities.load_session:
             return f"{self._command.name} does not load sessions"
-        params = acp.LoadSession(session_id=session_id, cwd=str(cwd), mcp_servers=servers)
+        params = acp.LoadSession(session_id=session_id, cwd=cwd, mcp_servers=servers)
         try:
             opened = await self._ask(acp.LOAD, params, acp.Opened, doing="loading the session", within=within)
         except (AgentLogin, AgentLimited, AgentEnded, AgentSilent):
@@ -211,7 +210,7 @@ class Agent:
 
 @asynccontextmanager
 async def open_agent(
-    keeper: Keeper, command: AgentCommand, *, cwd: Path, env: Mapping[str, str], log: Path
+    keeper: Keeper, command: AgentCommand, *, cwd: str, env: Mapping[str, str], log: str
 ) -> AsyncIterator[Agent]:
     """Starts an agent with this environment and greets it. What it writes to its errors goes to `log`, within a bound.
 

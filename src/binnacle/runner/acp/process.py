@@ -5,7 +5,6 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from binnacle.errors import AgentStart
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
@@ -88,8 +87,8 @@ async def start_process(
     argv: Sequence[str],
     *,
     env: Mapping[str, str],
-    cwd: Path,
-    log: Path,
+    cwd: str,
+    log: str,
     take: Callable[[bytes], None],
     hint: str,
 ) -> Process:
@@ -103,7 +102,7 @@ async def start_process(
         stdin, to_agent = _pipe(ends)
         from_agent, stdout = _pipe(ends)
         errors, stderr = _pipe(ends)
-        owned = await keeper.start(argv, env=env, cwd=str(cwd), stdin=stdin, stdout=stdout, stderr=stderr)
+        owned = await keeper.start(argv, env=env, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr)
         ours = (to_agent, from_agent, errors)
         ends = [end for end in ends if end not in ours]
     except CannotStart as error:
@@ -111,7 +110,7 @@ async def start_process(
     finally:
         for descriptor in ends:
             os.close(descriptor)
-    process = Process(owned, RollingFile(str(log), LOG_LIMIT))
+    process = Process(owned, RollingFile(log, LOG_LIMIT))
     process.log.started(owned.pid)
     try:
         await process.connect(*ours, take=take)

@@ -1,0 +1,263 @@
+"""What was said and done in a session, kept as it happens: one JSON value a line in `transcript.jsonl`.
+
+A line is written whole or, if the writer is killed while it writes, not read. Pieces of a message are joined into one
+entry where they are written and again where they are read, so that hardly anything is lost and nothing is torn.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.runner.permissions import Decision, PermissionRequest
+from binnacle.wire import acp
+from binnacle.wire.jsonrpc import UNREADABLE, encode
+
+NAME = "transcript.jsonl"
+
+PIECE = 8 << 10
+"""Characters of a message that are joined before they are written."""
+
+PATIENCE = 2.0
+"""Seconds that a piece of a message waits for the next one."""
+
+CLIP = 16 << 10
+"""Characters of what a tool was given or returned that are kept."""
+
+ITERATION_LIMIT = 64 << 20
+"""Bytes of one iteration. An agent that floods is cut off here, in its transcript."""
+
+CALLS = 1000
+"""Tool calls at once of which the status is known."""
+
+TEXTS = ("message", "thought")
+
+
+class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that was said or done. Which fields are set follows from its kind."""
+
+    at: str
+    iteration: int
+    kind: str
+    """`iteration`, `prompt`, `message`, `thought`, `tool`, `plan`, `usage`, `permission`, `end` or `cut`."""
+
+    text: str = ""
+    """Of a prompt, a message or a thought; why a turn ended."""
+
+    id: str = ""
+    """Of a tool call, to which later entries add."""
+
+    title: str = ""
+    tool: str = ""
+    """The kind of a tool call."""
+
+    status: str = ""
+    paths: tuple[str, ...] = ()
+    input: str = ""
+    output: str = ""
+    steps: tuple[tuple[str, str], ...] = ()
+    """Of a plan: each with its status."""
+
+    used: int | None = None
+    size: int | None = None
+    cost: float | None = None
+    tokens: int | None = None
+    is_allowed: bool | None = None
+    by: str = ""
+
+
+class Transcript:
+    """Writes the transcript of a session. Leaving it writes what is waiting."""
+
+    def __init__(self, folder: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`folder` is where `transcript.jsonl` is, or begins."""
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        self._descriptor = os.open(os.path.join(folder, NAME), flags, 0o600)
+        self._clock = clock
+        self._iteration = 0
+        self._written = 0
+        self._is_cut = False
+        self._statuses: dict[str, str] = {}
+        self._waiting: list[str] = []
+        self._waiting_kind = ""
+        self._waiting_length = 0
+        self._waiting_since = 0.0
+        self._is_torn = self._ends_torn()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.flush()
+        os.close(self._descriptor)
+
+    def iteration(self, number: int) -> None:
+        """What follows belongs to this iteration."""
+        self.flush()
+        self._iteration = number
+        self._written = 0
+        self._is_cut = False
+        self._statuses.clear()
+        self._write("iteration")
+
+    def prompted(self, text: str) -> None:
+        """The agent was told something."""
+        self._write("prompt", text=text)
+
+    def heard(self, update: acp.Update) -> None:
+        """The agent told something."""
+        match update:
+            case acp.MessageChunk(content=acp.Content(text=str(text))):
+                self._join("message", text)
+            case acp.ThoughtChunk(content=acp.Content(text=str(text))):
+                self._join("thought", text)
+            case acp.ToolCallStarted() | acp.ToolCallChanged():
+                self._tool(update)
+            case acp.Plan():
+                self._write("plan", steps=tuple((step.content, step.status) for step in update.entries))
+            case acp.UsageUpdate():
+                cost = update.cost.amount if update.cost else None
+                self._write("usage", used=update.used, size=update.size, cost=cost)
+
+    def decided(self, request: PermissionRequest, decision: Decision) -> None:
+        """A request for permission was answered."""
+        self._write(
+            "permission",
+            id=request.tool_call_id,
+            title=request.title[:CLIP],
+            tool=request.kind,
+            is_allowed=decision.is_allowed,
+            by=decision.by,
+        )
+
+    def ended(self, stop_reason: str, *, tokens: int | None = None) -> None:
+        """A turn ended."""
+        self._write("end", text=stop_reason, tokens=tokens)
+
+    def flush(self) -> None:
+        """Writes the message that is waiting for its next piece."""
+        if self._waiting:
+            text, self._waiting, self._waiting_length = "".join(self._waiting), [], 0
+            self._append(self._waiting_kind, text=text)
+
+    def _join(self, kind: str, text: str) -> None:
+        if kind != self._waiting_kind:
+            self.flush()
+        if not self._waiting:
+            self._waiting_since = self._clock()
+        self._waiting_kind = kind
+        self._waiting.append(text)
+        self._waiting_length += len(text)
+        if self._waiting_length >= PIECE or self._clock() - self._waiting_since >= PATIENCE:
+            self.flush()
+
+    def _tool(self, call: acp.ToolCall) -> None:
+        """A line for the beginning of a call, for every change of its status, and for its result."""
+        output = _output(call)
+        status = call.status or ""
+        known = self._statuses.get(call.tool_call_id)
+        if known is not None and status in ("", known) and not output and not call.title:
+            return
+        if status in ("completed", "failed"):
+            self._statuses.pop(call.tool_call_id, None)
+        else:
+            self._statuses[call.tool_call_id] = status or known or ""
+            if len(self._statuses) > CALLS:
+                del self._statuses[next(iter(self._statuses))]
+        self._write(
+            "tool",
+            id=call.tool_call_id,
+            title=(call.title or "")[:CLIP],
+            tool=call.kind or "",
+            status=status,
+            paths=tuple(place.path for place in call.locations or ()),
+            input=_clipped(call.raw_input),
+            output=output,
+        )
+
+    def _write(self, kind: str, **fields: Any) -> None:
+        self.flush()
+        self._append(kind, **fields)
+
+    def _append(self, kind: str, **fields: Any) -> None:
+        if self._is_cut:
+            return
+        if self._written > ITERATION_LIMIT:
+            self._is_cut, kind, fields = True, "cut", {"text": f"no more of this iteration after {self._written} bytes"}
+        moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = encode(Entry(at=moment, iteration=self._iteration, kind=kind, **fields)) + b"\n"
+        # A full disk does not stop the work: what cannot be kept is lost.
+        with contextlib.suppress(OSError):
+            written = os.write(self._descriptor, b"\n" + line if self._is_torn else line)
+            self._is_torn = written < len(line)
+            self._written += written
+
+    def _ends_torn(self) -> bool:
+        """Whether a writer before us was killed in the middle of a line, so that ours must begin a new one."""
+        size = os.fstat(self._descriptor).st_size
+        return size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
+
+
+def read_transcript(folder: str, *, iteration: int | None = None) -> Iterator[Entry]:
+    """The entries of a session, or of one iteration, in order; pieces of one message as one.
+
+    What is no whole entry is passed over. A session without a transcript has no entries.
+    """
+    last: Entry | None = None
+    for entry in _entries(folder):
+        if iteration is not None and entry.iteration != iteration:
+            continue
+        if last and entry.kind in TEXTS and (entry.kind, entry.iteration) == (last.kind, last.iteration):
+            last = msgspec.structs.replace(last, text=last.text + entry.text)
+            continue
+        if last:
+            yield last
+        last = entry
+    if last:
+        yield last
+
+
+_read = msgspec.json.Decoder(Entry).decode
+
+
+def _entries(folder: str) -> Iterator[Entry]:
+    try:
+        file = open(os.path.join(folder, NAME), "rb")  # noqa: SIM115 - closed below, opened where it may be missing
+    except FileNotFoundError:
+        return
+    with file:
+        for line in file:
+            try:
+                yield _read(line)
+            except UNREADABLE:
+                continue
+
+
+def _output(call: acp.ToolCall) -> str:
+    """What a call made, as text for people."""
+    texts = []
+    for part in call.content or ():
+        if part.content is not None and part.content.text:
+            texts.append(part.content.text)
+        elif part.path is not None:
+            texts.append(f"(changed {part.path})")
+    return _clip("\n".join(texts)) if texts else _clipped(call.raw_output)
+
+
+def _clipped(value: Any) -> str:
+    if not value:
+        return ""
+    return _clip(value if isinstance(value, str) else encode(value).decode())
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= CLIP else f"{text[:CLIP]}… ({len(text) - CLIP} more characters)"
