@@ -229,6 +229,7 @@ class TestLogin:
                 logins = Path(bn.env["XDG_CONFIG_HOME"], "binnacle", "logins")
                 assert list(logins.glob("*.json"))
                 assert (await beside(bn, "upstream", "logout", "crm")).json == {"name": "crm", "was_there": True}
+                assert not provider.refresh, "nobody revoked it"
                 assert not list(logins.glob("*.json"))
                 assert (await beside(bn, "upstream", "logout", "crm", "-H")).out.startswith("nobody was signed in")
 

@@ -59,6 +59,8 @@ class Upstreams:
         found = load_servers(self._project.repo, flags=self._flags, discipline=brought)
         for config in found.servers.values():
             self._redactor.learn(config)
+        for _, authorizer in self._authorizers.values():
+            authorizer.reconsider()
         if only is None:
             return found
         return found._replace(servers={name: one for name, one in found.servers.items() if name in only})

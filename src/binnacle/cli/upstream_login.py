@@ -13,6 +13,7 @@ from binnacle.cli.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_
 from binnacle.errors import ConfigError, Refused
 
 if TYPE_CHECKING:
+    from binnacle.upstream.auth.login import SignedOut
     from binnacle.upstream.config import ServerConfig
 
 
@@ -63,22 +64,44 @@ def login(context: Context, args: Namespace) -> Any:
 
 
 def _show_logout(answer: Any, screen: Screen) -> None:
-    screen.line(
-        f"signed out of {answer['name']}" if answer["was_there"] else f"nobody was signed in to {answer['name']}"
-    )
+    if not answer["was_there"]:
+        screen.line(f"nobody was signed in to {answer['name']}")
+        return
+    screen.line(f"{screen.styled('✓', 'green')} signed out of {answer['name']}: the login is forgotten here")
+    if "still_good" in answer:
+        why = printable(answer["still_good"])
+        screen.line(f"{screen.styled('warning:', 'yellow')} its tokens are good until they end: {why}")
+        screen.line("  hint: end the session on the provider's own page, if it matters")
 
 
 @UPSTREAM.command(
-    "logout", "forget the login of a server", "bn upstream logout tickets", NAME, DISCIPLINE, view=_show_logout
+    "logout",
+    "revoke the login of a server where that is possible, and forget it",
+    "bn upstream logout tickets",
+    NAME,
+    DISCIPLINE,
+    view=_show_logout,
 )
 def logout(context: Context, args: Namespace) -> Any:
     import asyncio
 
     from binnacle.upstream.auth.login import logout as sign_out
     from binnacle.upstream.auth.secrets import open_secrets
+    from binnacle.upstream.web import new_session
 
-    was_there = asyncio.run(sign_out(_config(context, args), open_secrets()))
-    return {"name": args.name, "was_there": was_there}
+    config = _config(context, args)
+
+    async def work() -> "SignedOut":
+        async with new_session() as http:
+            return await sign_out(config, secrets=open_secrets(), http=http)
+
+    done = asyncio.run(work())
+    _tell_running_servers()
+    return {
+        "name": args.name,
+        "was_there": done.was_there,
+        **({"still_good": done.still_good} if done.still_good else {}),
+    }
 
 
 def _config(context: Context, args: Namespace) -> "ServerConfig":

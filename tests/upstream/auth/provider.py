@@ -1,7 +1,8 @@
 """An authorization server and the MCP server that it protects, on loopback, as strict as a careful operator's.
 
 It checks PKCE, redirects, states that must be there, resources, clients, codes that work once, refresh tokens that
-are replaced at each use, device codes and their pace. What it refuses it says in `refusals`; tests turn its knobs.
+are replaced at each use, device codes and their pace; what is revoked is worthless at once. What it refuses it says in
+`refusals`; tests turn its knobs.
 """
 
 import asyncio
@@ -78,6 +79,13 @@ class Provider:
     registers: bool = True
     takes_client_urls: bool = False
     has_devices: bool = True
+    revokes: bool = True
+    takes_back: tuple[str, ...] = ("refresh_token", "access_token")
+    """The kinds of tokens that can be revoked."""
+
+    revocation_fails: str = ""
+    """As `refresh_fails`."""
+
     scopes_supported: tuple[str, ...] | None = None
     server_scopes: tuple[str, ...] | None = ("read",)
     wanted_scope: str = ""
@@ -153,6 +161,7 @@ class Provider:
             f"{base}/token": self._token,
             f"{base}/register": self._register,
             f"{base}/device": self._device,
+            f"{base}/revoke": self._revoke,
             f"{base}/approve": self._approve,
         }
         if page := pages.get(request.path):
@@ -193,6 +202,7 @@ class Provider:
             "authorization_response_iss_parameter_supported": self.answers_issuer is not None,
             "client_id_metadata_document_supported": self.takes_client_urls,
             "registration_endpoint": f"{base}/register" if self.registers else None,
+            "revocation_endpoint": f"{base}/revoke" if self.revokes else None,
             "device_authorization_endpoint": f"{base}/device" if self.has_devices else None,
             "code_challenge_methods_supported": self.pkce,
             "token_endpoint_auth_methods_supported": self.methods,
@@ -295,10 +305,18 @@ class Provider:
         self.refreshing.set()
         if self.slow_refresh is not None:
             await self.slow_refresh.wait()
-        how, _, what = self.refresh_fails.partition(":")
+        if self.refresh_fails:
+            return self._failed(self.refresh_fails, request, "token", form)
+        found = self.refresh.get(form.get("refresh_token", ""))
+        if found is None or found.client_id != client_id:
+            return self._refuse("token", "invalid_grant", form)
+        if self.rotates:
+            del self.refresh[form["refresh_token"]]
+        return self._issue(found, again=not self.rotates)
+
+    def _failed(self, failure: str, request: web.Request, where: str, form: dict[str, str]) -> web.Response:
+        how, _, what = failure.partition(":")
         match how:
-            case "":
-                pass
             case "redirect":
                 return web.Response(status=307, headers={"Location": what})
             case "drop":
@@ -308,13 +326,24 @@ class Provider:
             case _ if how.isdigit():
                 return web.Response(status=int(how), text="<html>gone for lunch</html>")
             case _:
-                return self._refuse("token", how, form)
-        found = self.refresh.get(form.get("refresh_token", ""))
-        if found is None or found.client_id != client_id:
-            return self._refuse("token", "invalid_grant", form)
-        if self.rotates:
-            del self.refresh[form["refresh_token"]]
-        return self._issue(found, again=not self.rotates)
+                return self._refuse(where, how, form)
+
+    async def _revoke(self, request: web.Request) -> web.Response:
+        """Takes a token back, and with a refresh token all that was given for it."""
+        self._counted("revoke")
+        form = dict(parse_qsl(await request.text()))
+        client_id = self._authenticated(request, form)
+        if client_id is None:
+            return self._refuse("revoke", "invalid_client", form, status=401)
+        if self.revocation_fails:
+            return self._failed(self.revocation_fails, request, "revoke", form)
+        if form.get("token_type_hint") not in self.takes_back:
+            return self._refuse("revoke", "unsupported_token_type", form)
+        token = form.get("token", "")
+        if token in self.refresh and self.refresh.pop(token).client_id == client_id:
+            self.access = {key: one for key, one in self.access.items() if one.client_id != client_id}
+        self.access.pop(token, None)
+        return web.Response()
 
     def _issue(self, token: Token, *, again: bool = False) -> web.Response:
         access, fresh = (f"{kind}-{secrets.token_urlsafe(24)}" for kind in ("access", "refresh"))

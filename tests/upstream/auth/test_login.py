@@ -1,7 +1,6 @@
 """A person signs in, whatever the provider offers; whatever does not fit together is refused."""
 
 import asyncio
-import os
 import shlex
 import sys
 from urllib.parse import parse_qsl, urlsplit
@@ -9,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from binnacle.errors import ConfigError, UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream.auth.login import login, logout
+from binnacle.upstream.auth.login import login
 from upstream.auth import browser
 from upstream.auth.person import a_server, at_desk, run
 
@@ -308,20 +307,6 @@ def test_where_the_login_is_kept_is_said(tmp_path):
         async with at_desk(tmp_path) as desk:
             person = await desk.sign_in()
             assert f"plain text in {tmp_path}" in person.told[-1]
-
-    run(main())
-
-
-def test_signing_out_forgets_the_login(tmp_path):
-    async def main():
-        async with at_desk(tmp_path) as desk:
-            await desk.sign_in()
-            assert await logout(desk.config(), desk.secrets)
-            assert not await logout(desk.config(), desk.secrets)
-            with pytest.raises(UpstreamLogin) as needed:
-                await desk.call(desk.authorizer())
-            assert needed.value.hint == "bn upstream login crm"
-            assert [name for name in os.listdir(tmp_path / "logins") if name.endswith(".json")] == []
 
     run(main())
 

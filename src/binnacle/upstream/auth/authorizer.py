@@ -35,6 +35,9 @@ class Authorizer(Protocol):
             UpstreamDown: the login has to be renewed, and its provider cannot be reached now.
         """
 
+    def reconsider(self) -> None:
+        """Hears that logins were changed: somebody may have signed out."""
+
     async def aclose(self) -> None:
         """Waits until a renewal under way is kept, within a bound: half of it would lose the login."""
 

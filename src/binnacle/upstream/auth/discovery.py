@@ -31,6 +31,7 @@ class _ProviderMetadata(Struct):
     token_endpoint: str | None = None
     registration_endpoint: str | None = None
     device_authorization_endpoint: str | None = None
+    revocation_endpoint: str | None = None
     scopes_supported: list[str] | None = None
     code_challenge_methods_supported: list[str] | None = None
     token_endpoint_auth_methods_supported: list[str] | None = None
@@ -48,6 +49,7 @@ class Provider(NamedTuple):
     token_endpoint: str
     registration_endpoint: str = ""
     device_endpoint: str = ""
+    revocation_endpoint: str = ""
     scopes: tuple[str, ...] = ()
     methods: tuple[str, ...] | None = None
     """How clients may say who they are at the token endpoint; None where nothing is said about it."""
@@ -195,6 +197,7 @@ def _provider(found: _ProviderMetadata, config: ServerConfig) -> Provider:
         token_endpoint=found.token_endpoint,
         registration_endpoint=found.registration_endpoint or "",
         device_endpoint=found.device_authorization_endpoint or "",
+        revocation_endpoint=found.revocation_endpoint or "",
         scopes=tuple(found.scopes_supported or ()),
         methods=None
         if found.token_endpoint_auth_methods_supported is None

@@ -40,6 +40,9 @@ class Grant(Struct, frozen=True, kw_only=True):
     resource: str
     issuer: str
     token_endpoint: str
+    revocation_endpoint: str = ""
+    """Where its tokens are made worthless; empty where there is no such place."""
+
     client: Client
     access_token: str = ""
     refresh_token: str = ""

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from binnacle.errors import ConfigError, TimedOut, UpstreamLogin
+from binnacle.errors import ConfigError, TimedOut, UpstreamError, UpstreamLogin
 from binnacle.upstream.auth import browser, clients, discovery, tokens
 from binnacle.upstream.auth.addresses import check_private
 from binnacle.upstream.auth.authorizer import HttpSession
@@ -49,6 +49,7 @@ class _Attempt(NamedTuple):
             resource=self.found.resource,
             issuer=provider.issuer,
             token_endpoint=provider.token_endpoint,
+            revocation_endpoint=provider.revocation_endpoint,
             client=client,
             scopes=self.scopes,
         )
@@ -109,11 +110,40 @@ async def login(
     show(f"Signed in to {config.name}. The login is kept {secrets.where}.")
 
 
-async def logout(config: ServerConfig, secrets: SecretStore) -> bool:
-    """Forgets the login of a server: whether there was one."""
+class SignedOut(NamedTuple):
+    """What came of signing out."""
+
+    was_there: bool
+    """Whether there was a login; it is not any more."""
+
+    still_good: str
+    """Why its tokens may still be good for whoever has them; empty if they are not."""
+
+
+async def logout(config: ServerConfig, *, secrets: SecretStore, http: HttpSession) -> SignedOut:
+    """Has the tokens of a server's login revoked where that is possible, and forgets it in any case."""
     key = key_of(config)
     async with secrets.exclusive(key):
-        return await secrets.forget(key)
+        try:
+            still_good = await _revoked(decode(await secrets.load(key), config), config, http)
+        finally:
+            was_there = await secrets.forget(key)
+    return SignedOut(was_there, still_good)
+
+
+async def _revoked(grant: Grant | None, config: ServerConfig, http: HttpSession) -> str:
+    """Revokes a login; says why that was not possible."""
+    if grant is None or not (grant.access_token or grant.refresh_token):
+        return ""
+    if not grant.revocation_endpoint:
+        return "the provider does not say how to revoke them"
+    try:
+        await tokens.revoke(http, grant, near=config.url, redactor=Redactor())
+    except TokenRefused as refusal:
+        return f"the provider did not revoke them ({refusal})"
+    except UpstreamError as error:
+        return error.message
+    return ""
 
 
 def _check(config: ServerConfig) -> None:

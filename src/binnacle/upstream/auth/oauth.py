@@ -59,6 +59,9 @@ class OAuth:
         self._redactor = redactor
         self._is_asked_for = is_asked_for
         self._grant: Grant | None = None
+        self._is_kept = True
+        """Whether it is also where logins are kept; one that could not be saved is only here."""
+
         self._renewal: asyncio.Task[Grant] | None = None
         self._replacement = ""
         """The token that we got because the one before was refused."""
@@ -97,6 +100,10 @@ class OAuth:
         if grant.access_token == sent or grant.is_over(now):
             self._replacement = (await self._renewed(grant)).access_token
         return True
+
+    def reconsider(self) -> None:
+        if self._is_kept:
+            self._grant = None
 
     async def aclose(self) -> None:
         if self._renewal is not None and not self._renewal.done():
@@ -141,9 +148,10 @@ class OAuth:
             except TokenRefused as refusal:
                 raise await self._refused(grant, refusal) from refusal
             # First in use, then kept: if it cannot be kept, this process at least goes on with it.
-            self._grant = renewed
+            self._grant, self._is_kept = renewed, False
             self._next_attempt = 0.0
             await self._secrets.save(self._key, encode(renewed))
+            self._is_kept = True
             return renewed
 
     async def _refused(self, grant: Grant, refusal: TokenRefused) -> UpstreamLogin:

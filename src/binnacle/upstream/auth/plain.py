@@ -35,6 +35,9 @@ class NoAuth:
             )
         return False
 
+    def reconsider(self) -> None:
+        pass
+
     async def aclose(self) -> None:
         return
 
@@ -57,6 +60,9 @@ class ApiKey:
                 f"{self._config.name} does not accept its API key", hint=f"renew auth.api_key in {self._config.source}"
             )
         return False
+
+    def reconsider(self) -> None:
+        pass
 
     async def aclose(self) -> None:
         return
@@ -89,6 +95,9 @@ class TokenFile:
         raise UpstreamLogin(
             f"{self._config.name} does not accept the token in {self._path}", hint=f"renew the token in {self._path}"
         )
+
+    def reconsider(self) -> None:
+        pass
 
     async def aclose(self) -> None:
         return

@@ -82,6 +82,32 @@ async def renew(http: HttpSession, grant: Grant, *, near: str, redactor: Redacto
     return await ask(http, grant, form, near=near, redactor=redactor)
 
 
+async def revoke(http: HttpSession, grant: Grant, *, near: str, redactor: Redactor) -> None:
+    """Has the tokens of a login made worthless where they came from (RFC 7009).
+
+    Raises:
+        TokenRefused: they may still be good.
+        UpstreamDown: so they may, as there is no answer now.
+        UpstreamError: the endpoint leads elsewhere.
+    """
+    learn(grant, redactor)
+    headers, identity = identified(grant.client)
+    for kind, token in (("refresh_token", grant.refresh_token), ("access_token", grant.access_token)):
+        if not token:
+            continue
+        form = {"token": token, "token_type_hint": kind, **identity}
+        answer = await fetch.post(
+            http, grant.revocation_endpoint, what="revocation of tokens", near=near, form=form, headers=headers
+        )
+        if answer.status == 200:
+            continue
+        found = answer.decode(_Answer) or _Answer()
+        # Some take only refresh tokens back; the access token that came with one ends soon by itself.
+        if found.error == "unsupported_token_type" and kind == "access_token" and grant.refresh_token:
+            continue
+        raise TokenRefused(*told(found.error or f"it answered {answer.status}", found.error_description, redactor))
+
+
 def learn(grant: Grant, redactor: Redactor) -> None:
     """The redactor knows the secrets of a login from now on."""
     redactor.add("access_token", grant.access_token)
