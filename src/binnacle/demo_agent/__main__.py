@@ -1,0 +1,5 @@
+"""`python -m binnacle.demo_agent`."""
+
+from binnacle.demo_agent.main import run
+
+run()

@@ -1,0 +1,53 @@
+"""What the agent keeps of a session, so that another process of it can go on: a small file for each."""
+
+import os
+import re
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.config.whole import write_whole
+
+
+class Exchange(Struct, frozen=True):
+    """A turn: what was asked and what was said."""
+
+    prompt: str
+    said: str
+
+
+class Kept(Struct):
+    """A session as it is kept."""
+
+    folder: str
+    name: str = ""
+    """What the server calls us: who holds the tasks that we take."""
+
+    exchanges: list[Exchange] = []
+
+
+def state_folder() -> str:
+    """Where sessions are kept: `BN_DEMO_STATE`, or a place below XDG_STATE_HOME."""
+    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.environ.get("BN_DEMO_STATE") or os.path.join(home, "binnacle", "demo-agent")
+
+
+def keep(folder: str, session_id: str, kept: Kept) -> None:
+    """Writes a session down."""
+    os.makedirs(folder, exist_ok=True)
+    write_whole(_file(folder, session_id), msgspec.json.encode(kept))
+
+
+def recall(folder: str, session_id: str) -> Kept | None:
+    """A session that was kept."""
+    if not re.fullmatch(r"demo-[0-9a-f]+", session_id):
+        return None
+    try:
+        with open(_file(folder, session_id), "rb") as file:
+            return msgspec.json.decode(file.read(), type=Kept)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def _file(folder: str, session_id: str) -> str:
+    return os.path.join(folder, f"{session_id}.json")

@@ -1,0 +1,128 @@
+"""Runs tests with the Python of the project, and reads from the output what failed where."""
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+
+from msgspec import Struct
+
+from binnacle.demo_agent.candidates import functions
+from binnacle.demo_agent.commands import Ended, run
+from binnacle.demo_agent.editing import read
+from binnacle.processes.keeper import Keeper
+
+_TEST = re.compile(r"[\w./-]*\btest_?\w*\.py(?:::\w+)*|\btest_\w+\b")
+_FRAME = re.compile(r"^(\S+\.py):(\d+): in (\S+)", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::\S+)?)", re.MULTILINE)
+_SAID = re.compile(r"^E\s+(.*\S)", re.MULTILINE)
+
+
+class Frame(Struct, frozen=True):
+    """A place in a traceback."""
+
+    path: str
+    line: int
+    name: str
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """A test that failed."""
+
+    test: str
+    """As pytest names it."""
+
+    frames: tuple[Frame, ...]
+    """From the test inwards."""
+
+    message: str
+
+
+class Python:
+    """The project's Python, and its tests."""
+
+    def __init__(self, keeper: Keeper, folder: str) -> None:
+        self._keeper = keeper
+        self._folder = folder
+        self._python = ""
+
+    async def tests(self, *names: str, copy: str = "") -> Ended:
+        """Runs tests, all without a name, in the project or a copy of it. It leaves no cache and no compiled code."""
+        words = [
+            await self._found(),
+            "-m",
+            "pytest",
+            "-q",
+            "--tb=short",
+            "--color=no",
+            "-rfE",
+            "-p",
+            "no:cacheprovider",
+        ]
+        with tempfile.TemporaryDirectory() as nowhere:
+            # Code compiled a moment ago may be of a line that is just being changed.
+            env = {"PYTHONPYCACHEPREFIX": nowhere, "PYTHONDONTWRITEBYTECODE": "1"}
+            if copy:
+                env["PYTHONPATH"] = os.pathsep.join([copy, os.path.join(copy, "src"), os.environ.get("PYTHONPATH", "")])
+            return await run(self._keeper, [*words, *names], folder=copy or self._folder, env=env)
+
+    async def _found(self) -> str:
+        """The Python that has pytest: of the project's environment, of the active one, or the one that runs this."""
+        if not self._python:
+            homes = [os.path.join(self._folder, name) for name in (".venv", "venv")] + [
+                os.environ.get("VIRTUAL_ENV", "")
+            ]
+            known = [python for home in homes if home and os.path.exists(python := os.path.join(home, "bin", "python"))]
+            for python in [*known, "python3"]:
+                tried = await run(self._keeper, [python, "-c", "import pytest"], folder=self._folder)
+                if tried.is_good:
+                    self._python = python
+                    break
+            else:
+                self._python = sys.executable
+        return self._python
+
+
+def tests_in(text: str, folder: str) -> list[str]:
+    """The tests that a text names, as pytest takes them; those that are not there are left out."""
+    found: list[str] = []
+    for word in dict.fromkeys(_TEST.findall(text)):
+        path = word.split("::")[0]
+        if path.endswith(".py"):
+            found += [word] if os.path.isfile(os.path.join(folder, path)) else []
+        elif not any(word in one.split("::") for one in found):
+            found += _defining(word, folder)
+    return [one for one in found if not any(other.startswith(f"{one}::") for other in found)]
+
+
+def failures_in(output: str) -> list[Failure]:
+    """What failed, in order."""
+    sections = re.split(r"^_{3,} (?:ERROR (?:at \w+ of |collecting ))?(\S.*?) _{3,}$", output, flags=re.MULTILINE)
+    names = _FAILED.findall(output)
+    found: list[Failure] = []
+    for name, body in zip(sections[1::2], sections[2::2], strict=True):
+        body = body.split("short test summary info")[0]  # noqa: PLW2901 - the last one has it at its end
+        frames = tuple(Frame(path, int(line), where) for path, line, where in _FRAME.findall(body))
+        wanted = name.replace(".", "::")
+        test = next((one for one in names if one.endswith(f"::{wanted}") or one == name), "")
+        said = _SAID.findall(body)
+        found.append(Failure(test=test, frames=frames, message=said[0] if said else ""))
+    return [one for one in found if one.test] or [Failure(test=one, frames=(), message="") for one in names]
+
+
+def _defining(name: str, folder: str) -> list[str]:
+    """The tests of a name, wherever they are."""
+    found: list[str] = []
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in ("venv", "node_modules"))
+        for file in sorted(files):
+            if file.endswith(".py") and file.startswith("test"):
+                whole = os.path.join(path, file)
+                with contextlib.suppress(SyntaxError, ValueError):
+                    found += [
+                        "::".join([os.path.relpath(whole, folder), *filter(None, [one.owner]), name])
+                        for one in functions(read(whole) or "")
+                        if one.name == name
+                    ]
+    return found
