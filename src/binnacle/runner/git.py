@@ -58,8 +58,9 @@ _QUIET = {
 _SETTINGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false")
 """No process of git outlives the run that started it."""
 
+MERGE = "a merge"
 _UNFINISHED = {
-    "MERGE_HEAD": "a merge",
+    "MERGE_HEAD": MERGE,
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -104,6 +105,10 @@ class Git:
     def at(self, folder: str) -> "Git":
         """The same for another tree."""
         return Git(folder, held=self._held)
+
+    def holding(self, lock: int) -> "Git":
+        """The same, with one more lock held."""
+        return Git(self.folder, held=(*self._held, lock))
 
     async def run(
         self, *words: str, given: bytes | None = None, within: float = PATIENCE, env: Mapping[str, str] | None = None
@@ -180,31 +185,42 @@ class Git:
         tree = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{tree}")
         return await asyncio.to_thread(_digest, self.folder, tree.line, await self.changed())
 
-    async def commit_all(self, message: str) -> Commit | None:
+    async def commit_all(self, message: str, *, ends_merge: bool = False) -> Commit | None:
         """Commits whatever changed; None if nothing did. What is ignored or ours stays out.
 
         Raises:
-            Refused: the tree is in the middle of something.
+            Refused: the tree is in the middle of something other than a merge that this `ends_merge`.
             GitError: git failed, or a hook of the repository refused.
         """
-        if what := await self.unfinished():
+        what = await self.unfinished()
+        if what and not (ends_merge and what == MERGE):
             hint = f"finish or abort it in {self.folder}; what changed is still there, uncommitted"
             raise Refused(f"nothing was committed: the repository is in the middle of {what}", hint=hint)
         changed = await self.changed()
-        if not changed:
+        if not changed and not what:
             return None
         # A folder among the files is a repository of its own, which somebody cloned here.
         foreign = [name for name in changed if name.endswith("/")]
         await self.ask("add", "--all", "--", ":/", *(f":(exclude,top,literal){name}" for name in (*OURS, *foreign)))
         await self.ask("reset", "--quiet", "--", *(f":(top,literal){name}" for name in OURS))
         staged = (await self.ask("diff", "--cached", "--name-only", "-z", "--no-renames")).names
-        if not staged:
+        if not staged and not what:
             return None
         words = (*await self.identity(), "commit", "--quiet", "--cleanup=whitespace", "--file=-")
         ran = await self.run(*words, given=message.encode(errors="replace"), within=HOOK_PATIENCE)
         if ran.code:
             raise failed("commit", ran)
         return Commit(await self.head() or "", message.partition("\n")[0], len(staged))
+
+    async def remove_dead_locks(self) -> None:
+        """Removes the locks that a git which was killed left in this tree, if no git is at work here."""
+        folder = (await self.ask("rev-parse", "--absolute-git-dir")).line
+        names = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock")
+        left = [path for name in names if os.path.exists(path := os.path.join(folder, name))]
+        if left and not _is_git_at_work(self.folder, folder):
+            for path in left:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
 
     async def identity(self) -> tuple[str, ...]:
         """Options that give the author a name where the person has told git none."""
@@ -240,6 +256,22 @@ def _environment() -> dict[str, str]:
 
 def _is_ours(name: str) -> bool:
     return name.partition("/")[0] in OURS
+
+
+def _is_git_at_work(*folders: str) -> bool:
+    """Whether a git may be running in one of these folders; where the system does not tell, it may."""
+    try:
+        pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return True
+    for pid in pids:
+        with suppress(OSError):
+            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+                is_git = file.read().startswith("git")
+            place = os.readlink(f"/proc/{pid}/cwd") if is_git else ""
+            if any(place == folder or place.startswith(f"{folder}/") for folder in folders if place):
+                return True
+    return False
 
 
 def _digest(folder: str, tree: str, changed: Collection[str]) -> str:
