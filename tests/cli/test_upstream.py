@@ -229,10 +229,11 @@ def test_a_person_sees_the_command_and_says_yes_or_no(bn):
     assert "npx 'two words' ' [2Jtrick'" in seen
     assert "with MODE in its environment" in seen
     assert "\x1b[2J" not in seen
-    assert "db stays as it was" in seen
+    assert "db is not approved" in seen
     assert listed(bn)["db"]["approved"] is False
     code, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="y\n")
     assert "db may be started" in seen
+    assert "sessions that are being served have their tools in a moment" in seen
     assert listed(bn)["db"]["approved"] is True
     write(config(bn), {"servers": {"db": {"command": "npm", "env": {"MODE": "x"}}}})
     code, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="\n")
@@ -245,9 +246,11 @@ def test_a_person_sees_what_is_sent_where_and_says_yes_or_no(bn):
     entry = {"url": "https://tickets.example.com/mcp", "headers": {"X-Key": "${TICKETS_KEY}"}}
     write(config(bn), {"servers": {"tickets": entry, "open": {"url": "https://h/mcp"}}})
     assert [one["approved"] for one in listed(bn).values()] == [False, True]
-    assert entry["url"] in bn.fails("upstream", "approve", "tickets", code=2)["hint"]
+    hint = bn.fails("upstream", "approve", "tickets", code=2)["hint"]
+    assert f"would connect to {entry['url']} with the headers X-Key and send it" in hint
+    assert "in TICKETS_KEY; to let it: bn upstream approve tickets --yes" in hint
     _, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="n\n")
-    for told in ("would connect to", entry["url"], "X-Key", "TICKETS_KEY", "tickets stays as it was"):
+    for told in ("would connect to", entry["url"], "X-Key", "TICKETS_KEY", "tickets is not approved"):
         assert told in seen
     assert "secret-1" not in seen
     _, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="y\n")

@@ -19,8 +19,8 @@ NAME = arg("name", metavar="NAME", help="the server; bn upstream list names them
 DISCIPLINE = arg("--discipline", completes="discipline", metavar="NAME", help="with the servers of this discipline")
 
 
-def find_server(found: "Overview", name: str) -> "Server":
-    """The server of that name, as it was written.
+def find_server(found: "Overview", name: str, context: Context | None = None) -> "Server":
+    """The server of that name, as it was written. Given the context, it is said if only a discipline has it.
 
     Raises:
         NotFound: there is none, and no file that might have it is broken.
@@ -32,7 +32,20 @@ def find_server(found: "Overview", name: str) -> "Server":
         if not problem.server:
             raise ConfigError(f"{problem.where}: {problem.message}", hint=problem.hint)
     hint = did_you_mean(name, list(found.servers)) or "bn upstream list names them; bn upstream add adds one"
+    if context is not None and (disciplines := _bringing(context, name)):
+        hint = f"it comes with a discipline; add: --discipline {' or '.join(disciplines)}"
     raise NotFound(f"no server is called {name!r}", hint=hint)
+
+
+def _bringing(context: Context, name: str) -> list[str]:
+    """The disciplines that bring a server of that name."""
+    from binnacle.store.features import listed_disciplines
+
+    try:
+        with context.reading() as tx:
+            return [one.name for one in listed_disciplines(tx) if name in one.upstreams]
+    except NotFound:  # there is no store yet
+        return []
 
 
 def look_around(context: Context, discipline: str | None = None) -> "Overview":
@@ -77,7 +90,7 @@ def _show_list(answer: Any, screen: Screen) -> None:
     for problem in problems:
         show_problem(problem, screen, answer["repo"])
     if waiting := [one.name for one in servers if one.enabled and not one.approved]:
-        screen.line(f"let them start with: bn upstream approve {' '.join(waiting)}")
+        screen.line(f"look at them and let them in: bn upstream approve {' '.join(waiting)}")
 
 
 def show_problem(problem: dict[str, str], screen: Screen, repo: str) -> None:
@@ -121,9 +134,13 @@ def _show_approved(answer: Any, screen: Screen) -> None:
         allowed = "started" if one["command"] else "connected to"
         screen.line(f"{screen.styled('✓', 'green')} {one['name']} may be {allowed}")
     for name in answer["declined"]:
-        screen.line(f"⊘ {name} stays as it was")
+        screen.line(f"⊘ {name} is not approved: it is neither started nor connected to")
     for name in answer["unchanged"]:
-        screen.line(f"✓ {name} needs no approval")
+        screen.line(f"✓ {name}: nothing to approve")
+    if answer["approved"]:
+        screen.line("sessions that are being served have their tools in a moment")
+    if any(one["source"] == "discipline" for one in answer["approved"]):
+        screen.line("files of sessions that were planned before do not name them yet: bn plan renew SESSION")
     if not any(answer[key] for key in ("approved", "declined", "unchanged")):
         screen.line("nothing waits for approval")
 
@@ -151,7 +168,7 @@ def approve(context: Context, args: Namespace) -> Any:
     found = look_around(context, args.discipline)
     repo = context.project.repo
     answer: dict[str, list[Any]] = {"approved": [], "declined": [], "unchanged": []}
-    for server in _named(found, args.names):
+    for server in _named(context, found, args.names):
         if is_approved(server.config, repo):
             answer["unchanged"] += [server.entry.name] if args.names else []
             continue
@@ -164,11 +181,11 @@ def approve(context: Context, args: Namespace) -> Any:
     return answer
 
 
-def _named(found: "Overview", names: list[str]) -> list[Any]:
+def _named(context: Context, found: "Overview", names: list[str]) -> list[Any]:
     """The servers with these names, all of them configured well; without names, those that are."""
     if not names:
         return [server for server in found.servers.values() if server.config]
-    servers = [find_server(found, name) for name in dict.fromkeys(names)]
+    servers = [find_server(found, name, context) for name in dict.fromkeys(names)]
     for server in servers:
         if server.config is None:
             problem = server.problems[0]
@@ -197,14 +214,12 @@ def _described(server: "Server", repo: str) -> dict[str, Any]:
 
 def _confirm(shown: dict[str, Any]) -> bool:
     """Shows a server on the terminal and asks. The answer must be typed: there is no default but no."""
-    import shlex
-
+    heading, *lines = _sent(shown) if "url" in shown else _started(shown)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        what = shown.get("url") or shlex.join(shown["command"])
-        hint = f"look at it: {what!r}; then: bn upstream approve {shown['name']} --yes"
+        what = f"{shown['name']} would {heading} {' '.join(lines)}"
+        hint = f"{what}; to let it: bn upstream approve {shown['name']} --yes"
         raise UsageError("there is no terminal to ask on", hint=hint)
     screen = Screen(sys.stderr)
-    heading, *lines = _sent(shown) if "url" in shown else _started(shown)
     screen.heading(printable(f"{shown['name']}, from {shown['source']}, would {heading}:"))
     for line in lines:
         screen.line(f"  {printable(line)}")

@@ -40,7 +40,7 @@ def logs(context: Context, args: Namespace) -> Any:
 
     if args.number < 1:
         raise UsageError(f"bn upstream logs: not a number of lines: {args.number}", hint="1 or more")
-    server = find_server(look_around(context, args.discipline), args.name)
+    server = find_server(look_around(context, args.discipline), args.name, context)
     if server.config is not None and server.config.transport != "stdio":
         raise InvalidInput(
             f"{args.name} is no local command: what it writes is kept where it runs",

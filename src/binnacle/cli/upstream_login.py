@@ -105,7 +105,7 @@ def logout(context: Context, args: Namespace) -> Any:
 
 
 def _config(context: Context, args: Namespace) -> "ServerConfig":
-    server = find_server(look_around(context, args.discipline), args.name)
+    server = find_server(look_around(context, args.discipline), args.name, context)
     if server.config is None:
         problem = server.problems[0]
         raise ConfigError(f"{problem.where}: {args.name}: {problem.message}", hint=problem.hint)

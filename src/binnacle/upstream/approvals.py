@@ -51,6 +51,16 @@ def needs_approval(config: ServerConfig) -> bool:
     return config.transport == "stdio" or bool(config.variables) or config.auth.type == "token_file"
 
 
+def why_asked(config: ServerConfig) -> str:
+    """What a server that waits for approval would do."""
+    where = "its discipline" if config.source.kind == "discipline" else str(config.source)
+    if config.transport == "stdio":
+        return f"{where} would start {config.command}"
+    sent = [f"{', '.join(config.variables)} of your environment"] if config.variables else []
+    sent += [f"the file {config.auth.token_path}"] if config.auth.type == "token_file" else []
+    return f"{where} would send it {' and '.join(sent)}"
+
+
 def is_approved(config: ServerConfig, repo: str, *, environ: Mapping[str, str] | None = None) -> bool:
     """Whether a server may be started. A file of approvals that cannot be read approves of nothing."""
     if not needs_approval(config):

@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from binnacle.errors import BinnacleError, ConfigError, NotFound, UpstreamError
 from binnacle.upstream import hygiene
+from binnacle.upstream.approvals import why_asked
 from binnacle.upstream.audit import Audit
 from binnacle.upstream.calls import Calls, Deadline, Face, Result
 from binnacle.upstream.client import Client
@@ -129,7 +130,7 @@ class Gateway:
         if not config.enabled:
             server.hold("disabled", f"in {config.source}")
         elif not self._is_approved(config):
-            server.hold("awaiting_approval", f"{config.command or config.name} is started by {config.source}")
+            server.hold("awaiting_approval", why_asked(config))
         else:
             self._begin(server)
 

@@ -1,6 +1,7 @@
 """What keeps upstream servers in their place: pins, approval, and secrets that stay where they are."""
 
 import json
+import sys
 from pathlib import Path
 
 from cli.conftest import BN
@@ -65,6 +66,50 @@ class TestApproval:
         with StdioAgent(bn, env={}) as agent:
             assert agent.ask("tools/list")["tools"]
         assert not [path for path in tmp_path.iterdir() if path.name.isdecimal()]
+
+    def test_what_a_server_would_do_is_said_where_it_waits(self, bn, servers, tmp_path):
+        remote = {"url": "https://far.example.com/mcp"}
+        servers.in_project(
+            here=rogue(),
+            keys={**remote, "headers": {"X-Key": "${PLANTED_KEY}"}},
+            file={**remote, "auth": {"type": "token_file", "tokenPath": str(tmp_path / "token")}},
+        )
+        rows = bn.run("upstream", "doctor", env={"PLANTED_KEY": PLANTED}).json["servers"]
+        told = {row["name"]: row["reason"].removeprefix(str(servers.project)) for row in rows}
+        assert told == {
+            "here": f":1 would start {sys.executable}",
+            "keys": ":1 would send it PLANTED_KEY of your environment",
+            "file": f":1 would send it the file {tmp_path / 'token'}",
+        }
+        assert {row["hint"] for row in rows} == {f"bn upstream approve {name}" for name in told}
+
+    def test_a_server_that_a_discipline_brings_joins_when_it_is_approved(self, bn, connect):
+        bn("discipline", "add", "writer", "--upstreams", "-", stdin=json.dumps({"own": rogue()}))
+        agent = connect("--discipline", "writer")
+        status = agent.ask("resources/read", {"uri": "binnacle://status"})["contents"][0]["text"]
+        (row,) = json.loads(status)["upstreams"]
+        assert (row["state"], row["reason"]) == (
+            "awaiting_approval",
+            f"its discipline would start {sys.executable}",
+        )
+        assert bn.fails("upstream", "approve", "own", "--yes")["hint"].endswith("add: --discipline writer")
+        with agent.told_of_change():
+            told = bn.human("upstream", "approve", "own", "--yes", "--discipline", "writer")
+        assert "bn plan renew" in told
+        wait_for_tool(agent, "mcp_own_echo")
+        assert said(agent, "mcp_own_echo", "hi") == "hi"
+
+    def test_a_remote_server_is_connected_to_when_it_is_approved(self, bn, connect, servers):
+        command = [BN, "mcp", "serve", "--http", "127.0.0.1:0", "--token", PLANTED, "-H"]
+        with Http(command=command, cwd=bn.repo, env=bn.env) as remote:
+            bn.env["REMOTE_KEY"] = PLANTED
+            servers.in_project(far={"url": remote.url, "auth": {"type": "api_key", "apiKey": "${REMOTE_KEY}"}})
+            agent = connect()
+            status = agent.ask("resources/read", {"uri": "binnacle://status"})["contents"][0]["text"]
+            assert json.loads(status)["upstreams"][0]["state"] == "awaiting_approval"
+            with agent.told_of_change():
+                servers.approve()
+            wait_for_tool(agent, "mcp_far_bn_run")
 
 
 class TestSecrets:
