@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import sys
 import time
 import uuid
@@ -59,6 +60,16 @@ class Agent(Stdio):
         assert "result" in answer, (answer, self.said)
         found: Message = answer["result"]
         return found
+
+    def has_answered(self, number: int) -> bool:
+        """Whether the answer is there; does not wait for it."""
+        while self._has_more():
+            self.seen.append(self.read())
+        return any(one.get("id") == number and "method" not in one for one in self.seen)
+
+    def _has_more(self) -> bool:
+        assert self.process.stdout is not None
+        return bool(self._unread) or bool(select.select([self.process.stdout], [], [], 0)[0])
 
     def tool(self, tool: str, /, **arguments: Any) -> Message:
         return self.result(self.begin(tool, **arguments))

@@ -178,6 +178,98 @@ def test_a_host_that_hangs_is_not_waited_for(tmp_path):
     run(main())
 
 
+@pytest.mark.parametrize("polls", [False, True])
+def test_a_host_that_gets_stuck_over_a_job_is_noticed(tmp_path, polls):
+    async def main():
+        client = BridgeClient(str(tmp_path), polls=polls)
+        with host_process(tmp_path) as process:
+            began = []
+            calls = [asyncio.create_task(client.call("wait", {}, timeout=60, on_event=began.append)) for _ in "ab"]
+            await until(lambda: len(began) == 2)
+            os.kill(process.pid, signal.SIGSTOP)
+            for call in calls:
+                with pytest.raises(BridgeError) as caught:
+                    await call
+                assert caught.value.code == "E_HOST_UNRESPONSIVE"
+                assert "bn bridge stop" in caught.value.hint
+            assert jobs(tmp_path) == []
+            os.kill(process.pid, signal.SIGCONT)
+            assert await client.call("echo", {"a": 1}, timeout=20) == {"a": 1}
+        client.close()
+
+    run(main())
+
+
+def test_a_host_that_answers_is_left_alone_however_long_a_job_takes(tmp_path):
+    async def main():
+        async with serving(tmp_path):
+            client = BridgeClient(str(tmp_path))
+            pings = []
+
+            async def counted(vigil, ask=client._ask):
+                await ask(vigil)
+                pings.append(vigil)
+
+            client._ask = counted
+            call = asyncio.create_task(client.call("wait", {}, timeout=60))
+            await until(lambda: len(pings) == 3)
+            assert not call.done()
+            call.cancel()
+            await asyncio.wait([call])
+            assert jobs(tmp_path) == []
+            client.close()
+
+    run(main())
+
+
+def test_a_host_that_stays_stuck_is_replaced_by_the_next_call(tmp_path, start):
+    async def main():
+        client = BridgeClient(str(tmp_path), start=start)
+        first = await client.find_host()
+        os.kill(first.pid, signal.SIGSTOP)
+        with pytest.raises(BridgeError) as caught:
+            await client.call("echo", {}, timeout=20)
+        assert caught.value.code == "E_PICKUP_TIMEOUT"
+        assert "another host takes its place" in caught.value.hint
+        assert await client.call("echo", {"a": 1}, timeout=20) == {"a": 1}
+        assert folders.read_host(str(tmp_path)).pid != first.pid
+        assert not first.is_alive()
+        client.close()
+
+    run(main())
+
+
+def test_what_a_dead_host_had_not_begun_is_done_by_another(tmp_path, start):
+    async def main():
+        client = BridgeClient(str(tmp_path), start=start)
+        first = await client.find_host()
+        os.kill(first.pid, signal.SIGSTOP)
+        call = asyncio.create_task(client.call("echo", {"a": 1}, timeout=20))
+        await until(lambda: os.listdir(folders.execute_folder(str(tmp_path))))
+        os.kill(first.pid, signal.SIGKILL)
+        assert await call == {"a": 1}
+        assert jobs(tmp_path) == []
+        client.close()
+
+    run(main())
+
+
+def test_a_host_that_dies_again_and_again_is_not_started_for_a_while(tmp_path, start):
+    async def main():
+        client = BridgeClient(str(tmp_path), start=start)
+        codes = []
+        while "E_CIRCUIT_OPEN" not in codes:
+            with pytest.raises(BridgeError) as caught:
+                await client.call("die", {}, timeout=20)
+            codes.append(caught.value.code)
+        assert codes[:-1] == ["E_HOST_DOWN"] * 10
+        assert 0 < caught.value.details["retryAfter"] <= 60_000
+        assert caught.value.retryable
+        client.close()
+
+    run(main())
+
+
 def test_a_host_is_started_by_need_and_again_when_it_died(tmp_path, start):
     async def main():
         client = BridgeClient(str(tmp_path), start=start)

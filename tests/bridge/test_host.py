@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from binnacle.bridge import alive, folders, protocol
+from binnacle.bridge.breaker import Breaker
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.host import JobHost
 from binnacle.bridge.protocol import BridgeError, Claim, Command
@@ -155,6 +156,40 @@ def test_more_jobs_than_it_can_run_are_refused_but_a_ping_is_answered(tmp_path):
     run(main())
 
 
+def test_scripts_that_fail_again_and_again_are_not_run_for_a_while(tmp_path):
+    async def main():
+        client = BridgeClient(str(tmp_path))
+        async with serving(tmp_path) as host:
+            codes = []
+            for script in ["wrong"] * 12 + ["raises"] * 10 + ["echo"]:
+                try:
+                    codes.append(await client.call(script, {}, timeout=10))
+                except BridgeError as error:
+                    codes.append(error.code)
+                    told = error
+            assert codes == ["E_NO_SESSION"] * 12 + ["E_INTERNAL"] * 10 + ["E_CIRCUIT_OPEN"]
+            assert "try again in" in told.hint
+            assert await client.ping(host.info) > 0
+        client.close()
+
+    run(main())
+
+
+def test_a_breaker_closes_when_the_failures_are_a_minute_ago():
+    clock = iter([*range(10), 10, 59.5, 60.5, 60.5, 60.6])
+    breaker = Breaker("it failed", now=lambda: next(clock))
+    for _ in range(10):
+        breaker.note_failure()
+    for left in (50_000, 500):
+        with pytest.raises(BridgeError) as caught:
+            breaker.check()
+        assert caught.value.details == {"retryAfter": left}
+    breaker.check()
+    breaker.note_failure()
+    with pytest.raises(BridgeError):
+        breaker.check()
+
+
 @pytest.mark.parametrize("how", ["marked", "removed"])
 def test_a_cancelled_job_ends(tmp_path, how):
     async def main():
@@ -275,11 +310,17 @@ def test_the_sweep_takes_what_is_old_and_spares_the_rest(tmp_path):
         with open(os.path.join(made[name], mark), "w"):
             pass
     prepared = folders.prepare(str(tmp_path), command())
+    ours = {"client_pid": 2**22 + 1, "client_start": 1, "namespace": alive.namespace()}
+    for wanted in (True, False):
+        one = command(**(ours | {"client_pid": os.getpid(), "client_start": 0} if wanted else ours))
+        made[f"of ours, {wanted}"] = publish(tmp_path, one)
+    begun = folders.prepare(str(tmp_path), command(**ours))
     ages = {"finished": 2 * 86400, "orphan": 3600, "kept": 30 * 86400, "set aside": 86400, "running": 3600}
     for name, age in ages.items():
         os.utime(made[name], (time.time() - age,) * 2)
     os.utime(prepared, (time.time() - 3600,) * 2)
-    assert sweep(str(tmp_path), {os.path.basename(made["running"])}) == 3
+    assert sweep(str(tmp_path), {os.path.basename(made["running"])}) == 5
     left = {name for name, folder in made.items() if os.path.exists(folder)}
-    assert left == {"fresh", "kept", "set aside", "running"}
+    assert left == {"fresh", "kept", "set aside", "running", "of ours, True"}
     assert not os.path.exists(prepared)
+    assert not os.path.exists(begun)

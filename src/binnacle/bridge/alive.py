@@ -1,9 +1,24 @@
 """Whether a process is there: the very one, not another that got its id."""
 
 import os
+import signal
 from functools import cache
+from typing import NamedTuple
 
-from binnacle.processes.table import look
+from binnacle.processes.table import look, send
+
+
+class Doing(NamedTuple):
+    """What a process is doing, as far as can be seen."""
+
+    is_stopped: bool = False
+    """Whether it was told to stand still, and does nothing until it is told to go on."""
+
+    is_busy: bool = False
+    """Whether it works, waits for its turn to, or for a disk."""
+
+    ticks: int = 0
+    """How much of the processors' time it has had."""
 
 
 @cache
@@ -34,3 +49,20 @@ def process_start(pid: int) -> int:
     """When a process started, by which it is told from a later one of the same id; 0 where that cannot be seen."""
     entry = look(pid)
     return entry.started if entry else 0
+
+
+def look_at(pid: int) -> Doing:
+    """What a process is doing at the moment."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        state = fields[0]
+        return Doing(state in (b"T", b"t"), state in (b"R", b"D"), int(fields[11]) + int(fields[12]))
+    except (OSError, IndexError):
+        return Doing()
+
+
+def kill(pid: int, started: int) -> None:
+    """Ends the very process, which cannot help it."""
+    if (entry := look(pid)) is not None and entry.started == started:
+        send(entry, signal.SIGKILL)

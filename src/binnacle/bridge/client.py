@@ -1,7 +1,8 @@
 """Has scripts run by the host of a workspace, which it starts where there is none.
 
-Nothing is waited for in vain: a host that dies is noticed at once, one that does not take a job within a second or so
-is not waited for, and whatever happens the job's directory is taken away.
+Nothing is waited for in vain: a host that dies is noticed at once, one that is stuck within a second, and whatever
+happens the job's directory is taken away. What a dead host had not begun, another one does; what a stuck one had, the
+caller is told of, and the next call replaces it.
 """
 
 import asyncio
@@ -9,18 +10,28 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any
 
 from binnacle.bridge import alive, folders, protocol
-from binnacle.bridge.host import HEARTBEAT
+from binnacle.bridge.breaker import Breaker
 from binnacle.bridge.protocol import PING, BridgeError, Command, Event, HostInfo
+from binnacle.bridge.vigil import Pulse, Vigil
 from binnacle.bridge.watching import Watcher
 
-PICKUP = 1.0
+PICKUP = 0.6
 """Seconds until a host has taken a job, if it is one that answers."""
 
 PATIENCE = 5.0
-"""Seconds for a host that is busy: it shows signs of life."""
+"""Seconds for a host that is busy: it shows signs of life. Editors always get them."""
+
+LOOK = 0.2
+"""Seconds between looks at a host that has not taken a job."""
+
+ATTEMPTS = 3
+"""How often a job is given to a host that dies before it begins."""
+
+END = 2.0
+"""Seconds until a process that was killed is gone."""
 
 LEEWAY = 0.5
 """Seconds that the host gets beyond the deadline, to say itself that it passed."""
@@ -31,8 +42,8 @@ FAREWELL = 0.3
 REMOTE_PULSE = 30.0
 """Seconds without a sign of life, after which a host whose process cannot be seen is taken for dead."""
 
-UNKNOWN = ("E_SCRIPT_NOT_FOUND", "E_NOT_FOUND", "E_NOT_IMPLEMENTED", "E_UNSUPPORTED")
-"""How a host says that it has no such script."""
+ANSWERED = ("E_SCRIPT_NOT_FOUND", "E_NOT_FOUND", "E_NOT_IMPLEMENTED", "E_UNSUPPORTED", "E_CAPACITY")
+"""How a host of another program says that it has no such script, or no time. It is there all the same."""
 
 OnEvent = Callable[[Event], None]
 Start = Callable[[str], Awaitable[HostInfo]]
@@ -54,6 +65,12 @@ class BridgeClient:
         self._answered = ""
         """The host that is known to answer."""
 
+        self._stuck = ""
+        """The host that was seen not to."""
+
+        self._vigil: Vigil | None = None
+        self._breaker = Breaker("the host ended or got stuck")
+
     async def call(
         self,
         script: str,
@@ -68,6 +85,10 @@ class BridgeClient:
         Raises:
             BridgeError: what the script or the host says, or what is wrong with the host.
         """
+        for _ in range(ATTEMPTS - 1):
+            host = await self.find_host()
+            with suppress(_Unbegun):
+                return await self._call(host, script, params, timeout=timeout, on_event=on_event, cancelled=cancelled)
         host = await self.find_host()
         return await self._call(host, script, params, timeout=timeout, on_event=on_event, cancelled=cancelled)
 
@@ -77,20 +98,55 @@ class BridgeClient:
         Raises:
             BridgeError: none is there, or it does not answer.
         """
-        host = self.look_for_host()
-        if host is None:
-            if self._start is None:
-                raise BridgeError(
-                    "E_BRIDGE_NOT_FOUND",
-                    f"no host serves {self.workspace}",
-                    hint="start one with: bn bridge host",
-                    retryable=True,
-                )
-            folders.open_bridge(self.workspace)
-            host = await self._start(self.workspace)
-        if host.bridge_id != self._answered:
+        for _ in range(ATTEMPTS - 1):
+            with suppress(_Unbegun):
+                return await self._find_host()
+        return await self._find_host()
+
+    async def _find_host(self) -> HostInfo:
+        host = self.look_for_host() or await self._start_host()
+        if host.bridge_id == self._answered:
+            return host
+        was_stuck = self._stuck == host.bridge_id
+        try:
             await self.ping(host)
-            self._answered = host.bridge_id
+        except BridgeError as error:
+            if error.code != "E_PICKUP_TIMEOUT" or not was_stuck or not self._may_replace(host):
+                raise
+            host = await self._replace(host)
+        self._answered, self._stuck = host.bridge_id, ""
+        return host
+
+    async def _start_host(self) -> HostInfo:
+        if self._start is None:
+            raise BridgeError(
+                "E_BRIDGE_NOT_FOUND",
+                f"no host serves {self.workspace}",
+                hint="start one with: bn bridge host",
+                retryable=True,
+            )
+        self._breaker.check()
+        folders.open_bridge(self.workspace)
+        try:
+            return await self._start(self.workspace)
+        except BridgeError:
+            self._breaker.note_failure()
+            raise
+
+    def _may_replace(self, host: HostInfo) -> bool:
+        """Whether it may be ended. A person's editor never is."""
+        return self._start is not None and host.kind == "headless" and host.is_near
+
+    async def _replace(self, host: HostInfo) -> HostInfo:
+        """Ends a host that is stuck, and with it what it debugs; returns another."""
+        self._breaker.note_failure()
+        alive.kill(host.pid, host.process_start)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END):
+                while host.is_alive():  # noqa: ASYNC110 - it was killed, and is as good as gone
+                    await asyncio.sleep(0.005)
+        host = await self._start_host()
+        await self.ping(host)
         return host
 
     def look_for_host(self) -> HostInfo | None:
@@ -98,7 +154,7 @@ class BridgeClient:
         host = folders.read_host(self.workspace)
         if host is None or not host.is_alive():
             return None
-        return host if host.is_near or self._pulse() < REMOTE_PULSE else None
+        return host if host.is_near or time.time() - self._heartbeat() < REMOTE_PULSE else None
 
     async def ping(self, host: HostInfo) -> float:
         """Seconds of a round trip.
@@ -110,8 +166,7 @@ class BridgeClient:
         try:
             await self._call(host, PING, {}, timeout=PATIENCE)
         except BridgeError as error:
-            # A host of another program may not know the script, but has answered.
-            if error.code not in UNKNOWN:
+            if error.code not in ANSWERED:
                 raise
         return time.perf_counter() - began
 
@@ -121,6 +176,29 @@ class BridgeClient:
         script: str,
         params: Mapping[str, Any],
         *,
+        timeout: float,
+        on_event: OnEvent | None = None,
+        cancelled: asyncio.Event | None = None,
+    ) -> Any:
+        vigil = self._vigil
+        if vigil is None or vigil.is_over or vigil.host.bridge_id != host.bridge_id:
+            vigil = self._vigil = Vigil(host, self._ask)
+        async with vigil:
+            return await self._exchange(vigil, script, params, timeout, on_event, cancelled)
+
+    async def _ask(self, vigil: Vigil) -> None:
+        """Whether a host answers, while others wait for it."""
+        try:
+            await self._exchange(vigil, PING, {}, PATIENCE)
+        except BridgeError as error:
+            if error.code not in ANSWERED:
+                raise
+
+    async def _exchange(
+        self,
+        vigil: Vigil,
+        script: str,
+        params: Mapping[str, Any],
         timeout: float,
         on_event: OnEvent | None = None,
         cancelled: asyncio.Event | None = None,
@@ -135,12 +213,12 @@ class BridgeClient:
         unwatch = self._watcher.watch(folder, waiting.look)
         try:
             waiting.folder = folder = folders.publish(self.workspace, folder)
-            await self._wait(host, waiting, script, timeout, cancelled)
+            await self._wait(vigil, waiting, script, timeout, cancelled)
             return folders.read_result(folder)
         except OSError as error:
             raise _cannot_write(error) from error
         except BaseException:
-            if not waiting.done.is_set():
+            if waiting.is_running and script != PING and not vigil.troubled.is_set():
                 await _say_goodbye(waiting)
             raise
         finally:
@@ -161,7 +239,7 @@ class BridgeClient:
         )
 
     async def _wait(
-        self, host: HostInfo, waiting: "_Waiting", script: str, timeout: float, cancelled: asyncio.Event | None
+        self, vigil: Vigil, waiting: "_Waiting", script: str, timeout: float, cancelled: asyncio.Event | None
     ) -> None:
         """Returns when the job is done.
 
@@ -170,23 +248,28 @@ class BridgeClient:
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
-        with _DeathWatch(host) as death:
-            ends = [loop.create_task(one.wait()) for one in (waiting.done, death.seen, cancelled) if one is not None]
-            picked = loop.create_task(waiting.picked.wait())
-            try:
-                await self._await_pickup(host, picked, ends)
-                left = began + timeout + LEEWAY - loop.time()
-                await asyncio.wait(ends, timeout=max(0.0, left), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in (*ends, picked):
-                    task.cancel()
+        # What is asked to find out whether there is trouble waits until that is clear.
+        trouble = vigil.died if script == PING else vigil.troubled
+        ends = [loop.create_task(one.wait()) for one in (waiting.done, trouble, cancelled) if one is not None]
+        picked = loop.create_task((waiting.done if script == PING else waiting.picked).wait())
+        try:
+            await self._await_pickup(vigil.host, picked, ends)
+            left = began + timeout + LEEWAY - loop.time()
+            await asyncio.wait(ends, timeout=max(0.0, left), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (*ends, picked):
+                task.cancel()
         waiting.look()
         if waiting.done.is_set():
             return
         if cancelled is not None and cancelled.is_set():
             raise BridgeError("E_CANCELLED", f"{script} was cancelled")
-        if death.seen.is_set():
-            raise _host_down(host, script)
+        if vigil.died.is_set():
+            self._breaker.note_failure()
+            raise (_host_down if waiting.picked.is_set() else _unbegun)(vigil.host, script)
+        if trouble.is_set():
+            self._distrust(vigil.host)
+            raise self._unresponsive(vigil, script)
         raise _too_late(script, timeout)
 
     async def _await_pickup(self, host: HostInfo, picked: "asyncio.Task[Any]", ends: "list[asyncio.Task[Any]]") -> None:
@@ -195,27 +278,51 @@ class BridgeClient:
         Raises:
             BridgeError: it does not take it.
         """
-        for seconds in (PICKUP, PATIENCE - PICKUP):
-            await asyncio.wait({picked, *ends}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        loop = asyncio.get_running_loop()
+        pulse = Pulse(host, self._heartbeat)
+        began = loop.time()
+        while (waited := loop.time() - began) < PATIENCE:
+            await asyncio.wait({picked, *ends}, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
             if picked.done() or any(task.done() for task in ends):
                 return
-            if self._pulse() > 2 * HEARTBEAT and host.kind == "headless":
+            is_late = waited > PICKUP and host.kind == "headless" and not pulse.is_felt()
+            if is_late or pulse.is_stopped():
                 break
-        self._answered = ""
+        self._distrust(host)
         raise BridgeError(
             "E_PICKUP_TIMEOUT",
             f"the {host.kind} host (process {host.pid}) does not take jobs",
-            hint="end it with: bn bridge stop; the next call starts another",
+            hint=self._advice(host),
             retryable=True,
             details={"pid": host.pid, "kind": host.kind},
         )
 
-    def _pulse(self) -> float:
-        """Seconds since the host last showed that it lives."""
+    def _distrust(self, host: HostInfo) -> None:
+        """The next call asks the host first."""
+        self._answered, self._stuck = "", host.bridge_id
+
+    def _advice(self, host: HostInfo) -> str:
+        if self._may_replace(host):
+            return "call it again: if it still does not answer, another host takes its place"
+        return "end it with: bn bridge stop; the next call starts another"
+
+    def _unresponsive(self, vigil: Vigil, script: str) -> BridgeError:
+        trouble, host = vigil.trouble, vigil.host
+        if trouble is not None and trouble.code not in ("E_PICKUP_TIMEOUT", "E_TIMEOUT"):
+            return trouble  # it answers, but cannot do anything; it knows best why
+        return BridgeError(
+            "E_HOST_UNRESPONSIVE",
+            f"the {host.kind} host (process {host.pid}) runs {script} and does not answer any more",
+            hint=self._advice(host),
+            retryable=True,
+            details={"pid": host.pid, "kind": host.kind},
+        )
+
+    def _heartbeat(self) -> float:
+        """When the host last showed that it lives; 0 if it never did."""
         with suppress(OSError):
-            path = os.path.join(folders.bridge_folder(self.workspace), "host.json")
-            return time.time() - os.stat(path).st_mtime
-        return float("inf")
+            return os.stat(os.path.join(folders.bridge_folder(self.workspace), "host.json")).st_mtime
+        return 0.0
 
     def close(self) -> None:
         if self._watcher is not None:
@@ -233,6 +340,11 @@ class _Waiting:
         self._on_event = on_event
         self._read = 0
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a host is at it."""
+        return self.picked.is_set() and not self.done.is_set()
+
     def look(self) -> None:
         if self._on_event is not None:
             events, self._read = folders.read_events(self.folder, self._read)
@@ -245,50 +357,16 @@ class _Waiting:
             self.picked.set()
 
 
-class _DeathWatch:
-    """Sees a host's process end, at once where the system tells, else by looking."""
-
-    LOOK = 0.2
-    """Seconds between looks."""
-
-    def __init__(self, host: HostInfo) -> None:
-        self.seen = asyncio.Event()
-        self._host = host
-        self._loop = asyncio.get_running_loop()
-        self._fd = -1
-        self._timer: asyncio.TimerHandle | None = None
-
-    def __enter__(self) -> Self:
-        if self._host.is_near:
-            with suppress(OSError, AttributeError):
-                self._fd = os.pidfd_open(self._host.pid)
-                self._loop.add_reader(self._fd, self._look)
-            self._look()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._fd >= 0:
-            self._loop.remove_reader(self._fd)
-            os.close(self._fd)
-
-    def _look(self) -> None:
-        if not self._host.is_alive():
-            self.seen.set()
-            if self._fd >= 0:
-                self._loop.remove_reader(self._fd)
-        elif self._fd < 0:
-            self._timer = self._loop.call_later(self.LOOK, self._look)
+class _Unbegun(BridgeError):
+    """A host ended before it began with a job, which any other may do."""
 
 
 async def _say_goodbye(waiting: _Waiting) -> None:
     """Tells the host that nobody waits any more, and lets it see that."""
     folders.mark_cancelled(waiting.folder)
-    if waiting.picked.is_set():
-        with suppress(TimeoutError):
-            async with asyncio.timeout(FAREWELL):
-                await waiting.done.wait()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(FAREWELL):
+            await waiting.done.wait()
 
 
 def _host_down(host: HostInfo, script: str) -> BridgeError:
@@ -296,6 +374,16 @@ def _host_down(host: HostInfo, script: str) -> BridgeError:
         "E_HOST_DOWN",
         f"the {host.kind} host (process {host.pid}) ended while it ran {script}",
         hint="call it again: another host is started; a debug session that was open is gone",
+        retryable=True,
+        details={"pid": host.pid, "kind": host.kind},
+    )
+
+
+def _unbegun(host: HostInfo, script: str) -> BridgeError:
+    return _Unbegun(
+        "E_HOST_DOWN",
+        f"the {host.kind} host (process {host.pid}) ended before it began with {script}",
+        hint="call it again: another host is started",
         retryable=True,
         details={"pid": host.pid, "kind": host.kind},
     )

@@ -26,6 +26,8 @@ CODES: dict[str, dict[str, str]] = {
         "E_HOST_EXISTS": "another host serves the workspace already",
         "E_HOST_DOWN": "the host ended in the middle of the call",
         "E_PICKUP_TIMEOUT": "the host does not take jobs",
+        "E_HOST_UNRESPONSIVE": "the host has taken the job and does not answer any more",
+        "E_CIRCUIT_OPEN": "ten failures within a minute; `retryAfter` says in how many milliseconds to try again",
         "E_NO_RESPONSE": "the host finished without an answer that can be read",
         "E_CAPACITY": "as many scripts or programs run as may at once",
         "E_CRASH_RECOVERY": "an earlier host died over the job",

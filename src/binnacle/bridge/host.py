@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from binnacle.bridge import alive, folders, protocol
+from binnacle.bridge.breaker import Breaker
 from binnacle.bridge.protocol import PING, STOP, BridgeError, Claim, Command, HostInfo, Job, Kind, Quarantine
 from binnacle.bridge.seat import Seat
 from binnacle.bridge.sweeping import sweep
@@ -28,7 +29,7 @@ Run = Callable[[Job], Awaitable[Any]]
 HEARTBEAT = 1.0
 """Seconds between signs of life: the time of `host.json`."""
 
-SWEEP = 60.0
+SWEEP = 2.0
 """Seconds between sweeps of what clients left behind."""
 
 COOPERATION = 0.25
@@ -71,6 +72,7 @@ class JobHost:
         self._execute = folders.execute_folder(self.workspace)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._running = 0
+        self._breaker = Breaker("scripts failed by a defect of theirs or hung")
         self._last_job = time.monotonic()
         self._ended = asyncio.Event()
         self._settled: set[str] = set()
@@ -210,6 +212,7 @@ class JobHost:
             raise BridgeError(
                 "E_CAPACITY", f"{self._capacity} scripts run already", hint="call it again in a moment", retryable=True
             )
+        self._breaker.check()
         self._running += 1
         try:
             return await self._bounded(job)
@@ -219,7 +222,7 @@ class JobHost:
     async def _bounded(self, job: Job) -> Any:
         """What the script answers, unless it takes too long or nobody wants it any more."""
         loop = asyncio.get_running_loop()
-        work = loop.create_task(_guarded(self._run, job))
+        work = loop.create_task(self._guarded(job))
         gone = loop.create_task(job.cancelled.wait())
         limit = job.command.timeout / 1000 if job.command.timeout else None
         try:
@@ -228,12 +231,28 @@ class JobHost:
                 return work.result()
             reason = _reason(job)
             job.cancelled.set()
-            await _end(work)
+            if not await _end(work):
+                self._breaker.note_failure()
             raise reason
         finally:
             gone.cancel()
             if not work.done():
                 work.cancel()
+
+    async def _guarded(self, job: Job) -> Any:
+        try:
+            return await self._run(job)
+        except BridgeError:
+            raise
+        except Exception as error:  # whatever a script does wrong is an answer, and no end of the host
+            _log.exception("%s failed", job.command.script_name)
+            self._breaker.note_failure()
+            told = f"{type(error).__name__}: {error}"
+            raise BridgeError(
+                "E_INTERNAL",
+                f"{job.command.script_name} failed: {told}",
+                hint="bn bridge status says where the host writes its log",
+            ) from error
 
     def _write(self, job: Job, write: Callable[[float], None], began: float) -> None:
         milliseconds = round((time.perf_counter() - began) * 1000, 3)
@@ -287,29 +306,15 @@ class JobHost:
             folders.fail(Job(known, folder), error, duration=0)
 
 
-async def _guarded(run: Run, job: Job) -> Any:
-    try:
-        return await run(job)
-    except BridgeError:
-        raise
-    except Exception as error:  # whatever a script does wrong is an answer, and no end of the host
-        _log.exception("%s failed", job.command.script_name)
-        told = f"{type(error).__name__}: {error}"
-        raise BridgeError(
-            "E_INTERNAL",
-            f"{job.command.script_name} failed: {told}",
-            hint="bn bridge status says where the host writes its log",
-        ) from error
-
-
-async def _end(work: "asyncio.Task[Any]") -> None:
-    """Ends a script that was told to: it may end by itself, is cancelled then, and left behind if that is no help."""
+async def _end(work: "asyncio.Task[Any]") -> bool:
+    """Ends a script that was told to: it may end by itself, and is cancelled then. False if that is no help."""
     done, _ = await asyncio.wait({work}, timeout=COOPERATION)
     if not done:
         work.cancel()
         await asyncio.wait({work}, timeout=COOPERATION)
     if work.done() and not work.cancelled():
         work.exception()  # nobody wants to know
+    return work.done()
 
 
 def _is_given_up(job: Job) -> bool:

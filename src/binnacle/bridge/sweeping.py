@@ -15,15 +15,15 @@ FINISHED = DAY
 
 QUARANTINED = 7 * DAY
 UNFINISHED = 2 * DAY
-PREPARED = 600.0
+PREPARED = 60.0
 ORPHANED = 60.0
-"""Seconds that a job of a client is kept which has ended."""
+"""Seconds that a job is kept whose client seems to be gone, but may be in another container."""
 
 
 def sweep(workspace: str, running: Collection[str]) -> int:
     """Takes away what nobody will look at any more; returns how many jobs that were."""
     folder = folders.bridge_folder(workspace)
-    swept = _sweep(os.path.join(folder, "prepared"), (), lambda _, age: age > PREPARED)
+    swept = _sweep(os.path.join(folder, "prepared"), (), lambda path, age: age > PREPARED or _is_abandoned(path, age))
     return swept + _sweep(os.path.join(folder, "execute"), running, _is_old)
 
 
@@ -46,13 +46,13 @@ def _is_old(folder: str, age: float) -> bool:
         return False
     if has("dlq"):
         return age > QUARANTINED
-    if age > ORPHANED and not _is_wanted(folder):
+    if _is_abandoned(folder, age):
         return True
     return age > (FINISHED if has("done") else UNFINISHED)
 
 
-def _is_wanted(folder: str) -> bool:
+def _is_abandoned(folder: str, age: float) -> bool:
     with suppress(msgspec.DecodeError):
         command = folders.read_command(folder)
-        return command is None or command.is_wanted()
-    return True
+        return command is not None and not command.is_wanted() and (age > ORPHANED or bool(command.namespace))
+    return False
