@@ -22,6 +22,7 @@
     │   └── AgentLimited    E_AGENT_LIMITED      its model takes no more requests for now
     ├── BridgeError         E_BRIDGE             a script or its host; each has the code of what went wrong
     ├── GitError            E_GIT                git did not do what it was asked to
+    ├── HookFailed          E_HOOK_FAILED        a hook failed that must not
     ├── Refused             E_REFUSED            a rule of the work model says no
     │   ├── Duplicate       E_DUPLICATE          it is there already
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
@@ -177,6 +178,10 @@ class BridgeError(BinnacleError):
         super().__init__(message, hint=hint, details=details)
         self.code = code
         self.retryable = retryable
+
+
+class HookFailed(BinnacleError):
+    code = "E_HOOK_FAILED"
 
 
 class GitError(BinnacleError):

@@ -32,9 +32,12 @@ class Made(NamedTuple):
 
 
 def make_plan(
-    tx: Reader, project: Project, catalog: Catalog, terms: Terms, *, session: str = "", said: str = ""
+    tx: Reader, project: Project, catalog: Catalog, terms: Terms, *, session: str = "", said: str = "", extra: str = ""
 ) -> Made:
-    """The plan of a session under these terms, as things stand now; `said` is what a person wants of it."""
+    """The plan of a session under these terms, as things stand now.
+
+    `said` is what a person wants of it, `extra` what else its agent is to know.
+    """
     recipe = load_recipe(terms.recipe, catalog, repo=project.repo)
     about = subject(tx, terms.discipline, terms.feature, terms.task)
     loaded = load(
@@ -45,6 +48,7 @@ def make_plan(
         task=about.task.id if about.task else None,
         session=session or None,
         user_input=said,
+        extra=extra,
         sections=recipe.sections,
     )
     return Made(recipe, plan(recipe, catalog, about, loaded, session=session))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 from binnacle.app import Project
+from binnacle.errors import Refused
 
 
 def _path(project: Project, session: str) -> str:
@@ -19,6 +20,29 @@ def present(project: Project, session: str) -> Iterator[None]:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+@contextlib.contextmanager
+def alone(project: Project, session: str) -> Iterator[None]:
+    """Drives a session, until it is left or killed.
+
+    Raises:
+        Refused: someone else does already.
+    """
+    path = os.path.join(project.data_dir, "sessions", f"{session}.run.lock")
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(path, "a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            who = file.read().strip()
+            message = f"this run is going on already{f', in process {who}' if who else ''}"
+            raise Refused(message, hint="stop it there, or give this one another name with --name") from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
         yield
 
 

@@ -27,6 +27,7 @@ class Scripts:
         """`client` is what the host knows us by, `start` where in the project we are."""
         self._project = project
         self._name = client
+        self._start = start or os.getcwd()
         self.workspace = workspace_of(project, start)
         self._own: dict[str, OwnScript] = {}
         self._client: BridgeClient | None = None
@@ -39,7 +40,7 @@ class Scripts:
         for problem in found.problems:
             self._warn(problem.message)
         self._own = found.scripts
-        place = Place(self.workspace, os.getcwd())
+        place = Place(self.workspace, self._start)
         ours = [status_tool(self.status), *script_tools(shipped(), self.run_by_host, place)]
         own = script_tools(found.manifest(), self._run_by_tool, place, is_own=True)
         return [*ours, *self._without_namesakes(own, built_in)]

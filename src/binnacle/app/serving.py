@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from binnacle.app import Project
 from binnacle.app.listing import Listing, fingerprint, keep_listing, kept_listing
-from binnacle.app.terms import ServedSession, Terms
+from binnacle.app.terms import ServedSession
 from binnacle.errors import BinnacleError
 from binnacle.server.beside import Beside, Nothing
 from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
@@ -97,9 +97,10 @@ def _modified(path: str) -> int:
 class LazyTools:
     """The tools of a session, loaded when needed."""
 
-    def __init__(self, project: Project, terms: Terms, *, timeout: float, upstreams: SharedUpstreams) -> None:
+    def __init__(self, project: Project, session: ServedSession, *, timeout: float, upstreams: SharedUpstreams) -> None:
         self._project = project
-        self._terms = terms
+        self._terms = session.terms
+        self._start = session.start
         self._timeout = timeout
         self._upstreams = upstreams
         self._configured = upstreams.state()
@@ -108,7 +109,7 @@ class LazyTools:
 
         self._box: Toolbox | None = None
         self._told: Listing | None = None
-        self._seen = fingerprint(terms.recipe, project.repo)
+        self._seen = fingerprint(self._terms.recipe, project.repo)
         self._content = _content(Nothing())
         """What other servers had when the clients were last told."""
 
@@ -157,6 +158,7 @@ class LazyTools:
             self._box = Toolbox(
                 self._project,
                 self._terms,
+                start=self._start,
                 timeout=self._timeout,
                 upstreams=self._upstreams.get,
                 heard=self._stirred.set,
@@ -246,7 +248,7 @@ async def open_engine(
 
     `prompts` are offered where no recipe was chosen; where one was, its prompt is the only one.
     """
-    tools = LazyTools(project, session.terms, timeout=timeout, upstreams=upstreams)
+    tools = LazyTools(project, session, timeout=timeout, upstreams=upstreams)
     if session.id is not None:
         tools.box()  # so that what is wrong with the recipe or its subject is said before a client connects
         prompts = partial(_session_prompt, project, session)

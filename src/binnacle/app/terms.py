@@ -23,3 +23,6 @@ class ServedSession(NamedTuple):
     terms: Terms = Terms()
     id: str | None = None
     """Of the session in the store; None for a connection that nobody planned."""
+
+    start: str | None = None
+    """The folder in which its agent works, if that is not ours."""

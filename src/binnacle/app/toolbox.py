@@ -64,13 +64,15 @@ class Toolbox:
         project: Project,
         terms: Terms,
         *,
+        start: str | None,
         timeout: float,
         upstreams: "Callable[[bool], Upstreams | None]",
         heard: Callable[[], None],
         updated: Callable[[str], None],
     ) -> None:
-        """`upstreams` gives the way to servers if there are any, or if it is told that the session brings some.
+        """`start` is where in the project the session's agent works.
 
+        `upstreams` gives the way to servers if there are any, or if it is told that the session brings some.
         `heard` is called when an upstream server has come, gone or changed, `updated` when a resource of one has.
         """
         self._project = project
@@ -79,7 +81,7 @@ class Toolbox:
         self._runner = Runner()
         finder = Finder(self._searched, self._reply)
         self._built_in = own_tools(project, self._access, self._runner, finder, timeout=timeout)
-        self._scripts = Scripts(project)
+        self._scripts = Scripts(project, start=start)
         self._index: Index | None = None
         self._recent = Recent(os.path.join(upstream_folder(project.data_dir), "recent.json"))
         self._upstreams = upstreams

@@ -31,6 +31,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "upstream upstream_files upstream_import upstream_live upstream_kept upstream_login",
         "other MCP servers whose tools agents get",
     ),
+    "run": ("run", "run agents in iterations until the work is done"),
     "mcp": ("mcp", "serve this project to agents over MCP"),
     "bridge": ("bridge", "the host that debugs programs for agents"),
     "script": ("script script_files", "scripts that agents get as tools; your own"),

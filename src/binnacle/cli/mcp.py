@@ -76,12 +76,13 @@ def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
     terms = Terms(args.recipe or "default", args.discipline, args.feature, args.task)
     is_chosen = args.recipe is not None or not terms.is_bare
     if args.session is not None:
-        if is_chosen:
-            raise UsageError("bn mcp serve: --session brings its own recipe and subject", hint="leave out the others")
+        if not terms.is_bare:
+            raise UsageError("bn mcp serve: --session brings its own subject", hint="leave out the others")
         from binnacle.app.planning import resume_session
         from binnacle.app.presence import present
 
         terms = resume_session(context.project, args.session)
+        terms = terms._replace(recipe=args.recipe or terms.recipe)
         with present(context.project, args.session):
             yield ServedSession(terms, args.session)
     elif not is_chosen:

@@ -32,6 +32,10 @@ SETTINGS = {
         Setting(
             "claim.minutes", 30.0, "how long an agent's claim lasts without a sign of life", "BN_CLAIM_MINUTES", 0.01
         ),
+        Setting("run.agent", "", "the agent that bn run starts: a name or a command", "BN_RUN_AGENT"),
+        Setting("run.model", "", "the model it uses; its own choice when empty", "BN_RUN_MODEL"),
+        Setting("run.silence_minutes", 15.0, "how long an agent may say nothing", "BN_RUN_SILENCE_MINUTES", 0.01),
+        Setting("run.iteration_minutes", 120.0, "how long an iteration may take", "BN_RUN_ITERATION_MINUTES", 0.01),
         Setting("project.title", "", "name of the project in prompts and pages"),
         Setting("project.description", "", "what the project is, in a sentence or two"),
     )

@@ -168,11 +168,15 @@ def _edited(path: str, how: str) -> Refused:
     )
 
 
+def bn_command() -> str:
+    """Where `bn` is: beside the Python that runs us, if it is there."""
+    beside = os.path.join(os.path.dirname(sys.executable), "bn")
+    return beside if os.path.exists(beside) else shutil.which("bn") or "bn"
+
+
 def client_config(plan: SessionPlan, *, cwd: str) -> dict[str, Any]:
     """A client's `--mcp-config`: our server, serving this plan, and those of the discipline's that may be used."""
-    beside = os.path.join(os.path.dirname(sys.executable), "bn")
-    command = beside if os.path.exists(beside) else shutil.which("bn") or "bn"
-    ours = {"type": "stdio", "command": command, "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
+    ours = {"type": "stdio", "command": bn_command(), "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
     others = approved_entries(plan.upstreams, cwd) if plan.upstreams else {}
     return {"mcpServers": {"binnacle": ours} | {**others, "binnacle": ours}}
 

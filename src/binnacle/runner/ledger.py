@@ -15,6 +15,7 @@ from binnacle.store.store import Reader, Store, Writer
 from binnacle.store.tasks import TaskFilter
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import Iteration, Session
+from binnacle.work.status import is_closed
 from binnacle.work.task import NewTask, Task
 
 Result = TypeVar("Result")
@@ -46,10 +47,11 @@ class Moved(NamedTuple):
 class Ledger:
     """What the store knows about one run."""
 
-    def __init__(self, open_store: Callable[[], Store], *, feature: str | None) -> None:
-        """`feature` is what the run is about; the whole project, if None."""
+    def __init__(self, open_store: Callable[[], Store], *, feature: str | None, lease: float) -> None:
+        """`feature` is what the run is about; the whole project, if None. `lease` is how long a claim lasts."""
         self._open = open_store
         self.feature = feature
+        self.lease = lease
 
     async def read(self, look: Callable[[Reader], Result]) -> Result:
         """Looks at the store, in which no lapsed claim is left standing."""
@@ -74,6 +76,15 @@ class Ledger:
     async def standing(self, session_ids: Sequence[str]) -> Standing:
         """How the tasks of the run stand."""
         return await self.read(lambda tx: _standing(tx, self.feature, session_ids))
+
+    async def is_planned(self, session_id: str) -> bool:
+        """Whether the planning of a session came to its end."""
+        before = await self.read(lambda tx: sessions.iterations(tx, session_id))
+        return any(one.number > 0 or one.ended_at is not None for one in before)
+
+    async def holds(self, session_id: str) -> bool:
+        """Whether a session holds a task."""
+        return bool(await self.read(lambda tx: tasks.held_by(tx, session_id)))
 
     async def begin(self, session_id: str, *, is_planning: bool) -> Begun:
         """Begins the next iteration of a session, or goes on with the one that was broken off.
@@ -150,9 +161,27 @@ class Ledger:
         """The tasks of the run that were changed after event number `after`, as they are now."""
         return await self.read(lambda tx: _moves(tx, self.feature, after))
 
-    async def add_task(self, task: NewTask) -> Task:
-        """Adds a task to the run."""
-        return (await self.write(lambda tx: tasks.add(tx, [task])))[0]
+    async def title_of(self, task_id: str) -> str:
+        """The title of a task."""
+        return (await self.read(lambda tx: tasks.get(tx, task_id))).title
+
+    async def hand_over(self, session_id: str, title: str, description: str) -> str:
+        """Makes a task, unless it is there, and gives it to a session, unless that holds another; returns its id."""
+
+        def give(tx: Writer) -> str:
+            known, _ = tasks.listed(tx, TaskFilter(feature=self.feature, closed_too=True), limit=100_000)
+            task = next((one for one in known if one.title == title), None)
+            if task is None:
+                new = NewTask(title=title, description=description, priority=0, feature=self.feature)
+                task = tasks.add(tx, [new])[0]
+            elif is_closed(task.status):
+                task = flow.reopen(tx, task.id).task
+            if not tasks.held_by(tx, session_id):
+                with tx.acting_as(Actor(session_id, "agent"), session=None):
+                    flow.start(tx, task.id)
+            return task.id
+
+        return await self.write(give)
 
 
 def open_session(
@@ -190,6 +219,8 @@ def _standing(tx: Reader, feature: str | None, session_ids: Sequence[str]) -> St
         *values,
     )
     counts = {(row[0], row[1]): row[2] for row in rows}
+    no_end = "claim_expires_at is null and status = 'in_progress'"
+    by_people = tx.count(f"select count(*) from task {where} {'and' if where else 'where'} {no_end}", *values)
 
     def of(*statuses: str) -> int:
         return sum(count for (status, _), count in counts.items() if status in statuses)
@@ -198,7 +229,8 @@ def _standing(tx: Reader, feature: str | None, session_ids: Sequence[str]) -> St
         is_complete=any(sessions.get(tx, one).status == "complete" for one in session_ids),
         ready=counts.get(("pending", 0), 0) + of("partial"),
         waiting=counts.get(("pending", 1), 0),
-        in_progress=of("in_progress"),
+        in_progress=of("in_progress") - by_people,
+        held_by_people=by_people,
         blocked=of("blocked"),
         needs_input=of("needs_input"),
         draft=of("draft"),

@@ -35,6 +35,9 @@ class Standing(Struct, frozen=True, kw_only=True):
     """For others to be finished."""
 
     in_progress: int = 0
+    """In the hands of agents, which finish it or lose it in time."""
+
+    held_by_people: int = 0
     blocked: int = 0
     needs_input: int = 0
     draft: int = 0
@@ -46,7 +49,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     @property
     def left(self) -> int:
         """Not closed."""
-        return self.ready + self.waiting + self.in_progress + self.blocked + self.needs_input + self.draft
+        begun = self.in_progress + self.held_by_people
+        return self.ready + self.waiting + begun + self.blocked + self.needs_input + self.draft
 
     @property
     def closed(self) -> int:
@@ -90,6 +94,7 @@ def _nothing_to_do(standing: Standing) -> Verdict:
         return Verdict("needs_input", said, "answer with: bn ask list; then: bn run --resume")
     counts = {
         "blocked": standing.blocked,
+        "held by people": standing.held_by_people,
         "waiting for those": standing.waiting,
         "still drafts": standing.draft,
     }

@@ -49,14 +49,18 @@ async def serve_http(
     listener: socket.socket,
     *,
     on_ready: Callable[[], None],
+    stop: asyncio.Event | None = None,
     stop_within: float = STOP_WITHIN,
     keep_alive: float = KEEP_ALIVE,
 ) -> None:
-    """Serves until SIGTERM or SIGINT. Leaving it closes the socket and every connection."""
+    """Serves until SIGTERM or SIGINT, or until `stop` is set, where that is given.
+
+    Leaving it closes the socket and every connection.
+    """
     connections: set[Connection] = set()
-    stopping = asyncio.Event()
+    stopping = stop or asyncio.Event()
     try:
-        with _signals(stopping.set):
+        with contextlib.nullcontext() if stop else _signals(stopping.set):
             server = await asyncio.get_running_loop().create_server(
                 lambda: Connection(face, connections), sock=listener
             )

@@ -1,0 +1,278 @@
+"""Puts a run together: its sessions, the server its agents use, their prompts, and the loop that drives them."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from binnacle.app import Project, open_store
+from binnacle.app.planning import keep_plan, make_plan, session_folder
+from binnacle.app.presence import alone, present
+from binnacle.app.serving import SharedUpstreams, open_engine
+from binnacle.app.terms import ServedSession, Terms
+from binnacle.app.toolbox import catalog_of
+from binnacle.app.workspace import workspace_of
+from binnacle.errors import NotFound
+from binnacle.plan.files import bn_command
+from binnacle.processes.keeper import Keeper
+from binnacle.runner.agents import AgentCommand
+from binnacle.runner.budget import Budget, Spending
+from binnacle.runner.control import Control
+from binnacle.runner.desk import HookOutcome, Options, Seat
+from binnacle.runner.events import RunEnded, Tell
+from binnacle.runner.git import Git
+from binnacle.runner.job import Job
+from binnacle.runner.ledger import Ledger, ensure_feature, open_session, reset_session
+from binnacle.runner.loop import Run
+from binnacle.runner.permissions import Approve, OwnTools, Person, by_policy
+from binnacle.runner.trees import InPlace, InWorktrees, Trees
+from binnacle.runner.worktrees import Worktrees
+from binnacle.server.faces import Faces
+from binnacle.server.http import HttpServer
+from binnacle.server.serving import bind, serve_http
+from binnacle.store import sessions
+from binnacle.store.store import Writer
+from binnacle.wire import acp
+from binnacle.work.actor import SYSTEM
+
+SERVER = "binnacle"
+"""What agents know the server of their session as."""
+
+BN_RUN_TIMEOUT = 120.0
+"""Seconds that a `bn` command of an agent may take."""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What a person asks of a run."""
+
+    agent: AgentCommand
+    name: str
+    start: str
+    """The folder it was asked for in."""
+
+    spec: str = ""
+    spec_file: str = ""
+    extra: str = ""
+    template: str = ""
+    """The text of a prompt template; the recipe's own prompt, if empty."""
+
+    recipe: str = "loop"
+    discipline: str | None = None
+    feature: str | None = None
+    budget: Budget = Budget()
+    approve: Approve = "ask"
+    auto_commit: bool = False
+    is_reset: bool = False
+    is_resumed: bool = False
+    """Whether there must be a run of that name that can be gone on with."""
+
+    workers: int = 1
+    has_worktree: bool = False
+    servers: tuple[str, ...] = ()
+    """MCP servers named on the command line."""
+
+    silence: float = 900
+    within: float = 7200
+
+
+class _NoHooks:
+    async def run(self, keeper: Keeper, moment: str, values: Mapping[str, str], *, cwd: str) -> Sequence[HookOutcome]:
+        return ()
+
+
+class _Begun(NamedTuple):
+    """The sessions of a run in the store, one for each seat."""
+
+    sessions: list[str]
+    feature: str | None
+    goes_on: bool
+
+
+async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell, person: Person | None) -> RunEnded:
+    """Runs agents until the work is done, or says why not. `person` decides where the policy is to ask.
+
+    Raises:
+        Refused: a run of that name is going on already.
+        NotFound: there is none to go on with.
+    """
+    begun = await asyncio.to_thread(_begin, project, wanted)
+    async with AsyncExitStack() as stack:
+        for session in begun.sessions:
+            stack.enter_context(alone(project, session))
+            stack.enter_context(present(project, session))
+        cwd = workspace_of(project, wanted.start)
+        trees, folders = await _trees(stack, project, wanted, cwd)
+        seats = [
+            Seat(number=number, session=session, cwd=folder)
+            for number, (session, folder) in enumerate(zip(begun.sessions, folders, strict=True), 1)
+        ]
+        terms = Terms(wanted.recipe, wanted.discipline, begun.feature)
+        desk = await stack.enter_async_context(_open_desk(project, wanted, terms, seats))
+        keeper = await stack.enter_async_context(Keeper())
+        lease = project.settings.number("claim.minutes") * 60
+        job = Job(
+            options=_options(wanted),
+            desk=desk,
+            ledger=Ledger(lambda: open_store(project), feature=begun.feature, lease=lease),
+            hooks=_NoHooks(),
+            keeper=keeper,
+            control=control,
+            tell=tell,
+            decide=by_policy(wanted.approve, own=OwnTools(server=SERVER), person=person),
+            spent=Spending(),
+            pending=[],
+        )
+        return await Run(job, seats, trees, name=wanted.name, goes_on=begun.goes_on).run()
+
+
+def _options(wanted: Wanted) -> Options:
+    return Options(
+        agent=wanted.agent,
+        recipe=wanted.recipe,
+        budget=wanted.budget,
+        has_spec=bool(wanted.spec),
+        auto_commit=wanted.auto_commit or wanted.has_worktree or wanted.workers > 1,
+        silence=wanted.silence,
+        within=wanted.within,
+    )
+
+
+async def _trees(stack: AsyncExitStack, project: Project, wanted: Wanted, cwd: str) -> tuple[Trees, list[str]]:
+    """The folders that the seats work in."""
+    if not wanted.has_worktree and wanted.workers == 1:
+        git = Git(cwd)
+        return InPlace(git if await git.root() else None), [cwd]
+    folder = os.path.join(project.data_dir, "worktrees")
+    trees = InWorktrees(Worktrees(cwd, folder, wanted.name, own_branch=wanted.has_worktree))
+    stack.push_async_callback(trees.close)
+    return trees, await trees.begin(wanted.workers)
+
+
+def _begin(project: Project, wanted: Wanted) -> _Begun:
+    """Opens the sessions of a run, or finds those it left."""
+    with open_store(project) as store, store.write(by=SYSTEM) as tx:
+        if wanted.is_reset:
+            reset_session(tx, wanted.name)
+        before = sessions.named(tx, wanted.name)
+        if wanted.is_resumed and before is None:
+            raise NotFound(f"no run {wanted.name!r} to go on with", hint="see those there are with: bn log")
+        feature = before.feature if before else _feature(tx, wanted)
+        names = [wanted.name, *(f"{wanted.name}/{number}" for number in range(2, wanted.workers + 1))]
+        opened = [
+            open_session(tx, name, recipe=wanted.recipe, discipline=wanted.discipline, feature=feature)
+            for name in names
+        ]
+        return _Begun([session.id for session, _ in opened], feature, opened[0][1])
+
+
+def _feature(tx: Writer, wanted: Wanted) -> str | None:
+    if wanted.feature or not wanted.spec:
+        return wanted.feature
+    return ensure_feature(tx, wanted.name, description=f"What {wanted.spec_file or 'the specification'} asks for.")
+
+
+class _Desk:
+    """Serves the sessions of a run on one port, each at its own path and with its own token."""
+
+    def __init__(
+        self, project: Project, wanted: Wanted, terms: Terms, seats: Sequence[Seat], url: str, faces: Faces
+    ) -> None:
+        self._project = project
+        self._wanted = wanted
+        self._terms = terms
+        self._cwds = {seat.session: seat.cwd for seat in seats}
+        self._url = url
+        self._faces = faces
+        self._upstreams = SharedUpstreams(project, wanted.servers)
+
+    @asynccontextmanager
+    async def serve(self, session: str, recipe: str) -> AsyncIterator[Sequence[acp.McpServer]]:
+        served = ServedSession(self._terms._replace(recipe=recipe), session, self._cwds[session])
+        path = f"/mcp/{session}"
+        token = secrets.token_urlsafe(24)
+        async with open_engine(
+            self._project, served, prompts=tuple, timeout=BN_RUN_TIMEOUT, upstreams=self._upstreams
+        ) as engine:
+            with self._faces.shown(path, HttpServer(engine, token=token, path=path)):
+                yield [
+                    acp.HttpServer(
+                        name=SERVER,
+                        url=f"{self._url}{path}",
+                        headers=(acp.Pair(name="Authorization", value=f"Bearer {token}"),),
+                    ),
+                    self._stdio(session, recipe),
+                ]
+
+    def _stdio(self, session: str, recipe: str) -> acp.StdioServer:
+        """The same for an agent that only starts servers itself."""
+        words = ("-C", self._cwds[session], "mcp", "serve", "--session", session, "--recipe", recipe)
+        env = tuple(
+            acp.Pair(name=name, value=value)
+            for name, value in self.environment(session).items()
+            if name.startswith(("BN_", "XDG_"))
+        )
+        return acp.StdioServer(name=SERVER, command=bn_command(), args=words, env=env)
+
+    async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
+        return await asyncio.to_thread(self._prompt, session, recipe, iteration, more)
+
+    def _prompt(self, session: str, recipe: str, iteration: int, more: str) -> str:
+        terms = self._terms._replace(recipe=recipe)
+        with open_store(self._project) as store, store.read() as tx:
+            made = make_plan(
+                tx, self._project, catalog_of(self._project), terms, session=session, said=self.said(), extra=more
+            )
+        keep_plan(self._project, made.plan)
+        return made.plan.prompt.text
+
+    def said(self) -> str:
+        """What the person wants of the run."""
+        wanted = self._wanted
+        where = f"The specification, {wanted.spec_file}:\n\n" if wanted.spec_file else ""
+        return "\n\n".join(part for part in (f"{where}{wanted.spec}" if wanted.spec else "", wanted.extra) if part)
+
+    def folder(self, session: str) -> str:
+        return session_folder(self._project, session)
+
+    def environment(self, session: str) -> dict[str, str]:
+        """In their shells agents act as their session, too."""
+        return {**os.environ, "BN_AGENT_ID": session, "BN_MCP_SESSION": session}
+
+    async def aclose(self) -> None:
+        await self._upstreams.aclose()
+
+
+@asynccontextmanager
+async def _open_desk(project: Project, wanted: Wanted, terms: Terms, seats: Sequence[Seat]) -> AsyncIterator[_Desk]:
+    """A desk whose server accepts connections. Leaving it stops the server."""
+    faces = Faces()
+    listener = bind("127.0.0.1", 0)
+    ready, stop = asyncio.Event(), asyncio.Event()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    serving = asyncio.create_task(serve_http(faces, listener, on_ready=ready.set, stop=stop))
+    desk = _Desk(project, wanted, terms, seats, url, faces)
+    try:
+        await _either(ready, serving)
+        yield desk
+    finally:
+        stop.set()
+        await desk.aclose()
+        with contextlib.suppress(asyncio.CancelledError):
+            await serving
+
+
+async def _either(ready: asyncio.Event, serving: "asyncio.Task[None]") -> None:
+    """Waits until the server is ready, or raises what keeps it from that."""
+    waiting = asyncio.create_task(ready.wait())
+    try:
+        await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            serving.result()
+    finally:
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)

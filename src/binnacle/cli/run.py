@@ -1,0 +1,157 @@
+"""`bn run`: agents in iterations until the work is done."""
+
+import os
+import re
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.errors import InvalidInput, UsageError
+
+if TYPE_CHECKING:
+    from binnacle.app.running import Wanted
+    from binnacle.runner.events import RunEnded
+
+RUN = Group("run")
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+APPROVE = ("ask", "edits", "all", "none")
+INTERRUPTED = 130
+
+
+def _ended(answer: "RunEnded", screen: Screen) -> None:
+    """The last lines of a run, for people."""
+    from binnacle.cli.run_lines import show_end
+
+    show_end(answer, screen)
+
+
+@RUN.command(
+    "",
+    "run agents in iterations until the work is done, or it is said why not",
+    "bn run spec.md --agent goose",
+    arg("spec", nargs="?", metavar="SPEC", help="a file that says what is to be done; planned first (- for stdin)"),
+    arg("--agent", metavar="NAME|COMMAND", help="opencode, goose, claude, codex, gemini, copilot, demo, or any command "
+        "that speaks ACP (run.agent)"),
+    arg("--model", help="the model it uses (run.model)"),
+    arg("--name", help="of the run; that of the specification when left out"),
+    arg("--feature", completes="feature", help="only tasks of this feature"),
+    arg("--recipe", completes="recipe", default="loop", help="the tools and the prompt of its iterations (loop)"),
+    arg("--discipline", completes="discipline", help="who the agent is"),
+    arg("--template", metavar="FILE", help="a prompt of your own; see: bn prompt template"),
+    arg("--extra", default="", metavar="TEXT", help="what else the agent is to know"),
+    arg("--iterations", type=int, metavar="N", help="at most so many"),
+    arg("--budget", action="append", default=[], metavar="KIND=N",
+        help="at most so many iterations, minutes, tokens or cost; may be repeated"),
+    arg("--approve", choices=APPROVE, help="what the agent may do: ask (on a terminal), edits, all, none"),
+    arg("--auto-commit", action="store_true", help="commit what each iteration changed"),
+    arg("--worktree", action="store_true", help="in a working tree and on a branch of its own"),
+    arg("--workers", type=int, default=1, metavar="N", help="so many agents at once, each in its own working tree"),
+    arg("--resume", action="store_true", help="go on with a run that was stopped; the newest when no name is given"),
+    arg("--reset", action="store_true", help="give up the run of that name and its open tasks, and begin anew"),
+    arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as for bn mcp serve"),
+    arg("--headless", action="store_true", help="plain lines instead of the live view; nobody is asked anything"),
+    arg("--json", action="store_true", dest="as_json", help="everything that happens, a JSON value a line"),
+    view=_ended,
+)  # fmt: skip
+def run(context: Context, args: Namespace) -> Any:
+    import asyncio
+
+    # In this process every session has an agent of its own, whoever started us.
+    os.environ.pop("BN_AGENT_ID", None)
+    wanted = _wanted(context, args)
+    with asyncio.Runner() as runner:
+        ended = runner.run(_drive(context, args, wanted))
+    context.exit_code = 0 if ended.why == "complete" else INTERRUPTED if ended.why == "interrupted" else 1
+    return None if args.as_json else ended
+
+
+def _wanted(context: Context, args: Namespace) -> "Wanted":
+    from msgspec.structs import replace
+
+    from binnacle.app.running import Wanted
+    from binnacle.runner.agents import resolve_agent
+    from binnacle.runner.budget import parse_budget
+
+    settings = context.project.settings
+    words = args.agent or settings.text("run.agent")
+    if not words:
+        hint = (
+            "name one with --agent, or once for all with: bn config set run.agent goose; bn run --agent demo shows it"
+        )
+        raise UsageError("bn run: no agent given", hint=hint)
+    if not 1 <= args.workers <= 64:
+        raise UsageError(f"bn run: not a number of workers: {args.workers}", hint="1 to 64")
+    if args.resume and args.reset:
+        raise UsageError("bn run: --resume and --reset exclude each other", hint="leave one out")
+    budget = parse_budget(args.budget)
+    if args.iterations is not None:
+        budget = replace(budget, iterations=args.iterations)
+    spec = context.read_input(args.spec) if args.spec else ""
+    if args.spec and not spec.strip():
+        raise InvalidInput(f"nothing is in {args.spec!r}", hint="write down what is to be done")
+    return Wanted(
+        agent=resolve_agent(words, model=args.model or settings.text("run.model") or None),
+        name=_name(context, args),
+        start=context.start or os.getcwd(),
+        spec=spec,
+        spec_file=args.spec if args.spec and args.spec != "-" else "",
+        extra=args.extra,
+        template=context.read_input(args.template) if args.template else "",
+        recipe=args.recipe,
+        discipline=args.discipline,
+        feature=args.feature,
+        budget=budget,
+        approve=args.approve or ("ask" if _has_person(args) else "edits"),
+        auto_commit=args.auto_commit,
+        is_reset=args.reset,
+        is_resumed=args.resume,
+        workers=args.workers,
+        has_worktree=args.worktree,
+        servers=tuple(args.servers),
+        silence=settings.number("run.silence_minutes") * 60,
+        within=settings.number("run.iteration_minutes") * 60,
+    )
+
+
+def _name(context: Context, args: Namespace) -> str:
+    """What the run is called: as was said, after its specification, or as the one that is gone on with."""
+    if args.name:
+        if not NAME.fullmatch(args.name):
+            raise InvalidInput(f"not a name for a run: {args.name!r}", hint="letters, digits, - and _, 64 at most")
+        return str(args.name)
+    if args.spec and args.spec != "-":
+        stem = os.path.basename(args.spec).rsplit(".", 1)[0] or "run"
+        return re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:64]
+    if args.resume:
+        from binnacle.store import sessions
+
+        with context.reading() as tx:
+            left = [one.name for one in sessions.listed(tx) if one.status == "active" and NAME.fullmatch(one.name)]
+        if left:
+            return left[0]
+    return args.feature or "run"
+
+
+def _has_person(args: Namespace) -> bool:
+    import sys
+
+    return not (args.headless or args.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+async def _drive(context: Context, args: Namespace, wanted: "Wanted") -> "RunEnded":
+    import asyncio
+    import signal
+
+    from binnacle.app import running
+    from binnacle.cli.run_lines import Lines, print_json
+    from binnacle.runner.control import Control
+
+    control = Control()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, control.stop)
+    tell = print_json if args.as_json else Lines().tell
+    return await running.run(context.project, wanted, control=control, tell=tell, person=None)

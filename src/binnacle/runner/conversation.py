@@ -1,0 +1,132 @@
+"""Talks with the agent of one iteration: tells it one thing after the other, hears what it does, answers it."""
+
+import asyncio
+
+from binnacle.runner import events
+from binnacle.runner.acp.session import Session
+from binnacle.runner.acp.turn import Turn
+from binnacle.runner.budget import Budget, Spending, exceeded
+from binnacle.runner.control import Control
+from binnacle.runner.events import Tell
+from binnacle.runner.permissions import Ask, Decision, PermissionRequest
+from binnacle.runner.transcript import Transcript
+from binnacle.wire import acp
+
+
+class Conversation:
+    """Everything that is said between a run and one session of an agent."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        worker: int,
+        tell: Tell,
+        transcript: Transcript,
+        decide: Ask,
+        control: Control,
+        budget: Budget,
+        spent: Spending,
+    ) -> None:
+        self._session = session
+        self._worker = worker
+        self._tell = tell
+        self._transcript = transcript
+        self._decide = decide
+        self._control = control
+        self._budget = budget
+        self._spent = spent
+        self._cost_before = spent.cost
+        self._breaking_off = asyncio.Event()
+        self.last_words = ""
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether the run was stopped, or has used up its budget."""
+        return self._breaking_off.is_set()
+
+    async def say(self, text: str, *, silence: float, within: float) -> Turn | None:
+        """One turn; None if it was broken off and the agent does not stop.
+
+        Raises:
+            AgentError: the turn failed, and why.
+        """
+        self._tell(events.Prompted(worker=self._worker, text=text))
+        self._transcript.prompted(text)
+        take_back = self._control.on_stop(self._breaking_off.set)
+        speaking = asyncio.create_task(
+            self._session.prompt(text, on_update=self._hear, ask=self._ask, silence=silence, within=within)
+        )
+        breaking = asyncio.create_task(self._breaking_off.wait())
+        try:
+            await asyncio.wait({speaking, breaking}, return_when=asyncio.FIRST_COMPLETED)
+            if not speaking.done() and not await self._session.cancel():
+                return None
+            turn = await speaking
+        finally:
+            take_back()
+            for task in (speaking, breaking):
+                task.cancel()
+            await asyncio.gather(speaking, breaking, return_exceptions=True)
+        self._count(turn)
+        self.last_words = turn.text or self.last_words
+        return turn
+
+    def _count(self, turn: Turn) -> None:
+        self._transcript.ended(turn.stop_reason)
+        if turn.usage is not None and turn.usage.total_tokens:
+            self._spent.tokens += turn.usage.total_tokens
+            self._tell(events.Spent(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost))
+
+    def _hear(self, update: acp.Update) -> None:
+        self._transcript.heard(update)
+        for event in self._events(update):
+            self._tell(event)
+
+    def _events(self, update: acp.Update) -> list[events.Event]:
+        worker = self._worker
+        match update:
+            case acp.MessageChunk(content=acp.Content(text=str(text))):
+                return [events.Said(worker=worker, text=text)]
+            case acp.ThoughtChunk(content=acp.Content(text=str(text))):
+                return [events.Said(worker=worker, text=text, is_thought=True)]
+            case acp.ToolCallStarted() | acp.ToolCallChanged():
+                return [
+                    events.ToolCalled(
+                        worker=worker,
+                        id=update.tool_call_id,
+                        title=update.title or "",
+                        kind=update.kind or "",
+                        status=update.status or "",
+                    )
+                ]
+            case acp.Plan():
+                return [
+                    events.PlanTold(worker=worker, steps=tuple((one.content, one.status) for one in update.entries))
+                ]
+            case acp.UsageUpdate():
+                return self._costs(update)
+        return []
+
+    def _costs(self, update: acp.UsageUpdate) -> list[events.Event]:
+        """Notes what the session has cost in all; breaks off what costs more than it may."""
+        if update.cost is None:
+            return []
+        self._spent.cost = max(self._spent.cost, self._cost_before + update.cost.amount)
+        if exceeded(self._budget, self._spent):
+            self._breaking_off.set()
+        return [events.Spent(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost)]
+
+    async def _ask(self, request: PermissionRequest) -> Decision:
+        decision = await self._decide(request)
+        self._transcript.decided(request, decision)
+        self._tell(
+            events.PermissionDecided(
+                worker=self._worker,
+                title=request.title,
+                kind=request.kind,
+                is_allowed=decision.is_allowed,
+                by=decision.by,
+            )
+        )
+        return decision

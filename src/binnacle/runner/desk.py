@@ -1,0 +1,92 @@
+"""What a run needs of the rest of the product, and what it was asked to do."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from msgspec import Struct
+
+from binnacle.processes.keeper import Keeper
+from binnacle.runner.agents import AgentCommand
+from binnacle.runner.budget import Budget
+from binnacle.wire import acp
+
+PLANNING = "planning"
+"""The recipe of the first iteration of a run that has a specification."""
+
+
+class Seat(Struct, frozen=True, kw_only=True):
+    """A place at which one agent after the other works."""
+
+    number: int
+    session: str
+    """Its session in the store, in whose name its agents act."""
+
+    cwd: str
+    """The folder it works in."""
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """How a run is to be done."""
+
+    agent: AgentCommand
+    recipe: str
+    budget: Budget
+    has_spec: bool
+    """Whether there is something to be planned first."""
+
+    auto_commit: bool
+    silence: float
+    """Seconds that an agent may say nothing."""
+
+    within: float
+    """Seconds that one iteration may take."""
+
+
+class HookOutcome(Protocol):
+    """What came of a hook."""
+
+    @property
+    def command(self) -> str: ...
+
+    @property
+    def is_ok(self) -> bool: ...
+
+    @property
+    def said(self) -> str:
+        """What went wrong."""
+
+    @property
+    def output(self) -> str: ...
+
+    @property
+    def is_piped(self) -> bool:
+        """Whether its output is for the agent."""
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the run ends if it fails."""
+
+
+class Hooks(Protocol):
+    """What a project has run at certain moments."""
+
+    async def run(
+        self, keeper: Keeper, moment: str, values: Mapping[str, str], *, cwd: str
+    ) -> Sequence[HookOutcome]: ...
+
+
+class Desk(Protocol):
+    """Serves tools to the agents of a run and writes their prompts."""
+
+    def serve(self, session: str, recipe: str) -> AbstractAsyncContextManager[Sequence[acp.McpServer]]:
+        """Serves a session under a recipe, by each of the ways that agents can take. Leaving it ends that."""
+
+    async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
+        """What the agent of an iteration is told; `more` is what has come up since."""
+
+    def folder(self, session: str) -> str:
+        """Where the files of a session are."""
+
+    def environment(self, session: str) -> dict[str, str]:
+        """What the agents of a session find in their environment."""

@@ -1,0 +1,222 @@
+"""The loop: plans, then iterates at every seat until the work is done or cannot go on, and says why it ended."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from binnacle.errors import AgentError, AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed
+from binnacle.runner import events
+from binnacle.runner.budget import exceeded
+from binnacle.runner.desk import Seat
+from binnacle.runner.hooking import run_hooks
+from binnacle.runner.iteration import Finished, iterate
+from binnacle.runner.job import Job
+from binnacle.runner.trees import Trees
+from binnacle.runner.verdict import Standing, Verdict, judge
+
+LOOK = 0.5
+"""Seconds between looks at the tasks."""
+
+BACKOFF = (1.0, 5.0)
+"""Seconds before an agent that failed is started again; the last one for every further time."""
+
+LIMIT_WAIT = 30.0
+"""Seconds to wait for a provider that takes no more requests and does not say for how long; doubled every time."""
+
+LONGEST_LIMIT_WAIT = 3600.0
+LIMIT_TRIES = 12
+"""Times in a row that a provider may refuse."""
+
+INTERRUPTED = Verdict("interrupted", "the run was stopped", "go on with: bn run --resume")
+
+
+class Run:
+    """One run of agents over the work of a project. `run` is called once."""
+
+    def __init__(self, job: Job, seats: Sequence[Seat], trees: Trees, *, name: str, goes_on: bool) -> None:
+        self._job = job
+        self._seats = seats
+        self._trees = trees
+        self._name = name
+        self._goes_on = goes_on
+        self._ids = [seat.session for seat in seats]
+        self._verdict: Verdict | None = None
+        self._iterations = 0
+        self._seen = 0
+        self._begun = 0.0
+
+    async def run(self) -> events.RunEnded:
+        """Works until there is a reason to end."""
+        job, first = self._job, self._seats[0]
+        self._begun = time.monotonic()
+        job.tell(
+            events.RunStarted(
+                session=first.session,
+                name=self._name,
+                agent=job.options.agent.name,
+                recipe=job.options.recipe,
+                goes_on=self._goes_on,
+            )
+        )
+        self._seen = await job.ledger.last_change()
+        watching = asyncio.create_task(self._watch())
+        try:
+            verdict = await self._decide()
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+        return await self._end(verdict)
+
+    async def _decide(self) -> Verdict:
+        """Works; why it ended."""
+        try:
+            await run_hooks(self._job, "session_start", self._seats[0])
+            if self._job.options.has_spec:
+                await self._plan()
+            if self._verdict is None:
+                async with asyncio.TaskGroup() as group:
+                    for seat in self._seats:
+                        group.create_task(self._sit(seat))
+        except HookFailed as error:
+            return Verdict("hook_failed", error.message, error.hint)
+        assert self._verdict is not None, "every seat ends with a verdict"
+        return self._verdict
+
+    async def _plan(self) -> None:
+        """The first iteration, in which the tasks are made; again until it was finished once."""
+        seat = self._seats[0]
+        planned = await self._job.ledger.is_planned(seat.session)
+        failures = 0
+        while not planned and self._verdict is None:
+            self._verdict = self._over()
+            if self._verdict is None:
+                finished, failures = await self._try(seat, failures, is_planning=True)
+                planned = finished is not None and not finished.is_broken_off
+                if failures and (verdict := judge(Standing(ready=1), failures=failures)):
+                    self._verdict = verdict
+
+    async def _sit(self, seat: Seat) -> None:
+        """Iterates at one seat until the run has its verdict."""
+        idle = failures = 0
+        while self._verdict is None:
+            await self._job.control.wait_to_go_on()
+            standing = await self._job.ledger.standing(self._ids)
+            if verdict := self._over() or judge(standing, idle=idle, failures=failures):
+                self._verdict = verdict
+                return
+            if not standing.ready and not await self._job.ledger.holds(seat.session):
+                await self._wait_for_others(seat)
+                continue
+            before = await self._fingerprint(seat)
+            finished, failures = await self._try(seat, failures)
+            if finished is not None and not finished.is_broken_off:
+                await self._trees.keep(self._job, seat, finished)
+                idle = 0 if await self._fingerprint(seat) != before else idle + 1
+
+    def _over(self) -> Verdict | None:
+        """Whether the run was stopped, or has used up its budget."""
+        if self._job.control.is_stopped:
+            return INTERRUPTED
+        self._job.spent.seconds = time.monotonic() - self._begun
+        return exceeded(self._job.options.budget, self._job.spent)
+
+    async def _try(self, seat: Seat, failures: int, *, is_planning: bool = False) -> tuple[Finished | None, int]:
+        """An iteration, if it comes to its end; and how many have failed in a row. Waits where the agent needs it."""
+        limited = 0
+        while True:
+            try:
+                if not is_planning:
+                    await self._trees.refresh(self._job, seat)
+                finished = await iterate(self._job, seat, is_planning=is_planning)
+            except AgentLimited as error:
+                limited += 1
+                if limited > LIMIT_TRIES or self._over():
+                    return None, failures + 1
+                await self._wait_out(seat, error, limited)
+            except AgentError as error:
+                return None, await self._failed(seat, error, failures)
+            else:
+                if not is_planning and not finished.is_broken_off:
+                    self._iterations += 1
+                    self._job.spent.iterations += 1
+                return finished, 0
+
+    async def _failed(self, seat: Seat, error: AgentError, failures: int) -> int:
+        """Tells of a failure and waits a while; how many there are now."""
+        self._job.tell(events.Warned(worker=seat.number, message=error.message, hint=error.hint))
+        await run_hooks(self._job, "on_error", seat, BN_ERROR=error.message)
+        if isinstance(error, AgentStart | AgentLogin):
+            self._verdict = Verdict("agent_failing", error.message, error.hint)
+        elif not self._over():
+            await self._job.control.sleep(BACKOFF[min(failures, len(BACKOFF) - 1)])
+        return failures + 1
+
+    async def _wait_out(self, seat: Seat, error: AgentLimited, times: int) -> None:
+        wait = error.after or min(LIMIT_WAIT * 2 ** (times - 1), LONGEST_LIMIT_WAIT)
+        self._job.tell(events.Waiting(worker=seat.number, why=error.message, seconds=wait))
+        await self._job.control.sleep(wait)
+
+    async def _wait_for_others(self, seat: Seat) -> None:
+        """All that is left to do waits for what others do."""
+        self._job.tell(events.Waiting(worker=seat.number, why="every task that is left waits for one in progress"))
+        before = await self._job.ledger.last_change()
+        while self._verdict is None and not self._over() and await self._job.ledger.last_change() == before:
+            await self._job.control.sleep(LOOK)
+
+    async def _fingerprint(self, seat: Seat) -> tuple[int, str]:
+        """Changes when a task, a note or a file does."""
+        return await self._job.ledger.last_change(), await self._trees.fingerprint(seat)
+
+    async def _watch(self) -> None:
+        """Tells how the tasks move, and runs what is to be run when one is done."""
+        while True:
+            await asyncio.sleep(LOOK)
+            try:
+                await self._look()
+            except BinnacleError as error:  # the store may come back; if not, the iterations say so
+                self._job.tell(events.Warned(message=error.message, hint=error.hint))
+
+    async def _look(self) -> None:
+        moved = await self._job.ledger.moves(self._seen)
+        for seq, task in moved:
+            self._seen = max(self._seen, seq)
+            self._job.tell(events.TaskMoved(task=task.id, title=task.title, status=task.status))
+            if task.status == "done":
+                said = await run_hooks(
+                    self._job, "on_task_complete", self._seats[0], BN_TASK_ID=task.id, BN_TASK_TITLE=task.title
+                )
+                if said:
+                    self._job.pending.append(said)
+        if moved:
+            standing = await self._job.ledger.standing(self._ids)
+            self._job.tell(events.Progressed(closed=standing.closed, total=standing.closed + standing.left))
+
+    async def _end(self, verdict: Verdict) -> events.RunEnded:
+        """Leaves nothing held, and says how it ended."""
+        ledger = self._job.ledger
+        await self._look()
+        if verdict.why == "complete":
+            await ledger.complete(self._ids, verdict.said)
+        await ledger.release(self._ids, verdict.said)
+        standing = await ledger.standing(self._ids)
+        kept = await self._trees.close()
+        ended = events.RunEnded(
+            session=self._ids[0],
+            name=self._name,
+            why=verdict.why,
+            said=verdict.said,
+            hint=verdict.hint,
+            iterations=self._iterations,
+            closed=standing.closed_here,
+            left=standing.left,
+            seconds=round(time.monotonic() - self._begun, 1),
+            tokens=self._job.spent.tokens,
+            cost=self._job.spent.cost,
+            kept=tuple(kept),
+        )
+        try:
+            await run_hooks(self._job, "session_end", self._seats[0], BN_RUN_ENDED=verdict.why)
+        except HookFailed as error:
+            self._job.tell(events.Warned(message=error.message, hint=error.hint))
+        self._job.tell(ended)
+        return ended

@@ -1,0 +1,141 @@
+"""Where the agents of a run work, and what becomes of the files they change."""
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Protocol, assert_never
+
+from binnacle.errors import BinnacleError
+from binnacle.runner import events
+from binnacle.runner.desk import Seat
+from binnacle.runner.git import Git, commit_message
+from binnacle.runner.iteration import Finished
+from binnacle.runner.job import Job
+from binnacle.runner.merging import Conflict, Held, Merged, Nothing, Tree
+from binnacle.runner.worktrees import Worktrees
+
+
+class Trees(Protocol):
+    """The folders of a run."""
+
+    async def refresh(self, job: Job, seat: Seat) -> None:
+        """Makes a seat ready for its next iteration."""
+
+    async def fingerprint(self, seat: Seat) -> str:
+        """Changes when a file of a seat does."""
+
+    async def keep(self, job: Job, seat: Seat, finished: Finished) -> None:
+        """Keeps what an iteration changed."""
+
+    async def close(self) -> Sequence[str]:
+        """Ends the work in them; the branches that hold what is nowhere else."""
+
+
+class InPlace:
+    """One agent works in the folder that the person is in."""
+
+    def __init__(self, git: Git | None) -> None:
+        """`git` of that folder, if it is in a repository."""
+        self._git = git
+
+    async def refresh(self, job: Job, seat: Seat) -> None:
+        """It is as it was left."""
+
+    async def fingerprint(self, seat: Seat) -> str:  # noqa: ARG002 - there is one
+        return "" if self._git is None else await self._git.fingerprint()
+
+    async def keep(self, job: Job, seat: Seat, finished: Finished) -> None:
+        """Commits, where that is wanted. What stands in the way is said; the files stay."""
+        if self._git is None or not job.options.auto_commit:
+            return
+        try:
+            done = await self._git.commit_all(await _message(job, finished))
+        except BinnacleError as error:
+            _warn(job, seat, f"not committed: {error.message}", error.hint)
+        else:
+            if done is not None:
+                job.tell(events.Committed(worker=seat.number, commit=done.id, files=done.files))
+
+    async def close(self) -> Sequence[str]:
+        return ()
+
+
+class InWorktrees:
+    """Every agent works in a tree of its own, whose branch is merged into that of the run after each iteration."""
+
+    def __init__(self, worktrees: Worktrees) -> None:
+        """Closes them when it is closed."""
+        self._worktrees = worktrees
+        self._open = AsyncExitStack()
+        self._taken: dict[int, Tree] = {}
+
+    async def begin(self, workers: int) -> list[str]:
+        """The folders of so many workers; that of the run itself for one."""
+        await self._open.enter_async_context(self._worktrees)
+        home = self._worktrees.home
+        trees = [home] if workers == 1 else [await self._worktrees.take(number + 1) for number in range(workers)]
+        self._taken = dict(enumerate(trees, 1))
+        return [tree.path for tree in trees]
+
+    async def refresh(self, job: Job, seat: Seat) -> None:
+        """Brings in what others did. A conflict with it is the next task of the seat."""
+        tree = self._taken[seat.number]
+        if tree.number == 0:
+            return
+        try:
+            conflict = await self._worktrees.refresh(tree)
+        except BinnacleError as error:
+            _warn(job, seat, error.message, error.hint)
+        else:
+            if conflict is not None:
+                await self._hand_over(job, seat, conflict)
+
+    async def fingerprint(self, seat: Seat) -> str:
+        return await Git(self._taken[seat.number].path).fingerprint()
+
+    async def keep(self, job: Job, seat: Seat, finished: Finished) -> None:
+        tree, message = self._taken[seat.number], await _message(job, finished)
+        try:
+            done = await self._worktrees.commit(tree, message)
+            if done is not None:
+                job.tell(events.Committed(worker=seat.number, commit=done.id, files=done.files))
+            if tree.number:
+                await self._merge(job, seat, tree, message)
+        except BinnacleError as error:
+            _warn(job, seat, error.message, error.hint)
+
+    async def _merge(self, job: Job, seat: Seat, tree: Tree, message: str) -> None:
+        found = await self._worktrees.merge(tree, message)
+        match found:
+            case Merged():
+                job.tell(events.Merged(worker=seat.number, branch=found.branch, into=found.into))
+            case Conflict():
+                await self._hand_over(job, seat, found)
+            case Held():
+                hint = "commit or put aside what is in the way; the next iteration tries again"
+                _warn(job, seat, f"{found.branch} is not merged: {found.reason}", hint)
+            case Nothing():
+                pass
+            case _:
+                assert_never(found)
+
+    async def _hand_over(self, job: Job, seat: Seat, conflict: Conflict) -> None:
+        """Makes a task of a conflict, and the seat the one who does it next."""
+        task = await job.ledger.hand_over(seat.session, conflict.title, conflict.description)
+        job.tell(
+            events.Merged(
+                worker=seat.number, branch=conflict.branch, into=conflict.into, conflicts=conflict.files, task=task
+            )
+        )
+
+    async def close(self) -> Sequence[str]:
+        await self._open.aclose()
+        return [one.branch for one in self._worktrees.kept]
+
+
+async def _message(job: Job, finished: Finished) -> str:
+    title = await job.ledger.title_of(finished.task) if finished.task else f"Iteration {finished.number}"
+    return commit_message(title, finished.summary)
+
+
+def _warn(job: Job, seat: Seat, message: str, hint: str) -> None:
+    job.tell(events.Warned(worker=seat.number, message=message, hint=hint))
