@@ -97,12 +97,12 @@ class Agent:
             hint=hint,
         )
 
-    async def greet(self) -> None:
+    async def greet(self, *, within: float) -> None:
         """Tells the agent who we are and hears what it can do."""
         params = acp.Initialize(
             protocol_version=acp.VERSION, client_capabilities=acp.ClientCapabilities(), client_info=INFO
         )
-        answer = await self._ask(acp.INITIALIZE, params, acp.Initialized, doing="its start", within=START_PATIENCE)
+        answer = await self._ask(acp.INITIALIZE, params, acp.Initialized, doing="its start", within=within)
         if answer.protocol_version != acp.VERSION:
             message = f"{self._command.name} speaks version {answer.protocol_version} of ACP, not {acp.VERSION}"
             raise AgentProtocol(message, hint=TRY_NEWER)
@@ -210,9 +210,17 @@ class Agent:
 
 @asynccontextmanager
 async def open_agent(
-    keeper: Keeper, command: AgentCommand, *, cwd: str, env: Mapping[str, str], log: str
+    keeper: Keeper,
+    command: AgentCommand,
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    log: str,
+    within: float = START_PATIENCE,
 ) -> AsyncIterator[Agent]:
-    """Starts an agent with this environment and greets it. What it writes to its errors goes to `log`, within a bound.
+    """Starts an agent with this environment; it must answer within so many seconds.
+
+    What it writes to its errors goes to `log`, which never grows beyond a bound.
 
     Leaving it cancels what the agent does and ends it with all it started: first its input is closed, then it is asked
     to, then it is killed.
@@ -225,7 +233,7 @@ async def open_agent(
     try:
         await agent.start(keeper, cwd=cwd, env=env, log=log)
         watching = asyncio.get_running_loop().create_task(agent.watch())
-        await agent.greet()
+        await agent.greet(within=within)
         yield agent
     finally:
         if watching is not None:

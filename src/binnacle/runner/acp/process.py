@@ -53,7 +53,7 @@ class Process:
 
     async def end(self, *, grace: float = GRACE) -> int:
         """Closes its input, asks it to end after `grace` seconds, kills it after as many more; returns its code."""
-        if self._writer is not None:
+        if self._writer is not None and not self._writer.is_closing():
             # Not close(): what an agent that does not read has not taken would keep the pipe open.
             self._writer.abort()
         with contextlib.suppress(TimeoutError):
