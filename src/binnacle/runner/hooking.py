@@ -62,7 +62,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         """In a line."""
-        how = self.fault or (f"ended by signal {-self.code}" if (self.code or 0) < 0 else f"exit code {self.code}")
+        code = self.code or 0
+        how = self.fault or (f"ended by signal {-code}" if code < 0 else f"exit code {code}")
         return f"{self.hook.name} ({self.hook.words}): {'ok' if self.is_ok else how}"
 
 
@@ -155,7 +156,11 @@ def environment(hook: Hook, about: Occasion) -> dict[str, str]:
         "BN_TASK_TITLE": about.task_title,
         "BN_ERROR": about.error,
     }
-    return {name: value.replace("\0", "").encode("utf-8", "replace").decode()[:VALUE_LIMIT] for name, value in values.items()}
+    return {name: _fitting(value) for name, value in values.items()}
+
+
+def _fitting(value: str) -> str:
+    return value[:VALUE_LIMIT].replace("\0", "").encode(errors="replace").decode()
 
 
 class _Tail:
