@@ -131,18 +131,19 @@ ARRIVED = threading.Condition()
 
 
 def ask(params):
-    """Asks the client, in the way of the era that it speaks."""
+    """Asks the client, in the way of the era that it speaks: what it is told to, or a question for a person."""
+    method = (params.get("arguments") or {}).get("text") or "elicitation/create"
     question = {"message": "which?", "requestedSchema": {"type": "object", "properties": {"which": {"type": "string"}}}}
     if "stateless" in WORDS:
         responses = params.get("inputResponses")
         if responses is None:
             return {
                 "resultType": "input_required",
-                "inputRequests": {"q": {"method": "elicitation/create", "params": question}},
+                "inputRequests": {"q": {"method": method, "params": question}},
                 "requestState": "kept",
             }
         return text(json.dumps([responses["q"], params.get("requestState")]))
-    write({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": question})
+    write({"jsonrpc": "2.0", "id": "q1", "method": method, "params": question})
     with ARRIVED:
         ARRIVED.wait_for(lambda: "q1" in ANSWERS, timeout=20)
         return text(json.dumps(ANSWERS.pop("q1", None)))

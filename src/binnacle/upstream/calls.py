@@ -26,8 +26,8 @@ SUSPENDED = 100
 ANSWER_WITHIN = 300.0
 """Seconds a person may take to answer."""
 
-QUESTIONS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-"""What a server may ask, and the capability of clients that can answer it."""
+QUESTIONS = {"elicitation/create": "elicitation"}
+"""What a server may ask, and the capability of clients that can answer it. No server is told that we could do more."""
 
 Result = dict[str, Any]
 
@@ -165,9 +165,11 @@ class Calls:
             result = await self._ask(client, method, given, waiting, headers)
             if "inputRequests" not in result:
                 return result
+            asked = msgspec.json.decode(result["inputRequests"], type=dict[str, dict[str, Any]])
+            for one in asked.values():
+                _check_asked(face, one.get("method", ""))
             if face.era == "stateless":
                 return _decoded(result, "inputRequests", "requestState")
-            asked = msgspec.json.decode(result["inputRequests"], type=dict[str, dict[str, Any]])
             answers = {
                 key: await _ask_face(face, one.get("method", ""), one.get("params")) for key, one in asked.items()
             }
@@ -190,8 +192,7 @@ class Calls:
         questions: asyncio.Queue[_Question] = asyncio.Queue()
 
         async def asked(name: str, given: Raw) -> Any:
-            if QUESTIONS.get(name) not in face.capabilities:
-                raise RpcError(METHOD_NOT_FOUND, f"the client cannot answer {name}")
+            _check_asked(face, name)
             question = _Question(name, given)
             questions.put_nowait(question)
             return await question.answer
@@ -252,9 +253,14 @@ def _passed_on(face: Face) -> Callable[[str, Raw], Awaitable[Any]]:
     return asked
 
 
-async def _ask_face(face: Face, method: str, params: Any) -> Any:
+def _check_asked(face: Face, method: str) -> None:
+    """Refuses what is not passed on, or what the client cannot answer."""
     if QUESTIONS.get(method) not in face.capabilities:
-        raise RpcError(METHOD_NOT_FOUND, f"the client cannot answer {method or 'that'}")
+        raise RpcError(METHOD_NOT_FOUND, f"nobody here can be asked {method or 'that'}")
+
+
+async def _ask_face(face: Face, method: str, params: Any) -> Any:
+    _check_asked(face, method)
     try:
         return await face.ask(method, params)
     except TimeoutError:

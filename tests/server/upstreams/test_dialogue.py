@@ -80,6 +80,21 @@ class TestQuestions:
             wait_for_tool(agent, "mcp_one_ask")
             assert "can be asked" in json.dumps(agent.result("mcp_one_ask"))
 
+    @pytest.mark.parametrize("era", ["old client", "new client"])
+    @pytest.mark.parametrize("method", ["roots/list", "sampling/createMessage"])
+    def test_roots_and_sampling_are_refused_and_the_call_goes_on(self, bn, asking, era, method):  # noqa: ARG002
+        can = {**ELICIT, "roots": {}, "sampling": {}}
+        with Stdio(command=[BN, "mcp", "serve"], cwd=bn.repo, env=bn.env) as served:
+            served.initialize(**can)
+            there = itertools.count(100)
+            wait_for(lambda: "mcp_one_ask" in json.dumps(served.ask(request(next(there), "tools/list"))), "not there")
+            given = {"name": "mcp_one_ask", "arguments": {"text": method}}
+            new = stateless(given, **{CAPABILITIES_KEY: can})
+            served.send(request(1, "tools/call", given if era == "old client" else new))
+            while (heard := served.read()).get("id") != 1:
+                assert heard.get("method") != method, heard
+            assert f"nobody here can be asked {method}" in json.dumps(heard)
+
 
 class TestQuestionsOverHttp:
     @pytest.fixture
