@@ -16,6 +16,9 @@ LONGEST = 24 * 3600.0
 ERROR_LINES = 8
 """Last lines of an agent's errors that can be the reason of its end."""
 
+SEARCHED = 8000
+"""Characters of an error that are looked at."""
+
 WORDS = 400
 """Characters of an agent's answer that can be nothing but an error. In a longer one it may speak of rate limits."""
 
@@ -44,9 +47,9 @@ _SENTENCE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PIECE = r"\d+(?:\.\d+)?\s*(?:milliseconds?|seconds?|minutes?|hours?|days?|msecs?|secs?|mins?|hrs?|ms|s|m|h|d)\b"
+_PIECE = r"\d+(?:\.\d+)?\s*(?:milliseconds?|seconds?|minutes?|hours?|days?|msecs?|secs?|mins?|hrs?|ms|s|m|h|d)(?![a-z])"
 _SPAN = re.compile(
-    rf"(?:in|after|for|wait|within|delay\W+|resets?\s+in)\s*:?\W*((?:{_PIECE}(?:\s*,?\s*(?:and\s+)?)?)+)", re.IGNORECASE
+    rf"(?:in|after|for|wait|within|delay\W+|resets?\s+in)\s*:?\W*((?:{_PIECE}[\s,]*(?:and\s+)?)+)", re.IGNORECASE
 )
 _HEADER = re.compile(
     r"""retry[-_ ]?after(?P<ms>[-_ ]?ms)?(?:[-_ ]?seconds?)?["'\\]*\s*[:=]\s*["'\\]*"""
@@ -60,7 +63,7 @@ _RESETS = re.compile(
 
 def limit_in_error(message: str, data: Any = None, *, now: datetime | None = None) -> Limit | None:
     """Whether an error an agent answered with says so."""
-    text = f"{message}\n{_flat(data)}"
+    text = f"{message[:SEARCHED]}\n{_flat(data)[:SEARCHED]}"
     return Limit(after=_wait(text, now)) if _SIGNS.search(text) else None
 
 

@@ -1,0 +1,165 @@
+"""A session's transcript: whole entries, by iteration, whatever happens to the writer."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from binnacle.runner import transcript as module
+from binnacle.runner.permissions import PermissionRequest, decide
+from binnacle.runner.transcript import NAME, Entry, Transcript, read_transcript
+from binnacle.wire import acp
+
+WRITER = """
+import sys
+from binnacle.runner.transcript import Transcript
+from binnacle.wire import acp
+with Transcript(sys.argv[1]) as transcript:
+    transcript.iteration(1)
+    print(flush=True)
+    for number in range(10**9):
+        transcript.prompted(f"{number} " + "x" * 5000)
+"""
+
+
+def say(text: str) -> acp.MessageChunk:
+    return acp.MessageChunk(content=acp.text_block(text))
+
+
+def think(text: str) -> acp.ThoughtChunk:
+    return acp.ThoughtChunk(content=acp.text_block(text))
+
+
+def texts(folder: Path, **options) -> list[tuple[str, str]]:
+    return [(entry.kind, entry.text) for entry in read_transcript(str(folder), **options)]
+
+
+def test_everything_of_a_turn_is_there_in_order(tmp_path):
+    request = PermissionRequest(tool_call_id="c", title="rm", kind="execute")
+    with Transcript(str(tmp_path)) as transcript:
+        transcript.iteration(3)
+        transcript.prompted("go")
+        transcript.heard(think("hm"))
+        transcript.heard(acp.Plan(entries=(acp.PlanEntry(content="one", status="completed"),)))
+        transcript.heard(acp.ToolCallStarted(tool_call_id="c", title="rm", kind="execute", raw_input={"a": 1}))
+        transcript.decided(request, decide(request, allow=False, by="policy"))
+        transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="failed", raw_output="no"))
+        transcript.heard(acp.UsageUpdate(used=5, size=10, cost=acp.Cost(amount=0.25)))
+        transcript.ended("end_turn", tokens=7)
+    entries = list(read_transcript(str(tmp_path)))
+    assert [entry.kind for entry in entries] == [
+        "iteration", "prompt", "thought", "plan", "tool", "permission", "tool", "usage", "end",
+    ]  # fmt: skip
+    assert {entry.iteration for entry in entries} == {3}
+    assert entries[3].steps == (("one", "completed"),)
+    assert (entries[4].title, entries[4].tool, entries[4].input) == ("rm", "execute", '{"a":1}')
+    assert (entries[5].is_allowed, entries[5].by) == (False, "policy")
+    assert (entries[6].id, entries[6].status, entries[6].output) == ("c", "failed", "no")
+    assert (entries[7].used, entries[7].cost) == (5, 0.25)
+    assert (entries[8].text, entries[8].tokens) == ("end_turn", 7)
+
+
+def test_pieces_of_a_message_are_one_entry_until_something_else_comes(tmp_path):
+    with Transcript(str(tmp_path)) as transcript:
+        for update in (say("a"), say("b"), think("c"), think("d"), say("e")):
+            transcript.heard(update)
+        lines = (tmp_path / NAME).read_text().splitlines()
+        assert [json.loads(line)["text"] for line in lines] == ["ab", "cd"]
+    assert texts(tmp_path) == [("message", "ab"), ("thought", "cd"), ("message", "e")]
+
+
+def test_a_long_message_is_written_before_it_ends_and_read_as_one(tmp_path):
+    with Transcript(str(tmp_path)) as transcript:
+        for _ in range(100):
+            transcript.heard(say("x" * 1000))
+        assert len((tmp_path / NAME).read_bytes().splitlines()) > 10
+    assert texts(tmp_path) == [("message", "x" * 100_000)]
+
+
+def test_a_slow_message_is_written_before_it_ends(tmp_path):
+    moment = iter([0.0, 0.1, 0.2, 5.0])
+    with Transcript(str(tmp_path), clock=lambda: next(moment)) as transcript:
+        transcript.heard(say("a"))
+        assert texts(tmp_path) == []
+        transcript.heard(say("b"))
+        assert texts(tmp_path) == []
+        moment = iter([5.0])
+        transcript.heard(say("c"))
+        assert texts(tmp_path) == [("message", "abc")]
+
+
+def test_one_iteration_can_be_read(tmp_path):
+    with Transcript(str(tmp_path)) as transcript:
+        for number in (1, 2, 3):
+            transcript.iteration(number)
+            transcript.heard(say(f"of {number}"))
+    assert texts(tmp_path, iteration=2) == [("iteration", ""), ("message", "of 2")]
+
+
+def test_progress_of_a_call_that_says_nothing_new_is_left_out(tmp_path):
+    with Transcript(str(tmp_path)) as transcript:
+        transcript.heard(acp.ToolCallStarted(tool_call_id="c", title="x", status="pending"))
+        for _ in range(5):
+            transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="in_progress"))
+        transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="completed"))
+    assert [entry.status for entry in read_transcript(str(tmp_path))] == ["pending", "in_progress", "completed"]
+
+
+def test_long_results_are_clipped(tmp_path):
+    with Transcript(str(tmp_path)) as transcript:
+        transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="completed", raw_output="x" * 1_000_000))
+    (entry,) = read_transcript(str(tmp_path))
+    assert entry.output.endswith(f"… ({1_000_000 - module.CLIP} more characters)")
+
+
+def test_an_iteration_that_floods_is_cut_and_the_next_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "ITERATION_LIMIT", 10_000)
+    with Transcript(str(tmp_path)) as transcript:
+        transcript.iteration(1)
+        for _ in range(100):
+            transcript.heard(say("x" * 9000))
+        transcript.iteration(2)
+        transcript.heard(say("fine"))
+    assert (tmp_path / NAME).stat().st_size < 40_000
+    assert [entry.kind for entry in read_transcript(str(tmp_path), iteration=1)][-1] == "cut"
+    assert texts(tmp_path, iteration=2) == [("iteration", ""), ("message", "fine")]
+
+
+def test_there_may_be_none(tmp_path):
+    assert list(read_transcript(str(tmp_path / "nowhere"))) == []
+
+
+@pytest.mark.parametrize("torn", [b'{"at":"now","iter', b"\xff\xfe", b"{}", b"[" * 5000])
+def test_a_torn_line_is_passed_over_and_hurts_no_other(tmp_path, torn):
+    with Transcript(str(tmp_path)) as transcript:
+        transcript.heard(say("before"))
+    with (tmp_path / NAME).open("ab") as file:
+        file.write(torn)
+    assert texts(tmp_path) == [("message", "before")]
+    with Transcript(str(tmp_path)) as transcript:
+        transcript.prompted("after")
+    assert texts(tmp_path) == [("message", "before"), ("prompt", "after")]
+
+
+def test_a_writer_may_be_killed_at_any_moment(tmp_path):
+    for round_number in range(5):
+        command = [sys.executable, "-c", WRITER, str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            written = random.Random(round_number).randrange(1 << 20)
+            start = (tmp_path / NAME).stat().st_size
+            while (tmp_path / NAME).stat().st_size - start < written:
+                os.sched_yield()
+            writer.send_signal(signal.SIGKILL)
+    entries = list(read_transcript(str(tmp_path)))
+    assert [entry.kind for entry in entries].count("iteration") == 5
+    assert all(isinstance(entry, Entry) for entry in entries)
+    numbers = [int(entry.text.split()[0]) for entry in entries if entry.kind == "prompt"]
+    assert all(after in (before + 1, 0) for before, after in pairwise(numbers))
