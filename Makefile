@@ -5,8 +5,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 
+EDITOR := editors/vscode
+VSIX   := src/binnacle/bridge/binnacle.vsix
+VSIX_SOURCES := $(wildcard $(EDITOR)/src/*.ts $(EDITOR)/src/*/*.ts $(EDITOR)/*.json $(EDITOR)/*.md $(EDITOR)/pack.py) \
+	src/binnacle/bridge/scripts/manifest.json src/binnacle/bridge/debug/fast_debugpy.py
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format test-all bench docs snapshots lock clean
+.PHONY: help install demo test check format test-all adapters vsix bench docs snapshots lock clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,9 +51,29 @@ format: install  ## format the code and mend what lint can mend
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-test-all: check  ## also what needs npm, a browser or VS Code
+test-all: check adapters vsix  ## also what needs npm, a browser or VS Code
 	@echo "==> tests with peers"
 	@$(BIN)/python -m pytest -m peers
+
+DEBUGGERS := lldb-19 delve golang-go g++
+
+adapters:  ## install the debuggers and compilers that test-all uses: Debian packages, as root
+	@dpkg -s $(DEBUGGERS) >/dev/null 2>&1 || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "==> installing $(DEBUGGERS)"; \
+		apt-get -qq update && apt-get -qq install -y --no-install-recommends $(DEBUGGERS) >/dev/null; \
+	else echo "==> not installed: $(DEBUGGERS); tests that need them are skipped"; fi
+
+vsix: $(VSIX)  ## build the extension for VS Code, which bn bridge install-vscode installs
+
+$(VSIX): $(EDITOR)/node_modules/.installed $(VSIX_SOURCES)
+	@echo "==> building the extension for VS Code"
+	@cd $(EDITOR) && npm run --silent build -- --log-level=warning
+	@$(PYTHON) $(EDITOR)/pack.py $@
+
+$(EDITOR)/node_modules/.installed: $(EDITOR)/package.json
+	@command -v npm >/dev/null || { echo "the extension is built with npm; install Node 20 or newer"; exit 1; }
+	@cd $(EDITOR) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
 
 bench: install  ## measure, print a table and write bench/results/
 	@$(BIN)/python -m bench
@@ -65,4 +90,4 @@ lock: install  ## resolve pyproject.toml anew into requirements.lock
 		--group dev --upgrade pyproject.toml -o requirements.lock
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VSIX) $(EDITOR)/dist $(EDITOR)/node_modules dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

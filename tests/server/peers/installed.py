@@ -18,9 +18,9 @@ NPM = ("--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--lo
 """No lock: it would name the packages of one platform only. The versions are exact."""
 
 
-def node_modules(source: Path = HERE / "package.json") -> Path:
-    """Where the packages of a `package.json` are."""
-    return _installed(source) / "node_modules"
+def node_modules(source: Path = HERE / "package.json", node: Path | None = None) -> Path:
+    """Where the packages of a `package.json` are. With `node`, their own scripts may run, by that Node."""
+    return _installed(source, node) / "node_modules"
 
 
 def python_packages() -> Path:
@@ -34,7 +34,7 @@ def node() -> str:
 
 
 @cache
-def _installed(source: Path) -> Path:
+def _installed(source: Path, node: Path | None = None) -> Path:
     """The place that holds what a file names, filled if it is not there yet. A change of the file is a new place."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "binnacle-peers"
     runtime = sys.version if source.name == "requirements.txt" else ""
@@ -46,17 +46,21 @@ def _installed(source: Path) -> Path:
             partial = base / f"{place.name}.partial"
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir()
-            _fill(partial, source)
+            _fill(partial, source, node)
             partial.rename(place)
     return place
 
 
-def _fill(place: Path, source: Path) -> None:
+def _fill(place: Path, source: Path, node: Path | None) -> None:
+    env = dict(os.environ)
     if source.name == "package.json":
         shutil.copy(source, place)
         command = ["npm", "install", *NPM]
+        if node is not None:
+            command.remove("--ignore-scripts")
+            env |= {"PATH": f"{node.parent}{os.pathsep}{env['PATH']}", "npm_config_nodedir": str(node.parents[1])}
     else:
         uv = str(Path(sys.executable).with_name("uv"))
         locked = ["--require-hashes", "--requirement", str(source)]
         command = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--target", "packages", *locked]
-    subprocess.run(command, cwd=place, check=True, timeout=900, stdout=sys.stderr)
+    subprocess.run(command, cwd=place, env=env, check=True, timeout=900, stdout=sys.stderr)

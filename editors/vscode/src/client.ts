@@ -1,0 +1,56 @@
+/** What this host asks of another: to leave the workspace to the editor. */
+
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { isAlive, namespace, processStart } from "./alive";
+import * as folders from "./folders";
+import { pause } from "./host";
+import { Fault, nowText, STOP, VERSION } from "./protocol";
+
+const PATIENCE = 3000;
+const END = 8000;
+const LOOK = 20;
+
+/** Ends a host without an editor that debugs nothing; throws if there is one that does, or another editor. */
+export async function askToLeave(workspace: string): Promise<void> {
+  const host = folders.readHost(workspace);
+  if (!host || !isAlive(host) || host.kind !== "headless") return;
+  if ((await ask(workspace, "debug.status")) !== "E_NO_SESSION") {
+    throw new Fault("E_BUSY", "a host without an editor debugs a program here", "end that with debug_stop");
+  }
+  await ask(workspace, STOP);
+  for (let waited = 0; waited < END && isAlive(host); waited += LOOK) await pause(LOOK);
+}
+
+/** Runs a script there; returns the code of its error, or nothing. */
+async function ask(workspace: string, scriptName: string): Promise<string> {
+  const id = `${nowText().replace(/[-:.]/g, "")}-0000-${randomBytes(2).toString("hex")}`;
+  const prepared = path.join(folders.bridgeFolder(workspace), "prepared", id);
+  const folder = path.join(folders.executeFolder(workspace), id);
+  const { pid } = process;
+  const command = {
+    version: VERSION,
+    clientId: `vscode-${pid}`,
+    id,
+    createdAt: nowText(),
+    scriptName,
+    params: {},
+    timeout: PATIENCE,
+    clientPid: pid,
+    clientStart: processStart(pid),
+    namespace: namespace(),
+  };
+  fs.mkdirSync(prepared, { recursive: true, mode: 0o700 });
+  fs.writeFileSync(path.join(prepared, "command.json"), JSON.stringify(command), { mode: 0o600 });
+  try {
+    fs.renameSync(prepared, folder);
+    for (let waited = 0; waited < PATIENCE && !folders.exists(folder, "done"); waited += LOOK) await pause(LOOK);
+    const written = folders.readText(path.join(folder, "error.json"));
+    if (written) return String(JSON.parse(written).error?.code ?? "");
+    return folders.exists(folder, "done") ? "" : "E_TIMEOUT";
+  } finally {
+    folders.remove(prepared);
+    folders.remove(folder);
+  }
+}

@@ -1,0 +1,151 @@
+/** What an agent is told after its program went on: where it stands, with what in hand, or how it ended. */
+
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { Fault, type Values } from "../protocol";
+import * as faults from "./faults";
+import { type Body, type Bound, Gone, placeOf, Refused, realPath, type Session, type Stop, type Target } from "./target";
+import { Budget, localsOf } from "./variables";
+import { TooLate } from "./waiting";
+
+/** How many an answer shows. */
+const FRAMES = 5;
+
+/** A path as it can be given back to any tool. */
+export function shownPath(file: string, workspace: string): string {
+  return file.startsWith(workspace.replace(/\/$/, "") + path.sep) ? path.relative(workspace, file) : file;
+}
+
+/** A path on this machine, of one that the editor made an address of. */
+export function localPath(file: string): string {
+  return /^[\w-]+:\/\//.test(file) ? vscode.Uri.parse(file).fsPath : file;
+}
+
+/** The answer to a call that let the program go on. */
+export async function answer(session: Session, target: Target | undefined): Promise<Values> {
+  if (target) {
+    try {
+      return await paused(session, target);
+    } catch (error) {
+      if (!(error instanceof Gone)) throw error;
+      // It ended while it was asked about; nothing that was heard of it is worth telling.
+      await session.signal.until(() => session.isOver || undefined, 5000).catch(() => {});
+    }
+  }
+  return session.isOver ? terminated(session) : running(session);
+}
+
+export function running(session: Session): Values {
+  return { sessionId: session.id, state: "running", ...session.output.take() };
+}
+
+/** How a program ended. An adapter that was killed tells nothing of that. */
+export function terminated(session: Session): Values {
+  if (session.how) throw faults.lost(session.id, session.how, session.output.take());
+  const told: Values = { sessionId: session.id, state: "terminated", exitCode: session.exitCode };
+  const missed: [string, Bound[], string][] = [
+    ["unboundBreakpoints", session.unbound(), "no code was loaded there: check path and line with breakpoint_list"],
+    ["breakpointsNotHit", session.notHit(), "those lines were not run, or the condition was never true"],
+  ];
+  for (const [name, found, hint] of missed) {
+    if (!found.length) continue;
+    told[name] = found.map((one) => ({ path: shownPath(one.path, session.workspace), line: one.line }));
+    told.hint = hint;
+  }
+  return { ...told, ...session.output.take() };
+}
+
+/** Where a program stands. */
+export async function paused(session: Session, target: Target): Promise<Values> {
+  const { stop } = target;
+  if (!stop) throw new Gone("stopped");
+  const isFirst = !stop.isTold;
+  stop.isTold = true;
+  const told: Values = { sessionId: target.id, state: "paused", reason: stop.reason };
+  const thread = await threadOf(target, stop);
+  told.threadId = thread;
+  if (stop.reason.includes("exception")) told.exception = await exceptionOf(target, thread, stop);
+  const { frames, more, first } = await framesOf(target, thread, FRAMES);
+  told.frames = frames;
+  if (more > 0) told.moreFrames = `${more}; debug_stack has them`;
+  if (first !== undefined) Object.assign(told, await localsOf(target, first, new Budget(30, 4000)));
+  if (isFirst) {
+    noteHit(target, frames);
+    const { reason, exception } = told;
+    session.recorder.write(target.id, "stop", { reason, ...(exception ? { exception } : {}), frames });
+  }
+  const others = session.targets.filter((one) => one.state === "paused" && one !== target).map((one) => one.id);
+  return { ...told, ...(others.length ? { alsoPaused: others } : {}), ...session.output.take() };
+}
+
+export interface Frame {
+  id: number;
+  name: string;
+  file: string;
+  line: number;
+  code?: string;
+}
+
+/** Remembers at which breakpoints the program stopped. Few adapters say it. */
+function noteHit(target: Target, frames: Frame[]): void {
+  const top = frames[0];
+  if (!top) return;
+  const file = realPath(path.resolve(target.session.workspace, top.file));
+  for (const one of target.bound.values()) {
+    if (one.path === file && (one.boundLine ?? one.line) === top.line) target.hit.add(placeOf(one));
+  }
+}
+
+/** The thread that stopped, or the first there is where none was named. */
+export async function threadOf(target: Target, stop: Stop): Promise<number> {
+  if (stop.thread === undefined) {
+    const threads: Body[] = (await target.ask("threads")).threads ?? [];
+    if (!threads.length) throw new Fault("E_NO_THREADS", `session ${target.id} has no threads`, "call debug_status");
+    stop.thread = Number(threads[0].id);
+  }
+  return stop.thread;
+}
+
+/** Frames from the innermost on, how many there are beyond, and the adapter's id of the first. */
+export async function framesOf(
+  target: Target,
+  thread: number,
+  limit: number,
+  start = 0,
+): Promise<{ frames: Frame[]; more: number; first: number | undefined }> {
+  const found = await target.ask("stackTrace", { threadId: thread, startFrame: start, levels: limit });
+  const listed: Body[] = (found.stackFrames ?? []).filter((one: Body) => one.presentationHint !== "label");
+  const frames = listed.slice(0, limit).map((one) => frameOf(target, one));
+  const code = start === 0 && listed[0] ? codeOf(listed[0]) : "";
+  if (frames[0] && code) frames[0].code = code;
+  return { frames, more: Number(found.totalFrames ?? 0) - start - frames.length, first: listed[0]?.id };
+}
+
+function frameOf(target: Target, frame: Body): Frame {
+  const file = localPath(String(frame.source?.path || frame.source?.name || ""));
+  const id = target.session.references.give("frame", target, Number(frame.id));
+  return { id, name: frame.name, file: shownPath(file, target.session.workspace), line: frame.line };
+}
+
+/** The line where the program stands. */
+function codeOf(frame: Body): string {
+  try {
+    const lines = fs.readFileSync(localPath(String(frame.source?.path ?? "")), "utf8").split("\n");
+    return (lines[frame.line - 1] ?? "").trim().slice(0, 200);
+  } catch {
+    return "";
+  }
+}
+
+/** What was raised. */
+async function exceptionOf(target: Target, thread: number, stop: Stop): Promise<Values> {
+  try {
+    const info = await target.ask("exceptionInfo", { threadId: thread });
+    const message = String(info.description || stop.text).slice(0, 2000);
+    return { type: info.exceptionId, message, ...(info.breakMode ? { mode: info.breakMode } : {}) };
+  } catch (error) {
+    if (error instanceof Refused || error instanceof TooLate) return { message: stop.text };
+    throw error;
+  }
+}

@@ -1,0 +1,385 @@
+/** One process under the debugger, and the session it belongs to. Their states follow what adapters say to the editor. */
+
+import * as fs from "node:fs";
+import type * as vscode from "vscode";
+import type { Values } from "../protocol";
+import { Output } from "./output";
+import type { Recorder } from "./recording";
+import type { References } from "./references";
+import { Signal, TooLate, within } from "./waiting";
+
+/** What adapters say: theirs to shape. */
+export type Body = any;
+
+/** Milliseconds for answers that an adapter has at hand. */
+const PATIENCE = 5000;
+
+const RESUMING = ["continue", "next", "stepIn", "stepOut", "reverseContinue", "stepBack", "goto", "restartFrame"];
+
+/** A request that was answered with no. */
+export class Refused extends Error {}
+
+/** The session ended before an answer came. */
+export class Gone extends Error {}
+
+/** Why and where a program stands still. */
+export interface Stop {
+  thread: number | undefined;
+  reason: string;
+  text: string;
+  /** Whether an answer has told of it. */
+  isTold: boolean;
+}
+
+/** What became of a breakpoint in one process. */
+export interface Bound {
+  path: string;
+  line: number;
+  isLog: boolean;
+  verified: boolean;
+  boundLine: number | undefined;
+  message: string;
+  number: number | undefined;
+}
+
+/** Something to debug. */
+export interface Launch {
+  title: string;
+  adapter: string;
+  request: string;
+  configuration: vscode.DebugConfiguration;
+  folder: vscode.WorkspaceFolder | undefined;
+  /** Exceptions to stop at, besides those of the workspace. */
+  filters: string[];
+  /** What to do if it fails. */
+  advice: string;
+}
+
+export class Session {
+  readonly targets: Target[] = [];
+  readonly output = new Output();
+  readonly signal = new Signal();
+  focus: Target | undefined;
+  /** How it ended, if not by itself. */
+  how = "";
+  /** Whether an answer has told of its end. */
+  isTold = false;
+  isOver = false;
+  /** Whether we have asked for its end. */
+  isEnding = false;
+  /** Whether it was ever under the debugger. */
+  isUp = false;
+  /** Why it could not be launched. */
+  failure: string | undefined;
+
+  constructor(
+    readonly launch: Launch,
+    readonly workspace: string,
+    readonly references: References,
+    readonly recorder: Recorder,
+    /** Whether a person started it. */
+    readonly isForeign: boolean,
+  ) {}
+
+  get id(): string {
+    return this.recorder.id;
+  }
+
+  get root(): Target | undefined {
+    return this.targets[0];
+  }
+
+  get exitCode(): number | null {
+    return this.targets.find((one) => one.exitCode !== undefined)?.exitCode ?? null;
+  }
+
+  find(ident: string): Target | undefined {
+    return this.targets.find((one) => one.id === ident);
+  }
+
+  live(): Target[] {
+    return this.targets.filter((one) => one.state !== "terminated");
+  }
+
+  /** A process that stands still and of which nobody was told. */
+  untold(): Target | undefined {
+    return this.targets.find((one) => one.stop && !one.stop.isTold);
+  }
+
+  /** Breakpoints that no process of this session could place. */
+  unbound(): Bound[] {
+    const placed = new Set(this.bound().filter((one) => one.verified).map(placeOf));
+    return distinct(this.bound().filter((one) => !placed.has(placeOf(one))));
+  }
+
+  /** Breakpoints that were placed and at which nothing stopped. */
+  notHit(): Bound[] {
+    const hit = new Set(this.targets.flatMap((one) => [...one.hit]));
+    return distinct(this.bound().filter((one) => one.verified && !one.isLog && !hit.has(placeOf(one))));
+  }
+
+  end(how: string): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.how = this.how || how;
+    for (const one of this.targets) one.end();
+    this.recorder.write(this.id, "end", { exitCode: this.exitCode, how: this.how });
+    this.recorder.close();
+    this.signal.fire();
+  }
+
+  private bound(): Bound[] {
+    return this.targets.flatMap((one) => [...one.bound.values()]);
+  }
+}
+
+export class Target {
+  readonly id: string;
+  name = "";
+  process: number | null = null;
+  state: "starting" | "running" | "paused" | "terminated" = "starting";
+  stop: Stop | undefined;
+  exitCode: number | undefined;
+  capabilities: Body = {};
+  /** An expression that takes longer than anybody waited. */
+  evaluating: string | undefined;
+  /** Frame and name of every scope that was asked about since the last stop. */
+  readonly scopes = new Map<number, [number, string]>();
+  /** By path and line as the editor asked for them. */
+  bound = new Map<string, Bound>();
+  readonly hit = new Set<string>();
+  /** Whether the adapter has said by itself that it is over. */
+  hasTerminated = false;
+  private readonly asked = new Map<number, Body>();
+  private readonly over: Promise<void>;
+  private finish: () => void = () => {};
+
+  constructor(
+    readonly session: Session,
+    readonly dap: vscode.DebugSession,
+    private readonly filtersFor: (target: Target, given: string[]) => string[],
+  ) {
+    this.id = session.targets.length ? `${session.id}.${session.targets.length}` : session.id;
+    this.name = dap.name;
+    this.over = new Promise((resolve) => {
+      this.finish = resolve;
+    });
+    session.targets.push(this);
+    session.focus ??= this;
+  }
+
+  get adapter(): string {
+    return adapterOf(this.dap.type);
+  }
+
+  get isRoot(): boolean {
+    return this.session.root === this;
+  }
+
+  /** Asks the adapter. */
+  async ask(command: string, args: Values = {}, milliseconds = PATIENCE): Promise<Body> {
+    return await within(this.post(command, args), milliseconds);
+  }
+
+  /** Sends a request whose answer may take as long as it likes. */
+  async post(command: string, args: Values): Promise<Body> {
+    if (this.state === "terminated") throw new Gone(command);
+    const answer = Promise.resolve(this.dap.customRequest(command, args)).then(
+      (body: Body) => body ?? {},
+      (error: unknown) => {
+        const text = error instanceof Error ? error.message : String(error);
+        const isGone = this.state === "terminated" || /No more messages|disconnected unexpectedly/.test(text);
+        throw isGone ? new Gone(command) : new Refused(text);
+      },
+    );
+    const gone = this.over.then(() => {
+      throw new Gone(command);
+    });
+    gone.catch(() => {});
+    return await Promise.race([answer, gone]);
+  }
+
+  async askScopes(frame: number): Promise<Body[]> {
+    const found: Body[] = (await this.ask("scopes", { frameId: frame })).scopes ?? [];
+    for (const one of found) this.scopes.set(Number(one.variablesReference), [frame, String(one.name ?? "")]);
+    return found;
+  }
+
+  /** Lets the program go on. It is running from this moment, whatever the adapter says when. */
+  async resume(command: string): Promise<void> {
+    const thread = this.stop?.thread;
+    this.session.recorder.write(this.id, "command", { command });
+    try {
+      await this.ask(command, { threadId: thread });
+    } catch (error) {
+      // It may have gone on all the same, and its next stop is told by an event.
+      if (!(error instanceof TooLate)) throw error;
+    }
+  }
+
+  /** What the editor is about to tell the adapter. */
+  hearEditor(message: Body): void {
+    if (message.type !== "request") return;
+    if (["setBreakpoints", "initialize", "launch", "attach", ...RESUMING].includes(message.command)) {
+      this.asked.set(message.seq, { ...message, stop: this.stop });
+    }
+    if (RESUMING.includes(message.command) && this.stop) this.goOn();
+    if (message.command === "setExceptionBreakpoints" && message.arguments) {
+      // The editor has no interface for this; here its own choice gives way to that of the agent.
+      message.arguments.filters = this.filtersFor(this, message.arguments.filters ?? []);
+    }
+    const isEnding = message.command === "disconnect" || message.command === "terminate";
+    if (isEnding && this.isRoot && !this.hasTerminated && !this.session.isEnding) {
+      this.session.how = this.session.how || "it was stopped in the editor";
+    }
+  }
+
+  /** What the adapter tells the editor. */
+  hearAdapter(message: Body): void {
+    if (message.type === "response") this.hearAnswer(message);
+    else if (message.type === "event") this.hearEvent(String(message.event), message.body ?? {});
+    this.session.signal.fire();
+  }
+
+  /** The process is no longer debugged. */
+  end(): void {
+    if (this.state === "terminated") return;
+    this.state = "terminated";
+    this.stop = undefined;
+    this.evaluating = undefined;
+    this.forget();
+    this.finish();
+  }
+
+  private hearAnswer(message: Body): void {
+    const asked = this.asked.get(message.request_seq);
+    this.asked.delete(message.request_seq);
+    if (!asked) return;
+    switch (message.command) {
+      case "initialize":
+        this.capabilities = message.body ?? {};
+        break;
+      case "setBreakpoints":
+        if (message.success) this.bind(asked.arguments ?? {}, message.body?.breakpoints ?? []);
+        break;
+      case "launch":
+      case "attach":
+        if (message.success && this.state === "starting") this.state = "running";
+        if (message.success && this.isRoot) this.session.isUp = true;
+        if (!message.success && this.isRoot) this.session.failure = reasonOf(message);
+        break;
+      default:
+        if (!message.success && this.state === "running" && asked.stop) {
+          this.stop = asked.stop;
+          this.state = "paused";
+        }
+    }
+  }
+
+  private hearEvent(event: string, body: Body): void {
+    this.session.recorder.write(this.id, event, body);
+    switch (event) {
+      case "output":
+        this.session.output.add(String(body.category || "console"), String(body.output ?? ""));
+        break;
+      case "stopped":
+        this.forget();
+        this.stop = {
+          thread: body.threadId,
+          reason: String(body.reason ?? ""),
+          text: String(body.text || body.description || ""),
+          isTold: false,
+        };
+        this.state = "paused";
+        break;
+      case "continued":
+        if (this.stop) this.goOn();
+        break;
+      case "capabilities":
+        this.capabilities = { ...this.capabilities, ...(body.capabilities ?? {}) };
+        break;
+      case "process":
+        this.name = String(body.name ?? this.name);
+        this.process = body.systemProcessId ?? null;
+        break;
+      case "exited":
+        this.exitCode = body.exitCode;
+        break;
+      case "breakpoint":
+        this.rebind(body.breakpoint ?? {});
+        break;
+      case "terminated":
+        this.hasTerminated = true;
+        if (this.isRoot) this.session.end("");
+        else this.end();
+        break;
+    }
+  }
+
+  private bind(asked: Body, found: Body[]): void {
+    const path = realPath(String(asked.source?.path ?? ""));
+    for (const [key, one] of this.bound) if (one.path === path) this.bound.delete(key);
+    for (const [number, one] of (asked.breakpoints ?? []).entries()) {
+      const bound = { path, line: Number(one.line), isLog: Boolean(one.logMessage), ...boundOf(found[number] ?? {}) };
+      this.bound.set(placeOf(bound), bound);
+    }
+  }
+
+  private rebind(found: Body): void {
+    for (const one of this.bound.values()) {
+      if (one.number !== undefined && one.number === found.id) Object.assign(one, boundOf(found));
+    }
+  }
+
+  private goOn(): void {
+    this.stop = undefined;
+    this.state = "running";
+    this.forget();
+  }
+
+  /** What was said about frames and variables holds no longer. */
+  private forget(): void {
+    this.session.references.forget(this);
+    this.scopes.clear();
+  }
+}
+
+/** What we call the adapters that the editor knows by several names. */
+export function adapterOf(type: string): string {
+  if (["binnacle-python", "debugpy", "python"].includes(type)) return "debugpy";
+  return /^(pwa-)?(node|chrome|msedge|extensionHost|node-terminal)/.test(type) ? "js-debug" : type;
+}
+
+export function placeOf(one: { path: string; line: number }): string {
+  return `${one.path}:${one.line}`;
+}
+
+export function realPath(path: string): string {
+  try {
+    return fs.realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function boundOf(found: Body): Pick<Bound, "verified" | "boundLine" | "message" | "number"> {
+  return {
+    verified: Boolean(found.verified),
+    boundLine: found.line,
+    message: String(found.message ?? ""),
+    number: found.id,
+  };
+}
+
+function distinct(found: Bound[]): Bound[] {
+  const known = new Map(found.map((one) => [placeOf(one), one]));
+  return [...known.values()].sort((a, b) => a.path.localeCompare(b.path) || a.line - b.line);
+}
+
+function reasonOf(message: Body): string {
+  let text = String(message.body?.error?.format || message.message || "the adapter gave no reason");
+  for (const [name, value] of Object.entries(message.body?.error?.variables ?? {})) {
+    text = text.replaceAll(`{${name}}`, String(value));
+  }
+  return text;
+}

@@ -1,0 +1,346 @@
+/**
+ * Runs the jobs of a workspace: takes them, has them executed, writes what came of them, and clears up.
+ *
+ * What executes them is given. A job that hangs takes one place of several and nothing else; it is answered in its
+ * stead when its time is over.
+ */
+
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as alive from "./alive";
+import * as folders from "./folders";
+import { type Command, Fault, type HostInfo, type Job, nowText, PING, STOP, type Values, VERSION } from "./protocol";
+import { Seat } from "./seat";
+import { list, sweep } from "./sweeping";
+
+const HEARTBEAT = 1000;
+const LOOK = 500;
+const SWEEP = 60_000;
+const CAPACITY = 10;
+
+/** Milliseconds for a job to end by itself once it knows that nobody wants it. */
+const COOPERATION = 250;
+
+/** Milliseconds after which a command that is no JSON will not become one. */
+const UNREADABLE = 2000;
+
+export interface Ways {
+  run(job: Job): Promise<unknown>;
+  /** Resolves when the window answers, and rejects when it does not. */
+  checkWindow(): Promise<void>;
+  /** The host no longer has its place. */
+  left(why: string): void;
+  log(text: string): void;
+}
+
+export class JobHost {
+  readonly info: HostInfo;
+  private readonly seat: Seat;
+  private readonly execute: string;
+  private readonly running = new Map<string, Running>();
+  private readonly settled = new Set<string>();
+  private readonly unreadable = new Map<string, number>();
+  private watcher: fs.FSWatcher | undefined;
+  private timers: NodeJS.Timeout[] = [];
+  private busy = 0;
+  private isServing = false;
+
+  constructor(
+    readonly workspace: string,
+    capabilities: Values,
+    private readonly ways: Ways,
+  ) {
+    this.info = {
+      bridgeId: `extHost-${randomBytes(4).toString("hex")}`,
+      version: VERSION,
+      platform: process.platform,
+      workspace,
+      pid: process.pid,
+      startedAt: nowText(),
+      wslAware: false,
+      kind: "vscode",
+      processStart: alive.processStart(process.pid),
+      capabilities,
+      namespace: alive.namespace(),
+    };
+    this.seat = new Seat(workspace, this.info);
+    this.execute = folders.executeFolder(workspace);
+  }
+
+  /** Takes the place and serves. Throws E_HOST_EXISTS if another host has it. */
+  serve(): void {
+    this.seat.take();
+    this.isServing = true;
+    this.recover();
+    this.seat.introduce();
+    this.watch();
+    this.timers = [
+      setInterval(() => this.beat(), HEARTBEAT),
+      setInterval(() => this.look(), LOOK),
+      setInterval(() => sweep(this.workspace, new Set(this.running.keys())), SWEEP),
+    ];
+    sweep(this.workspace, new Set());
+  }
+
+  /** Leaves the place. What runs is told that the host is ending. */
+  leave(why = ""): void {
+    if (!this.isServing) return;
+    this.isServing = false;
+    for (const timer of this.timers) clearInterval(timer);
+    this.watcher?.close();
+    this.seat.leave();
+    for (const one of this.running.values()) one.giveUp("ending");
+    if (why) this.ways.left(why);
+  }
+
+  private beat(): void {
+    try {
+      if (this.seat.keep()) this.watch();
+    } catch (error) {
+      this.leave(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private watch(): void {
+    this.watcher?.close();
+    try {
+      this.watcher = fs.watch(this.execute, () => this.look());
+      this.watcher.on("error", () => this.watcher?.close());
+    } catch {
+      // The slow look goes on.
+    }
+    this.look();
+  }
+
+  /** Takes every job that nobody has taken. */
+  private look(): void {
+    if (!this.isServing) return;
+    const names = list(this.execute);
+    for (const name of this.settled) if (!names.includes(name)) this.settled.delete(name);
+    for (const name of names) {
+      if (!this.settled.has(name) && !this.running.has(name)) this.consider(name, path.join(this.execute, name));
+    }
+    for (const one of this.running.values()) one.look();
+  }
+
+  private consider(name: string, folder: string): void {
+    if (["claimed.json", "done", "cancel"].some((mark) => folders.exists(folder, mark))) {
+      this.settled.add(name);
+      return;
+    }
+    let command: Command | undefined;
+    try {
+      command = folders.readCommand(folder);
+    } catch (error) {
+      // A client that writes in place may be half way.
+      const since = this.unreadable.get(name) ?? Date.now();
+      this.unreadable.set(name, since);
+      if (Date.now() - since < UNREADABLE) return;
+      command = { version: VERSION, clientId: "", id: name, createdAt: "", scriptName: "", params: { problem: `${error}` } };
+    }
+    if (command === undefined || !folders.claim(folder, this.info)) return;
+    this.unreadable.delete(name);
+    // The directory is what the client waits on, whatever the command calls itself.
+    const job = new Running(name, { ...command, id: name }, folder, this.baseOf(command));
+    this.running.set(name, job);
+    void this.serveJob(job);
+  }
+
+  /** A client may be at home in a directory of the workspace. */
+  private baseOf(command: Command): string {
+    const given = command.workspace ?? "";
+    return given.startsWith(this.workspace.replace(/\/$/, "") + path.sep) ? given : this.workspace;
+  }
+
+  private async serveJob(job: Running): Promise<void> {
+    const began = performance.now();
+    const stop = job.watch();
+    const duration = (): number => Math.round((performance.now() - began) * 1000) / 1000;
+    try {
+      const data = await this.executeJob(job);
+      folders.answer(job.folder, job.id, data, duration());
+    } catch (error) {
+      try {
+        folders.fail(job.folder, job.id, this.faultOf(job, error), duration());
+      } catch {
+        // The client has taken its job away.
+      }
+    } finally {
+      stop();
+      this.running.delete(job.id);
+      this.settled.add(job.id);
+      if (!alive.isWanted(job.command)) folders.remove(job.folder);
+    }
+  }
+
+  private async executeJob(job: Running): Promise<unknown> {
+    const script = job.command.scriptName;
+    if (!script) {
+      throw new Fault("E_INVALID_REQUEST", `command.json cannot be read: ${job.command.params.problem}`, "");
+    }
+    if (script === PING) {
+      await this.ways.checkWindow();
+      return { bridgeId: this.info.bridgeId, kind: this.info.kind, pid: this.info.pid, running: this.busy };
+    }
+    if (script === STOP) {
+      setTimeout(() => this.leave("a client asked this window to"), 50);
+      return { stopping: true };
+    }
+    if (this.busy >= CAPACITY) {
+      throw new Fault("E_CAPACITY", `${CAPACITY} scripts run already`, "call it again in a moment", {}, true);
+    }
+    this.busy += 1;
+    try {
+      return await this.bounded(job);
+    } finally {
+      this.busy -= 1;
+    }
+  }
+
+  /** What the script answers, unless it takes too long or nobody wants it any more. */
+  private async bounded(job: Running): Promise<unknown> {
+    const script = job.command.scriptName;
+    const work = this.ways.run(job);
+    work.catch(() => {});
+    const timer = job.command.timeout ? setTimeout(() => job.giveUp("late"), job.command.timeout) : undefined;
+    try {
+      const over = await Promise.race([work.then(() => true, () => true), job.givenUp.then(() => false)]);
+      if (over) return await work;
+      // It may end by itself, and is left behind if it does not.
+      await Promise.race([work.catch(() => {}), pause(COOPERATION)]);
+      switch (job.reason) {
+        case "late":
+          throw new Fault(
+            "E_TIMEOUT",
+            `${script} did not end within ${job.command.timeout} ms`,
+            "give it a larger timeoutMs, or see with debug_status how things stand",
+            {},
+            true,
+          );
+        case "ending":
+          throw new Fault("E_HOST_DOWN", "the host is ending", "call it again", {}, true);
+        default:
+          throw new Fault("E_CANCELLED", `${script} was cancelled by the client`, "");
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private faultOf(job: Running, error: unknown): Fault {
+    if (error instanceof Fault) return error;
+    const told = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    this.ways.log(`${job.command.scriptName} failed: ${error instanceof Error ? (error.stack ?? told) : told}`);
+    return new Fault("E_INTERNAL", `${job.command.scriptName} failed: ${told}`, "the log of Binnacle in the editor says more");
+  }
+
+  /** Sets aside what a host left that died over it. What nobody began is run, if somebody still wants it. */
+  private recover(): void {
+    for (const name of list(this.execute)) {
+      const folder = path.join(this.execute, name);
+      let command: Command | undefined;
+      try {
+        command = folders.readCommand(folder);
+      } catch {
+        // It is looked at later.
+      }
+      const isClaimed = folders.exists(folder, "claimed.json");
+      const isDone = folders.exists(folder, "done");
+      if (isClaimed && !isDone) this.quarantine(name, folder, command);
+      else if (command && !isClaimed && !isDone && !folders.exists(folder, "keep") && !alive.isWanted(command)) {
+        folders.remove(folder);
+      }
+    }
+  }
+
+  private quarantine(name: string, folder: string, command: Command | undefined): void {
+    const scriptName = command?.scriptName ?? "";
+    const fault = new Fault(
+      "E_CRASH_RECOVERY",
+      `the host ended while it ran ${scriptName || "this"}`,
+      "call it again",
+      {},
+      true,
+    );
+    const record = {
+      reason: fault.code,
+      scriptName,
+      error: fault.message,
+      timestamp: nowText(),
+      pid: this.info.pid,
+      bridgeId: this.info.bridgeId,
+    };
+    try {
+      folders.writeWhole(path.join(folder, "dlq"), JSON.stringify(record));
+      folders.fail(folder, name, fault, 0);
+    } catch {
+      // Its client has taken it away.
+    }
+  }
+}
+
+type Reason = "cancelled" | "late" | "ending";
+
+/** A job that runs, and whether anybody still wants it. */
+class Running implements Job {
+  readonly givenUp: Promise<void>;
+  reason: Reason | undefined;
+  private readonly abort = new AbortController();
+  private last = 0;
+  private tell: () => void = () => {};
+
+  constructor(
+    readonly id: string,
+    readonly command: Command,
+    readonly folder: string,
+    readonly workspace: string,
+  ) {
+    this.givenUp = new Promise((resolve) => {
+      this.tell = resolve;
+    });
+  }
+
+  get cancelled(): AbortSignal {
+    return this.abort.signal;
+  }
+
+  giveUp(reason: Reason): void {
+    if (this.reason) return;
+    this.reason = reason;
+    this.abort.abort();
+    this.tell();
+  }
+
+  /** Looks whether the client has said so, has taken its job away, or is no more. */
+  look(): void {
+    const isGone = !fs.existsSync(this.folder) || folders.exists(this.folder, "cancel");
+    if (isGone || !alive.isWanted(this.command)) this.giveUp("cancelled");
+  }
+
+  watch(): () => void {
+    let watcher: fs.FSWatcher | undefined;
+    try {
+      watcher = fs.watch(this.folder, () => this.look());
+      watcher.on("error", () => watcher?.close());
+    } catch {
+      // The host looks now and then.
+    }
+    this.look();
+    return () => watcher?.close();
+  }
+
+  progress(pct: number | null, text: string): void {
+    this.last += 1;
+    const event = { ts: Date.now(), seq: this.last, type: "progress", pct: pct ?? undefined, text };
+    try {
+      fs.appendFileSync(path.join(this.folder, "events.ndjson"), `${JSON.stringify(event)}\n`, { mode: 0o600 });
+    } catch {
+      // A client that is gone is told nothing.
+    }
+  }
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

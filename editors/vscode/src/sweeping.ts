@@ -1,0 +1,51 @@
+/** Clears away what clients and hosts left in `.vsc-bridge`. */
+
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { isWanted } from "./alive";
+import * as folders from "./folders";
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** Takes away what nobody will look at any more. */
+export function sweep(workspace: string, running: ReadonlySet<string>): void {
+  sweepFolder(path.join(folders.bridgeFolder(workspace), "prepared"), new Set(), (_, age) => age > 10 * MINUTE);
+  sweepFolder(folders.executeFolder(workspace), running, isOld);
+}
+
+function sweepFolder(
+  folder: string,
+  spared: ReadonlySet<string>,
+  isDue: (job: string, age: number) => boolean,
+): void {
+  for (const name of list(folder)) {
+    const job = path.join(folder, name);
+    const found = fs.statSync(job, { throwIfNoEntry: false });
+    if (found && !spared.has(name) && isDue(job, Date.now() - found.mtimeMs)) folders.remove(job);
+  }
+}
+
+function isOld(job: string, age: number): boolean {
+  if (folders.exists(job, "keep")) return false;
+  if (folders.exists(job, "dlq")) return age > 7 * DAY;
+  if (age > MINUTE && !isStillWanted(job)) return true;
+  return age > (folders.exists(job, "done") ? DAY : 2 * DAY);
+}
+
+function isStillWanted(job: string): boolean {
+  try {
+    const command = folders.readCommand(job);
+    return command === undefined || isWanted(command);
+  } catch {
+    return true;
+  }
+}
+
+export function list(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder).filter((name) => !name.startsWith(".")).sort();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,1 @@
+"""What every host of the bridge answers alike, whatever it is made of."""
