@@ -1,7 +1,7 @@
 """Other people's software, fetched once and kept outside the repository.
 
 From npm: the official conformance suite and inspector, an agent, and the Node they need. From PyPI: the official
-SDK, kept out of this project's own environment, which it would double.
+SDK, kept out of this project's own environment, which it would double, and `keyring`. From Debian: a keyring.
 """
 
 import fcntl
@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -23,9 +23,14 @@ def node_modules(source: Path = HERE / "package.json", node: Path | None = None)
     return _installed(source, node) / "node_modules"
 
 
-def python_packages() -> Path:
-    """Where the packages of `requirements.txt` are."""
-    return _installed(HERE / "requirements.txt") / "packages"
+def python_packages(source: Path = HERE / "requirements.txt") -> Path:
+    """Where the packages of a `requirements.txt` are."""
+    return _installed(source) / "packages"
+
+
+def debian_packages(source: Path) -> Path:
+    """Where the files of the Debian packages in a `packages.txt` are, as below `/`. Nothing is installed."""
+    return _installed(source) / "root"
 
 
 def node() -> str:
@@ -53,6 +58,12 @@ def _installed(source: Path, node: Path | None = None) -> Path:
 
 def _fill(place: Path, source: Path, node: Path | None) -> None:
     env = dict(os.environ)
+    if source.name == "packages.txt":
+        run = partial(subprocess.run, cwd=place, check=True, timeout=900, stdout=sys.stderr)
+        run(["apt-get", "download", "--quiet", *source.read_text().split()])
+        for package in place.glob("*.deb"):
+            run(["dpkg", "-x", str(package), "root"])
+        return
     if source.name == "package.json":
         shutil.copy(source, place)
         command = ["npm", "install", *NPM]

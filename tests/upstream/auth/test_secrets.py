@@ -179,7 +179,7 @@ class Vault:
 def test_a_keyring_is_used_and_leaves_nothing_in_files(tmp_path):
     async def main():
         files, vault = FileSecrets(str(tmp_path)), Vault()
-        kept = KeyringSecrets(vault, files)
+        kept = KeyringSecrets(lambda: vault, files)
         await files.save("a", "from before there was a keyring")
         assert await kept.load("a") == "from before there was a keyring"
         await kept.save("a", "new")
@@ -201,7 +201,7 @@ def test_a_keyring_that_fails_is_replaced_by_files_and_that_is_said(tmp_path, mo
         vault = Vault()
         vault.is_broken = not hangs
         vault.hangs = threading.Event() if hangs else None
-        kept = KeyringSecrets(vault, FileSecrets(str(tmp_path)))
+        kept = KeyringSecrets(lambda: vault, FileSecrets(str(tmp_path)))
         try:
             await kept.save("a", "new")
             assert "plain text" in kept.where

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
 from binnacle.config.whole import write_whole
@@ -134,24 +135,31 @@ class FileSecrets:
 class KeyringSecrets:
     """Secrets in the system's keyring; in files what it cannot keep. The locks are files always."""
 
-    def __init__(self, backend: Any, files: FileSecrets) -> None:
-        """`backend` is one of the package `keyring`."""
-        self._backend = backend
+    def __init__(self, find: Callable[[], Any | None], files: FileSecrets) -> None:
+        """`find` gives a backend of the package `keyring`, or None.
+
+        It is asked in a thread when something is first wanted: looking for one takes longer than a server may be busy.
+        """
+        self._find = find
         self._files = files
+        self._backend: Any | None = None
+        self._is_looked_for = False
         self._is_failing = False
 
     @property
     def where(self) -> str:
-        return self._files.where if self._is_failing else f"in the system's keyring ({self._backend.name})"
+        if self._backend is None or self._is_failing:
+            return self._files.where
+        return f"in the system's keyring ({self._backend.name})"
 
     async def load(self, key: str) -> str | None:
         # A file is there only while the keyring did not take what is in it, so it is the newer one.
         found = await self._files.load(key)
-        return found if found is not None else await self._ask(lambda: self._backend.get_password(SERVICE, key))
+        return found if found is not None else await self._ask(lambda backend: backend.get_password(SERVICE, key))
 
     async def save(self, key: str, secret: str) -> None:
-        def keep() -> bool:
-            self._backend.set_password(SERVICE, key, secret)
+        def keep(backend: Any) -> bool:
+            backend.set_password(SERVICE, key, secret)
             return True
 
         self._is_failing = not await self._ask(keep)
@@ -161,23 +169,23 @@ class KeyringSecrets:
             await self._files.forget(key)
 
     async def forget(self, key: str) -> bool:
-        was_in_keyring = await self._ask(lambda: self._remove(key))
+        was_in_keyring = await self._ask(lambda backend: _remove(backend, key))
         return await self._files.forget(key) or bool(was_in_keyring)
 
     def exclusive(self, key: str) -> AbstractAsyncContextManager[None]:
         return self._files.exclusive(key)
 
-    def _remove(self, key: str) -> bool:
-        if self._backend.get_password(SERVICE, key) is None:
-            return False
-        self._backend.delete_password(SERVICE, key)
-        return True
+    async def _ask(self, question: Callable[[Any], T]) -> T | None:
+        """The keyring's answer; None if it has none, is locked, does not answer, or if there is none."""
 
-    async def _ask(self, question: Callable[[], T]) -> T | None:
-        """The keyring's answer; None if it has none, is locked, or does not answer."""
+        def ask() -> T | None:
+            if not self._is_looked_for:
+                self._backend, self._is_looked_for = self._find(), True
+            return None if self._backend is None else question(self._backend)
+
         try:
             async with asyncio.timeout(KEYRING_WITHIN):
-                return await _in_thread(question)
+                return await _in_thread(ask)
         except TimeoutError:
             return None
         # A backend may raise anything: of keyring, of D-Bus, of the system. The files are there then.
@@ -188,16 +196,13 @@ class KeyringSecrets:
 def open_secrets(environ: Mapping[str, str] | None = None) -> SecretStore:
     """Where this person's logins are kept."""
     files = FileSecrets(logins_folder(environ))
-    backend = _usable_keyring()
-    return files if backend is None else KeyringSecrets(backend, files)
+    return KeyringSecrets(_usable_keyring, files) if find_spec("keyring") else files
 
 
 def _usable_keyring() -> Any | None:
-    """The system's keyring, if the package `keyring` is installed and finds one that keeps secrets."""
-    try:
-        import keyring
-    except ImportError:
-        return None
+    """The system's keyring, if the package `keyring` finds one that keeps secrets."""
+    import keyring
+
     try:
         backend = keyring.get_keyring()
         is_usable = backend.priority > 0
@@ -207,6 +212,13 @@ def _usable_keyring() -> Any | None:
     module = type(backend).__module__
     # `null` forgets everything, `fail` raises, and those of `keyrings.alt` are plain files.
     return backend if is_usable and not module.startswith(("keyring.backends.null", "keyrings.alt.file")) else None
+
+
+def _remove(backend: Any, key: str) -> bool:
+    if backend.get_password(SERVICE, key) is None:
+        return False
+    backend.delete_password(SERVICE, key)
+    return True
 
 
 async def _lock(handle: int, path: str) -> None:
