@@ -111,3 +111,9 @@ class TestOwnTools:
     )
     def test_nothing_else_is(self, title):
         assert not answer("none", request("execute", title)).is_allowed
+
+    @pytest.mark.parametrize("title", ["binnacle/run.sh", "binnacle.sh", "binnacle: rm -r x", "binnacle- rm"])
+    def test_where_their_names_are_not_known_what_could_be_a_command_is_none(self, title):
+        own = OwnTools(server="binnacle")
+        assert not own.has(request("execute", title))
+        assert own.has(request("other", "mcp__binnacle__anything"))

@@ -71,7 +71,7 @@ class OwnTools:
 
     server: str
     tools: Collection[str] = field(default_factory=frozenset)
-    """Without any, every name that begins like those of the server is taken for one of its tools."""
+    """Without any, a name that begins like those of the server is taken for one, unless it could be a command line."""
 
     def has(self, request: PermissionRequest) -> bool:
         """Whether a request is about one of them. Only a whole name counts: a title may be a command line."""
@@ -81,8 +81,10 @@ class OwnTools:
         found = re.fullmatch(_NAMES.format(server=re.escape(self.server)), name.strip(), re.IGNORECASE)
         if found is None:
             return False
+        if not self.tools:
+            return not re.search(r"[\s./]", name)
         tool = next(part for part in found.groups() if part)
-        return not self.tools or _plain(tool) in {_plain(known) for known in self.tools}
+        return _plain(tool) in {_plain(known) for known in self.tools}
 
 
 _NAMES = r"(?:mcp(?:__|_|\.))?{server}(?:__|_|-|/|\.|: ?)([\w. -]+)|([\w-]+) \({server} mcp server\)"
