@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 
@@ -23,9 +23,11 @@ from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents import AgentCommand
 from binnacle.runner.budget import Budget, Spending
 from binnacle.runner.control import Control
-from binnacle.runner.desk import HookOutcome, Options, Seat
+from binnacle.runner.desk import Options, Seat
 from binnacle.runner.events import RunEnded, Tell
 from binnacle.runner.git import Git
+from binnacle.runner.hooking import Hooks
+from binnacle.runner.hooks import find_hooks
 from binnacle.runner.job import Job
 from binnacle.runner.ledger import Ledger, ensure_feature, open_session, reset_session
 from binnacle.runner.loop import Run
@@ -80,11 +82,6 @@ class Wanted(Struct, frozen=True, kw_only=True):
     within: float = 7200
 
 
-class _NoHooks:
-    async def run(self, keeper: Keeper, moment: str, values: Mapping[str, str], *, cwd: str) -> Sequence[HookOutcome]:
-        return ()
-
-
 class _Begun(NamedTuple):
     """The sessions of a run in the store, one for each seat."""
 
@@ -119,7 +116,7 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
             options=_options(wanted),
             desk=desk,
             ledger=Ledger(lambda: open_store(project), feature=begun.feature, lease=lease),
-            hooks=_NoHooks(),
+            hooks=Hooks(keeper, find_hooks(project.repo), repo=project.repo),
             keeper=keeper,
             control=control,
             tell=tell,
@@ -127,11 +124,12 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
             spent=Spending(),
             pending=[],
         )
-        return await Run(job, seats, trees, name=wanted.name, goes_on=begun.goes_on).run()
+        return await Run(job, seats, trees, goes_on=begun.goes_on).run()
 
 
 def _options(wanted: Wanted) -> Options:
     return Options(
+        name=wanted.name,
         agent=wanted.agent,
         recipe=wanted.recipe,
         budget=wanted.budget,

@@ -1,12 +1,11 @@
 """What a run needs of the rest of the product, and what it was asked to do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from msgspec import Struct
 
-from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents import AgentCommand
 from binnacle.runner.budget import Budget
 from binnacle.wire import acp
@@ -29,6 +28,9 @@ class Seat(Struct, frozen=True, kw_only=True):
 class Options(Struct, frozen=True, kw_only=True):
     """How a run is to be done."""
 
+    name: str
+    """Of the run."""
+
     agent: AgentCommand
     recipe: str
     budget: Budget
@@ -41,39 +43,6 @@ class Options(Struct, frozen=True, kw_only=True):
 
     within: float
     """Seconds that one iteration may take."""
-
-
-class HookOutcome(Protocol):
-    """What came of a hook."""
-
-    @property
-    def command(self) -> str: ...
-
-    @property
-    def is_ok(self) -> bool: ...
-
-    @property
-    def said(self) -> str:
-        """What went wrong."""
-
-    @property
-    def output(self) -> str: ...
-
-    @property
-    def is_piped(self) -> bool:
-        """Whether its output is for the agent."""
-
-    @property
-    def is_required(self) -> bool:
-        """Whether the run ends if it fails."""
-
-
-class Hooks(Protocol):
-    """What a project has run at certain moments."""
-
-    async def run(
-        self, keeper: Keeper, moment: str, values: Mapping[str, str], *, cwd: str
-    ) -> Sequence[HookOutcome]: ...
 
 
 class Desk(Protocol):

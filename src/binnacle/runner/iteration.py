@@ -18,10 +18,10 @@ from binnacle.runner.acp.session import Session
 from binnacle.runner.budget import seconds_left
 from binnacle.runner.conversation import Conversation
 from binnacle.runner.desk import PLANNING, Seat
-from binnacle.runner.hooking import run_hooks
 from binnacle.runner.job import Job
 from binnacle.runner.ledger import Begun, Ledger
 from binnacle.runner.limits import limit_in_words
+from binnacle.runner.moments import run_hooks
 from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
 

@@ -5,8 +5,9 @@ from typing import NamedTuple
 from binnacle.processes.keeper import Keeper
 from binnacle.runner.budget import Spending
 from binnacle.runner.control import Control
-from binnacle.runner.desk import Desk, Hooks, Options
+from binnacle.runner.desk import Desk, Options
 from binnacle.runner.events import Tell
+from binnacle.runner.hooking import Hooks
 from binnacle.runner.ledger import Ledger
 from binnacle.runner.permissions import Ask
 

@@ -8,9 +8,9 @@ from binnacle.errors import AgentError, AgentLimited, AgentLogin, AgentStart, Bi
 from binnacle.runner import events
 from binnacle.runner.budget import exceeded
 from binnacle.runner.desk import Seat
-from binnacle.runner.hooking import run_hooks
 from binnacle.runner.iteration import Finished, iterate
 from binnacle.runner.job import Job
+from binnacle.runner.moments import run_hooks
 from binnacle.runner.trees import Trees
 from binnacle.runner.verdict import Standing, Verdict, judge
 
@@ -33,11 +33,10 @@ INTERRUPTED = Verdict("interrupted", "the run was stopped", "go on with: bn run 
 class Run:
     """One run of agents over the work of a project. `run` is called once."""
 
-    def __init__(self, job: Job, seats: Sequence[Seat], trees: Trees, *, name: str, goes_on: bool) -> None:
+    def __init__(self, job: Job, seats: Sequence[Seat], trees: Trees, *, goes_on: bool) -> None:
         self._job = job
         self._seats = seats
         self._trees = trees
-        self._name = name
         self._goes_on = goes_on
         self._ids = [seat.session for seat in seats]
         self._verdict: Verdict | None = None
@@ -52,7 +51,7 @@ class Run:
         job.tell(
             events.RunStarted(
                 session=first.session,
-                name=self._name,
+                name=job.options.name,
                 agent=job.options.agent.name,
                 recipe=job.options.recipe,
                 goes_on=self._goes_on,
@@ -144,7 +143,7 @@ class Run:
     async def _failed(self, seat: Seat, error: AgentError, failures: int) -> int:
         """Tells of a failure and waits a while; how many there are now."""
         self._job.tell(events.Warned(worker=seat.number, message=error.message, hint=error.hint))
-        await run_hooks(self._job, "on_error", seat, BN_ERROR=error.message)
+        await run_hooks(self._job, "on_error", seat, error=error.message)
         if isinstance(error, AgentStart | AgentLogin):
             self._verdict = Verdict("agent_failing", error.message, error.hint)
         elif not self._over():
@@ -183,7 +182,7 @@ class Run:
             self._job.tell(events.TaskMoved(task=task.id, title=task.title, status=task.status))
             if task.status == "done":
                 said = await run_hooks(
-                    self._job, "on_task_complete", self._seats[0], BN_TASK_ID=task.id, BN_TASK_TITLE=task.title
+                    self._job, "on_task_complete", self._seats[0], task_id=task.id, task_title=task.title
                 )
                 if said:
                     self._job.pending.append(said)
@@ -202,7 +201,7 @@ class Run:
         kept = await self._trees.close()
         ended = events.RunEnded(
             session=self._ids[0],
-            name=self._name,
+            name=self._job.options.name,
             why=verdict.why,
             said=verdict.said,
             hint=verdict.hint,
@@ -215,7 +214,8 @@ class Run:
             kept=tuple(kept),
         )
         try:
-            await run_hooks(self._job, "session_end", self._seats[0], BN_RUN_ENDED=verdict.why)
+            why = "" if verdict.why == "complete" else f"{verdict.why}: {verdict.said}"
+            await run_hooks(self._job, "session_end", self._seats[0], error=why)
         except HookFailed as error:
             self._job.tell(events.Warned(message=error.message, hint=error.hint))
         self._job.tell(ended)

@@ -1,0 +1,207 @@
+"""A run from its specification to its end, with a real agent process on a real server."""
+
+import time
+
+import pytest
+
+from binnacle.runner import events
+from binnacle.runner.budget import Budget
+from runner.repositories import Repository
+from runner.runs import Runs, many, marked_processes
+
+
+@pytest.fixture
+def mark(tmp_path, monkeypatch) -> str:
+    """A word in the environment of everything that a test starts."""
+    word = f"BN_TEST_MARK={tmp_path}"
+    monkeypatch.setenv("BN_TEST_MARK", str(tmp_path))
+    return word
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch, mark) -> Runs:
+    monkeypatch.setenv("BN_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("BN_DEMO_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("BN_AGENT_ID", raising=False)
+    return Runs(Repository.new(tmp_path / "repo", {"readme.md": "words\n"}), tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(mark):
+    """No process outlives a run."""
+    yield
+    until = time.monotonic() + 20
+    while (left := marked_processes(mark)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not left
+
+
+class TestToTheEnd:
+    def test_a_specification_becomes_tasks_and_the_tasks_are_done(self, runs):
+        ended = runs.run()
+        assert (ended.why, ended.closed, ended.left, ended.iterations) == ("complete", 2, 0, 2)
+        assert runs.repo.read("one.py").strip() == 'WORD = "one"'
+        assert runs.times("done") == {"Add the word one": 1, "Add the word two": 1}
+        assert [number for number, _ in runs.iterations()] == [0, 1, 2]
+        assert all(summary for _, summary in runs.iterations())
+        assert runs.session_status() == "complete"
+
+    def test_it_is_told_as_it_happens(self, runs):
+        runs.run()
+        assert [event.number for event in runs.kinds(events.IterationStarted)] == [0, 1, 2]
+        assert runs.kinds(events.Progressed)[-1] == events.Progressed(closed=2, total=2)
+        assert {event.title for event in runs.kinds(events.ToolCalled)} >= {"task-next", "iteration-summary"}
+        assert isinstance(runs.told[0], events.RunStarted)
+        assert isinstance(runs.told[-1], events.RunEnded)
+
+    def test_each_iteration_is_a_commit_where_that_is_wanted(self, runs):
+        runs.run(misbehave="slow=0", auto_commit=True)
+        assert runs.repo.status == ""
+        titles = runs.repo.git("log", "--format=%s").splitlines()
+        assert titles[:2] == ["Add the word two", "Add the word one"]
+
+    def test_a_second_run_of_what_is_done_is_no_success(self, runs):
+        runs.run()
+        again = runs.run()
+        assert again.why == "no_ready_task"
+        assert "nothing was done" in again.said
+
+    def test_without_a_specification_what_is_ready_is_done(self, runs):
+        runs.run(budget=Budget(iterations=1))
+        assert runs.statuses() == ["done", "pending"]
+        ended = runs.run(spec="", name="rest")
+        assert (ended.why, ended.closed) == ("complete", 1)
+        assert [number for number, _ in runs.iterations()] == [1]
+
+    def test_a_run_of_that_name_goes_on_where_it_stopped(self, runs):
+        first = runs.run(budget=Budget(iterations=1))
+        assert (first.why, first.left) == ("budget", 1)
+        ended = runs.run()
+        assert (ended.why, ended.session, ended.closed) == ("complete", first.session, 2)
+        assert [number for number, _ in runs.iterations()] == [0, 1, 2]
+
+    def test_a_reset_gives_up_what_was_open(self, runs):
+        first = runs.run(budget=Budget(iterations=1))
+        ended = runs.run(is_reset=True)
+        assert ended.session != first.session
+        assert runs.statuses().count("cancelled") == 1
+
+
+class TestMisbehaviour:
+    """Every one ends in a stated reason; nothing is held, nothing is lost."""
+
+    def ends(self, runs: Runs, misbehave: str, why: str, **more):
+        ended = runs.run(misbehave=misbehave, **more)
+        assert ended.why == why, ended
+        assert runs.holders() == set()
+        return ended
+
+    @pytest.mark.parametrize("word", ["junk", "stderr-flood:once", "rate-limit=2", "second-task", "re-exec"])
+    def test_it_is_survived(self, runs, word):
+        self.ends(runs, word, "complete")
+        assert runs.times("done") == {"Add the word one": 1, "Add the word two": 1}
+
+    def test_a_crash_goes_on_with_the_same_iteration_and_task(self, runs):
+        self.ends(runs, "crash@2", "complete")
+        assert [number for number, _ in runs.iterations()] == [0, 1, 2]
+        assert [event.goes_on for event in runs.kinds(events.IterationStarted)] == [False, False, True, False]
+        assert "ended with exit code 3" in runs.kinds(events.Warned)[0].message
+
+    def test_an_agent_that_always_crashes_is_given_up(self, runs):
+        ended = self.ends(runs, "crash", "agent_failing")
+        assert "3 times in a row" in ended.said
+        assert runs.statuses() == ["pending", "pending"]
+
+    def test_an_agent_that_does_not_start_is_given_up(self, runs):
+        self.ends(runs, "crash-start", "agent_failing")
+
+    def test_an_agent_that_hangs_is_given_up(self, runs):
+        self.ends(runs, "hang", "agent_failing", silence=1)
+
+    def test_an_agent_that_hangs_once_is_started_again(self, runs):
+        self.ends(runs, "hang@2", "complete", silence=3)
+
+    def test_an_agent_that_floods_is_ended(self, runs):
+        self.ends(runs, "flood=line@2", "complete")
+        assert any("32 MiB" in event.message for event in runs.kinds(events.Warned))
+
+    def test_an_agent_that_does_nothing_stagnates(self, runs):
+        ended = self.ends(runs, "no-op@2,no-op@3,no-op@4,no-op@5,no-op@6,no-op@7,no-op@8", "stagnation")
+        assert ended.iterations == 3
+        assert runs.statuses() == ["pending", "pending"]
+
+    def test_one_that_never_summarises_is_summed_up(self, runs):
+        self.ends(runs, "never-summarise", "complete")
+        assert all(summary for _, summary in runs.iterations())
+
+    def test_a_question_ends_the_run_with_the_question(self, runs):
+        ended = self.ends(runs, "ask", "needs_input")
+        assert "bn ask" in ended.hint
+        assert "needs_input" in runs.statuses()
+
+    def test_a_child_in_a_session_of_its_own_does_not_outlive_it(self, runs):
+        self.ends(runs, "orphan", "complete")
+
+
+class TestSteering:
+    def test_a_stop_ends_the_run_and_leaves_nothing_held(self, runs):
+        def on(event, control):
+            if isinstance(event, events.ToolCalled) and event.title.startswith("Edit"):
+                control.stop()
+
+        ended = runs.run(misbehave="slow=0.2", on=on)
+        assert ended.why == "interrupted"
+        assert runs.holders() == set()
+        assert runs.run().why == "complete"
+        assert runs.times("done") == {"Add the word one": 1, "Add the word two": 1}
+
+    def test_a_stop_does_not_wait_for_an_agent_that_does_not_listen(self, runs):
+        def on(event, control):
+            if isinstance(event, events.TaskMoved) and event.status == "in_progress":
+                control.stop()
+
+        assert runs.run(misbehave="hang", on=on).why == "interrupted"
+        assert runs.holders() == set()
+
+    def test_a_pause_holds_back_the_next_iteration(self, runs):
+        seen = []
+
+        def on(event, control):
+            seen.append(type(event).__name__)
+            if isinstance(event, events.IterationEnded) and event.number == 1:
+                assert not control.is_paused
+                control.pause()
+                control.go_on()
+
+        assert runs.run(on=on).why == "complete"
+
+    def test_a_message_reaches_the_agent_after_its_turn(self, runs):
+        def on(event, control):
+            if isinstance(event, events.IterationStarted) and event.number == 1:
+                control.say("mind the gap")
+
+        runs.run(on=on)
+        assert "mind the gap" in [event.text for event in runs.kinds(events.Prompted)]
+
+    def test_nothing_may_be_done_where_nothing_is_approved(self, runs):
+        ended = runs.run(approve="none")
+        assert ended.why == "no_ready_task"
+        assert runs.statuses() == ["blocked", "blocked"]
+        assert not (runs.repo.path / "one.py").exists()
+
+
+class TestWorkers:
+    def test_two_workers_share_the_work_and_their_branches_are_merged(self, runs):
+        ended = runs.run(many(6), workers=2, misbehave="slow=0.05")
+        assert (ended.why, ended.closed, ended.kept) == ("complete", 6, ())
+        assert {event.worker for event in runs.kinds(events.IterationEnded)} == {1, 2}
+        assert sorted(runs.repo.files()) == ["readme.md", *(f"w{number}.py" for number in range(1, 7))]
+        assert set(runs.times("done").values()) == {1}
+        assert runs.repo.status == ""
+
+    def test_a_run_in_its_own_worktree_leaves_the_checkout_alone(self, runs):
+        ended = runs.run(has_worktree=True)
+        assert ended.why == "complete"
+        assert runs.repo.files() == ["readme.md"]
+        (branch,) = ended.kept
+        assert runs.repo.files(branch) == ["one.py", "readme.md", "two.py"]
