@@ -75,7 +75,7 @@ def test_blocking_says_why_in_a_comment(store):
 def test_blocking_needs_a_reason(store):
     task = put(store)
     before = contents(store)
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="blocked with a reason"):
         do(store, flow.block, task.id, reason="")
     assert contents(store) == before
 

@@ -54,6 +54,9 @@ def test_the_loop_gets_its_own_shapes_and_texts(tools):
     assert tools.outcome("task-list").text == f"Pending:\n  [{first}] P0 one\n  [{second}] P2 two"
     updated = tools.outcome("task-update", id=first, status="cancelled", priority=3)
     assert updated.is_error  # cancelling wants a reason
+    third = tools("task-add", tasks=[{"content": "three"}])["tasks"][0]["id"]
+    assert tools("task-update", id=third, status="blocked", reason="no key")["task"]["status"] == "blocked"
+    tools("task-update", id=third, status="cancelled", reason="not needed")
     tools("task-update", id=first, status="in_progress", priority=3)
     tools("task-update", id=first, status="completed")
     tools("task-update", id=second, status="in_progress")

@@ -113,7 +113,9 @@ def block(
     task = _writable(tx, text, fence, force)
     if is_closed(task.status):
         raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
-    comments.add(tx, task.id, f"Blocked: {reason}" if reason else "", author=author)
+    if not reason.strip():
+        raise InvalidInput("a task is blocked with a reason", hint="give as the reason what is in the way")
+    comments.add(tx, task.id, f"Blocked: {reason}", author=author)
     if on is None:
         return _move(tx, task, "blocked", "blocked", note=reason)
     other = tasks.get(tx, on)

@@ -91,6 +91,7 @@ def task_update(
     id: TaskRef,  # noqa: A002
     *,
     status: Annotated[str | None, Meta(description="a new status, by the rules of task_status")] = None,
+    reason: Annotated[str, Meta(description="what came of it, or why; needed to block or cancel")] = "",
     depends_on: Annotated[Lines | str | None, Meta(description="ids it waits for; replaces the old ones")] = None,
     fence: Fence = None,
     **fields: Unpack[TaskChanges],
@@ -102,8 +103,9 @@ def task_update(
         wanted = depends_on.replace(",", " ").split() if isinstance(depends_on, str) else depends_on
         task = dependencies.replace(tx, task.id, wanted)
     move = flow.Move(task)
-    if status is not None and parse_status(status) != task.status:
-        move = flow.set_status(tx, task.id, parse_status(status), fence=fence)
+    # What is in progress may be in the hands of someone else, or in ours for longer than the claim lasts.
+    if status is not None and (parse_status(status) != task.status or task.status == "in_progress"):
+        move = flow.set_status(tx, task.id, parse_status(status), reason=reason, fence=fence)
     said: dict[str, Any] = {"status": move.task.status} if status is not None else {}
     said |= {name: value if isinstance(value, (str, int)) else list(value) for name, value in changes.items()}
     told = ", ".join(f"{name}={value}" for name, value in said.items()) or "nothing"
