@@ -15,6 +15,9 @@ NEEDED = ("breakpoint_set", "breakpoint_remove", "debug_start", "debug_continue"
 ENDED_WITHIN = 5.0
 """Seconds for the program to be ended when the debugger is left."""
 
+TRIES = 3
+"""Calls of a tool that says it may be called again."""
+
 START = 60_000
 """Milliseconds for a test to reach its first breakpoint."""
 
@@ -65,8 +68,14 @@ class Debugger:
 
     async def stop_at(self, path: str, line: int) -> bool:
         """Sets a breakpoint; whether there is one now."""
-        self._set.append((path, line))
-        return not (await self._tools.use("breakpoint_set", path=path, line=line)).is_error
+        for _ in range(TRIES):
+            answer = await self._tools.use("breakpoint_set", path=path, line=line)
+            if not answer.is_error:
+                self._set.append((path, line))
+                return True
+            if not answer.is_passing:
+                break
+        return False
 
     async def pass_by(self, path: str, line: int) -> None:
         """Takes a breakpoint away."""

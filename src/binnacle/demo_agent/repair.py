@@ -83,21 +83,19 @@ async def find_repair(
         await telling.think(f"I cannot tell from {failure.test} which function is to blame.")
         return None
     source = read(os.path.join(folder, suspect.path)) or ""
-    await telling.think(
-        f"{failure.test} is about {suspect.function.name} in {suspect.path}: it wants {suspect.wanted}."
-    )
+    wanted = suspect.wanted.replace(RESULT, f"{suspect.function.name}(…)")
+    await telling.think(f"{failure.test} is about {suspect.function.name} in {suspect.path}: it wants {wanted}.")
     ranked = [(one, change) for one in (suspect.function, *suspect.helpers) for change in candidates(source, one)]
-    seen = ""
-    if Debugger.is_there(tools):
-        likely, seen = await _seen_to_work(suspect, failure.test, source, ranked, tools, telling)
-    else:
-        likely = [change for _, change in ranked][:RUNS]
+    likely, seen = await _seen_to_work(suspect, failure.test, source, ranked, tools, telling)
+    likely = likely or [change for _, change in ranked][:RUNS]
     async with _copy(folder) as copy:
-        before = await _failing(python, failure.test, copy) if copy and likely else set()
         for change in likely if copy else ():
             write(os.path.join(copy, suspect.path), change.applied(source))
             after = await _failing(python, failure.test, copy)
-            if failure.test not in after and after <= before:
+            if after and failure.test not in after:
+                write(os.path.join(copy, suspect.path), source)
+                after -= await _failing(python, failure.test, copy)
+            if not after:
                 return Repair(path=suspect.path, source=change.applied(source), candidate=change, seen=seen)
     return None
 
@@ -110,7 +108,12 @@ async def _seen_to_work(
     tools: Tools,
     telling: Telling,
 ) -> tuple[list[Candidate], str]:
-    """The changes with which the function returns what the test wants, and what was seen at the line of the first."""
+    """The changes with which the function returns what the test wants, and what was seen at the line of the first.
+
+    None where there is no debugger, or the function cannot be tried by itself.
+    """
+    if not Debugger.is_there(tools):
+        return [], ""
     async with Debugger(tools) as debugger:
         stop = await _reach(debugger, suspect, test)
         if stop is None:

@@ -42,6 +42,9 @@ class Answer(Struct, frozen=True, kw_only=True):
     code: str = ""
     """Of the error, where it has one."""
 
+    is_passing: bool = False
+    """Whether the error says that the same call may succeed when it is made again."""
+
 
 class _Listed(Struct):
     name: str
@@ -160,5 +163,11 @@ def _answer(result: Raw) -> Answer:
         envelope = msgspec.convert(found.structured or {}, _Envelope)
     except msgspec.ValidationError:
         envelope = _Envelope(data=found.structured)
-    code = str((envelope.error or {}).get("code", ""))
-    return Answer(text=text, data=envelope.data, is_error=found.is_error, code=code)
+    error = envelope.error or {}
+    return Answer(
+        text=text,
+        data=envelope.data,
+        is_error=found.is_error,
+        code=str(error.get("code", "")),
+        is_passing=error.get("retryable") is True,
+    )

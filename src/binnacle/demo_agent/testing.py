@@ -13,6 +13,7 @@ from binnacle.demo_agent.commands import Ended, run
 from binnacle.demo_agent.editing import read
 from binnacle.processes.keeper import Keeper
 
+HAS_PYTEST = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is None)"
 _TEST = re.compile(r"[\w./-]*\btest_?\w*\.py(?:::\w+)*|\btest_\w+\b")
 _FRAME = re.compile(r"^(\S+\.py):(\d+): in (\S+)", re.MULTILINE)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::\S+)?)", re.MULTILINE)
@@ -75,7 +76,7 @@ class Python:
             ]
             known = [python for home in homes if home and os.path.exists(python := os.path.join(home, "bin", "python"))]
             for python in [*known, "python3"]:
-                tried = await run(self._keeper, [python, "-c", "import pytest"], folder=self._folder)
+                tried = await run(self._keeper, [python, "-c", HAS_PYTEST], folder=self._folder)
                 if tried.is_good:
                     self._python = python
                     break

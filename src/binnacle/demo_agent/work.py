@@ -67,7 +67,8 @@ class Work:
         """Brings a task to a status; `reason` is kept where the tool takes one."""
         given: dict[str, Any] = {"id": task.id, "status": status}
         given |= {"fence": task.fence} if task.fence is not None else {}
-        if self._tools.find(*UPDATE) is None and reason:
+        tool = self._tools.find(*UPDATE, *STATUS)
+        if reason and tool is not None and "reason" in tool.schema.get("properties", {}):
             given["reason"] = reason
         data = (await self._ask((*UPDATE, *STATUS), **given)).data
         if not isinstance(data, dict):
