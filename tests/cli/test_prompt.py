@@ -58,3 +58,27 @@ def test_what_was_cut_is_said(bn):
     assert listing["cut"] in found["prompt"]
     assert "more tasks" in bn.human("prompt", "show", "mine").rpartition("SECTION")[2]
     assert found["tokens"]["prompt"] <= 500
+
+
+def test_a_template_is_written_once_and_used_at_once(bn):
+    found = bn("prompt", "template")
+    assert bn.human("prompt", "template") == found["template"]
+    assert {"spec", "tasks", "history"} <= set(found["variables"])
+    bn.add("Build the form")
+    made = bn("prompt", "template", "-o", ".binnacle/prompts/run.md")
+    assert (bn.repo / ".binnacle/prompts/run.md").read_text() == found["template"]
+    assert "bn run uses it" in made["next"]
+    assert bn.fails("prompt", "template", "-o", ".binnacle/prompts/run.md")["code"] == "E_DUPLICATE"
+    bn("prompt", "template", "-o", ".binnacle/prompts/run.md", "--force")
+    shown = bn("prompt", "show", "loop", "--template", ".binnacle/prompts/run.md", "--input", "Keep it small.")
+    assert "Build the form" in shown["prompt"]
+    assert "## Spec\n\nKeep it small.\n" in shown["prompt"]
+    assert shown["sections"][0]["name"] == "template"
+
+
+def test_a_template_with_a_variable_that_nobody_knows_is_refused(bn):
+    (bn.repo / "mine.md").write_text("# {{run}}\n{{taks}}\n")
+    error = bn.fails("prompt", "show", "loop", "--template", "mine.md")
+    assert error["code"] == "E_CONFIG"
+    assert "mine.md:2: unknown variable 'taks'" in error["message"]
+    assert "did you mean 'tasks'?" in error["hint"]

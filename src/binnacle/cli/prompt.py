@@ -1,12 +1,19 @@
 """`bn prompt`: what the agent of a session reads first."""
 
+import os
+import sys
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from binnacle.app.terms import Terms
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.plan import SUBJECT, planned
-from binnacle.cli.screen import Screen
+from binnacle.cli.screen import Screen, printable
+from binnacle.errors import Duplicate, InvalidInput
+
+if TYPE_CHECKING:
+    from binnacle.plan.session import SessionPlan
 
 PROMPT = Group("prompt")
 
@@ -26,11 +33,66 @@ def _show(answer: Any, screen: Screen) -> None:
     arg("recipe", nargs="?", default="default", completes="recipe", help="its recipe (default)"),
     *SUBJECT,
     arg("--input", metavar="TEXT", default="", help="what a person wants of it; - reads it from stdin"),
+    arg("--template", metavar="FILE", help="as this template makes it for a run, instead of the recipe"),
     view=_show,
 )
 def show(context: Context, args: Namespace) -> Any:
     said = context.read_input("-") if args.input == "-" else args.input
-    plan = planned(context, args, recipe=args.recipe, said=said)
+    plan = _templated(context, args, said) if args.template else planned(context, args, recipe=args.recipe, said=said)
     sections = [{"name": one.name, "tokens": one.tokens, "cut": one.cut} for one in plan.prompt.sections]
     tokens = {"prompt": plan.prompt.tokens, "tools": plan.tool_tokens, "total": plan.tokens}
     return {"recipe": plan.recipe, "prompt": plan.prompt.text, "sections": sections, "tokens": tokens}
+
+
+def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
+    from binnacle.app.planning import make_plan
+    from binnacle.app.templates import with_template
+    from binnacle.app.toolbox import catalog_of
+    from binnacle.runner.template import Values, find_template
+
+    project, catalog = context.project, catalog_of(context.project)
+    terms = Terms(args.recipe, args.discipline, args.feature, args.task)
+    template = find_template(project.repo, args.template)
+    with context.reading() as tx:
+        made = make_plan(tx, project, catalog, terms, said=said)
+        values = Values(run="RUN", session="SESSION", iteration=1)
+        return with_template(tx, project, catalog, template, made.recipe, made.plan, values)
+
+
+def _show_template(answer: Any, screen: Screen) -> None:
+    if "file" in answer:
+        screen.line(f"{screen.styled('✓', 'green')} {printable(answer['file'])}")
+        screen.line(f"next: {answer['next']}")
+    else:
+        sys.stdout.write(answer["template"])
+
+
+@PROMPT.command(
+    "template",
+    "the prompt of a run's iterations, to be edited; with the variables it may have",
+    "bn prompt template -o .binnacle/prompts/run.md",
+    arg("-o", "--output", metavar="FILE", help="write it there; .binnacle/prompts/run.md is used by every run"),
+    arg("--force", action="store_true", help="also over a file that is there"),
+    view=_show_template,
+)
+def template(context: Context, args: Namespace) -> Any:
+    from binnacle.runner.template import DEFAULT, PROJECT_FILE, VARIABLES, find_template
+
+    text = find_template(context.project.repo, DEFAULT).text
+    if not args.output:
+        return {"template": text, "variables": VARIABLES}
+    path = os.path.abspath(args.output)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w" if args.force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise Duplicate(
+            f"there is a file already: {path}", hint="name another, or overwrite it with --force"
+        ) from error
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}", hint="check permissions") from error
+    is_default = os.path.realpath(path) == os.path.realpath(os.path.join(context.project.repo, PROJECT_FILE))
+    used = "bn run" if is_default else f"bn run --template {args.output}"
+    look = f"bn prompt show loop --template {args.output}"
+    return {"file": path, "variables": VARIABLES, "next": f"edit it and look at it with: {look} -H; {used} uses it"}
