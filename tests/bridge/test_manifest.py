@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from binnacle.app import find_project
@@ -59,6 +60,9 @@ def test_every_script_that_the_headless_host_is_said_to_run_it_runs():
     said = {alias for alias, entry in shipped().scripts.items() if "headless" in entry.metadata.hosts}
     assert said == set(SCRIPTS)
     assert set(shipped().scripts) - said == set(EDITOR_SCRIPTS)
+    for alias, (kind, _) in SCRIPTS.items():
+        taken = {one.encode_name for one in msgspec.structs.fields(kind)}
+        assert taken == set(shipped().scripts[alias].metadata.params), alias
 
 
 def test_an_unreadable_manifest_is_an_error(tmp_path):

@@ -105,7 +105,7 @@ def _spec(entry: Entry, execute: Execute, place: Place, tools: Mapping[str, str]
         name=about.tool,
         title=about.name,
         description=mcp.description or about.description,
-        when_to_use=mcp.llm.when_to_use,
+        when_to_use=_guidance(about, tools),
         category=about.category,
         hints=Hints(
             read_only=about.is_read_only,
@@ -124,6 +124,13 @@ def _spec(entry: Entry, execute: Execute, place: Place, tools: Mapping[str, str]
         joins=is_own,
         synonyms={word: name for name, one in about.params.items() for word in one.aliases},
     )
+
+
+def _guidance(about: Metadata, tools: Mapping[str, str]) -> str:
+    """When to use a script, and what must come before; of several choices the first is named."""
+    text = about.mcp.llm.when_to_use
+    first = next((tools.get(one, tool_name(one)) for one in about.mcp.relationships.requires), None)
+    return f"{text} Needs {first} first.".strip() if first and first not in text else text
 
 
 def parameter_struct(about: Metadata) -> type[Struct]:

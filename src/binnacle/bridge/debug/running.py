@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from binnacle.bridge.debug.target import Target
 
 
-class Resume(Struct, kw_only=True, rename="camel"):
-    """Parameters of what lets a program go on."""
+class Await(Struct, kw_only=True, rename="camel"):
+    """Parameters of what waits for a program."""
 
     session_id: str | None = None
     timeout_ms: float = 30_000
+
+
+class Resume(Await, kw_only=True, rename="camel"):
+    """Parameters of what lets a program go on."""
+
     wait: bool = True
 
 
@@ -89,7 +94,7 @@ async def _resume(debugger: "Debugger", params: Resume, job: Job, command: str) 
     return await _next(debugger, session, target, params.timeout_ms / 1000, job)
 
 
-async def pause(debugger: "Debugger", params: Resume, job: Job) -> dict[str, Any]:
+async def pause(debugger: "Debugger", params: Await, job: Job) -> dict[str, Any]:
     """Has a running program stand still, wherever it is."""
     debugger.current = session = debugger.session(params.session_id)
     if session.untold() is None:
@@ -100,7 +105,7 @@ async def pause(debugger: "Debugger", params: Resume, job: Job) -> dict[str, Any
     return await _next(debugger, session, None, params.timeout_ms / 1000, job)
 
 
-async def wait_for_hit(debugger: "Debugger", params: Resume, job: Job) -> dict[str, Any]:
+async def wait_for_hit(debugger: "Debugger", params: Await, job: Job) -> dict[str, Any]:
     """Waits for a program that was left running; tells at once of one that stands or has ended since."""
     current = debugger.current
     if current is not None and current.is_over and not current.is_told and params.session_id in (None, current.id):
@@ -202,8 +207,8 @@ SCRIPTS = {
     "debug.step-over": (Resume, step_over),
     "debug.step-into": (Resume, step_into),
     "debug.step-out": (Resume, step_out),
-    "debug.pause": (Resume, pause),
-    "debug.wait-for-hit": (Resume, wait_for_hit),
+    "debug.pause": (Await, pause),
+    "debug.wait-for-hit": (Await, wait_for_hit),
     "debug.stop": (Which, stop),
     "debug.restart": (Resume, restart),
     "debug.status": (Which, status),
