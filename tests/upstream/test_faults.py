@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from binnacle.errors import TimedOut, UpstreamDown, UpstreamError
 from binnacle.processes.keeper import Keeper
+from binnacle.upstream import server as supervision
 from binnacle.upstream.calls import Calls, Deadline
 from binnacle.upstream.config import ServerConfig, Source
 from binnacle.upstream.server import Upstream
@@ -197,6 +198,24 @@ async def test_one_that_keeps_dying_is_tried_less_and_less_often_but_never_given
         with pytest.raises(UpstreamDown):
             await made.call(server, "die")
     assert await made.said(server, "echo", "alive") == "alive"
+
+
+@pytest.mark.parametrize(("sustained", "waits"), [(0.0, False), (30.0, True)])
+def test_what_failed_before_is_forgotten_once_it_was_up_for_long_enough(tmp_path, monkeypatch, sustained, waits):
+    monkeypatch.setattr(supervision, "SUSTAINED", sustained)
+
+    @bench
+    async def scenario(made, place):
+        server = made.server()
+        states: list[str] = []
+        server.heard.append(lambda: states.append(server.status.state))
+        for _ in range(4):
+            with pytest.raises(UpstreamDown):
+                await made.call(server, "die")
+        assert await made.said(server, "echo", "alive") == "alive"
+        assert ("failed" in states) == waits
+
+    scenario(tmp_path)
 
 
 @bench

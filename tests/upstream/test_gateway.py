@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from binnacle.errors import NotFound, UpstreamDown, UpstreamError
 from binnacle.processes.keeper import Keeper
+from binnacle.upstream import server as supervision
 from binnacle.upstream.config import Limits, Loaded, ServerConfig, Source, ToolRules
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.lists import Lists
@@ -189,6 +190,26 @@ async def test_secrets_are_in_nothing_that_is_said_about_a_server(desk):
     with open(os.path.join(desk.folder, "calls.jsonl"), encoding="utf-8") as audit:
         told = [*errors, str(gateway.notes), str(gateway.servers["one"].status), audit.read()]
     assert not [text for text in told if secret in text]
+
+
+def test_tools_of_a_server_that_is_lost_stay_listed_for_a_while_only(tmp_path, monkeypatch):
+    says = tmp_path / "says"
+    says.write_text("Repeats.")
+
+    @at_desk
+    async def scenario(desk):
+        gateway = desk.gateway(a_server("one", f"says={says}", connect_timeout=0.5), a_server("two"))
+        await ready(gateway, "one", "two")
+        says.unlink()  # without it, it cannot tell its tools
+        with pytest.raises(UpstreamDown):
+            await said(gateway, "mcp_one_die")
+        await until(lambda: gateway.servers["one"].status.state == "failed")
+        assert "mcp_one_echo" in gateway.offers()
+        monkeypatch.setattr(supervision, "KEPT", 0.0)
+        await until(lambda: "mcp_one_echo" not in gateway.offers())
+        assert "mcp_two_echo" in gateway.offers()
+
+    scenario(tmp_path)
 
 
 @at_desk
