@@ -3,22 +3,47 @@
 import contextlib
 import os
 import ssl
+from typing import Protocol
 
 import aiohttp
 import msgspec
+from multidict import MultiMapping
 from yarl import URL
 
 from binnacle.errors import UpstreamBusy, UpstreamDown, UpstreamError, UpstreamLogin
+from binnacle.upstream import sockets
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, Response, RpcError
+
+
+class Answered(Protocol):
+    """What a refusal is told by."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def reason(self) -> str | None: ...
+
+    @property
+    def headers(self) -> MultiMapping[str]: ...
+
 
 EXCERPT = 200
 """Characters of an answer that is no message, shown to whoever wants to know what it was."""
 
-Failure = (aiohttp.ClientError, OSError, ValueError)
-"""What aiohttp raises when a request or the reading of its answer fails."""
+Failure = (sockets.NotAnswered, aiohttp.ClientError, OSError, ValueError)
+"""What is raised when a request or the reading of its answer fails."""
 
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (sockets.Untrusted, "the certificate of {place} is not valid: {detail}"),
+    (sockets.NotTls, "{place} does not speak TLS as we do: {detail}"),
+    (sockets.Nowhere, "{place} cannot be found: its host has no address"),
+    (sockets.TooSlow, "{place} cannot be reached: it took no connection in time"),
+    (sockets.Unreachable, "{place} cannot be reached: {detail}"),
+    (sockets.HungUp, "{place} closed the connection without an answer"),
+    (sockets.BrokenOff, "{place} broke off in the middle of its answer"),
+    (sockets.NotHttp, "{place} answered what is no HTTP: {detail}"),
     (aiohttp.ClientConnectorCertificateError, "the certificate of {place} is not valid: {detail}"),
     (aiohttp.ClientSSLError, "{place} does not speak TLS as we do: {detail}"),
     (aiohttp.ClientProxyConnectionError, "the proxy on the way to {place} cannot be reached: {detail}"),
@@ -44,7 +69,8 @@ def failure(name: str, url: URL, error: Exception) -> UpstreamError:
 
 def is_unreachable(error: BaseException) -> bool:
     """Whether no connection could be made at all."""
-    return isinstance(error.__cause__, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+    kinds = sockets.Unreachable | aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError
+    return isinstance(error.__cause__, kinds)
 
 
 def _reason(error: Exception, place: str) -> str:
@@ -56,6 +82,8 @@ def _detail(error: Exception) -> str:
     """What is known beyond the kind of an error, and cannot be secret."""
     if isinstance(error, aiohttp.ClientResponseError):
         return excerpt(error.message.encode())
+    if isinstance(error, sockets.NotHttp):
+        return excerpt(str(error).encode())
     cause = getattr(error, "os_error", error)
     if isinstance(cause, ssl.SSLError):
         return getattr(cause, "verify_message", "") or cause.reason or "no reason given"
@@ -65,9 +93,9 @@ def _detail(error: Exception) -> str:
 
 def _hint(error: Exception) -> str:
     match error:
-        case aiohttp.ClientConnectorCertificateError():
+        case sockets.Untrusted() | aiohttp.ClientConnectorCertificateError():
             return "name the authority that signed it in SSL_CERT_FILE, or check its url"
-        case aiohttp.ClientConnectorError() | ValueError():
+        case sockets.Unreachable() | aiohttp.ClientConnectorError() | ValueError():
             return "check its url, and whether it is running"
         case _:
             return "try again"
@@ -89,7 +117,7 @@ class _Said(msgspec.Struct):
     message: str = ""
 
 
-def refused(name: str, response: aiohttp.ClientResponse, data: bytes) -> UpstreamError | RpcError:
+def refused(name: str, response: Answered, data: bytes) -> UpstreamError | RpcError:
     """What an HTTP error means for whoever asked."""
     status = response.status
     text = excerpt(data)
@@ -112,6 +140,6 @@ def refused(name: str, response: aiohttp.ClientResponse, data: bytes) -> Upstrea
             return RpcError(INTERNAL_ERROR, said, {"status": status})
 
 
-def _when(response: aiohttp.ClientResponse) -> str:
+def _when(response: Answered) -> str:
     seconds = response.headers.get("Retry-After", "")
     return f"try again in {seconds} s" if seconds.isdecimal() and len(seconds) < 6 else "try again later"

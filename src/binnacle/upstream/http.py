@@ -17,7 +17,7 @@ from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.events import Events, TooLong
 from binnacle.upstream.failures import Failure, excerpt, is_unreachable, refusal_in, refused
 from binnacle.upstream.link import AGAIN, Outgoing, Receive, messages_in, recanting
-from binnacle.upstream.web import GRACE, LIMIT, Challenged, Headers, Web
+from binnacle.upstream.web import GRACE, LIMIT, Answer, Challenged, Headers, Web
 from binnacle.upstream.works import Works
 from binnacle.wire.headers import encoded
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, NO_ID, Notification, Request, Response, RpcError
@@ -117,14 +117,14 @@ class HttpLink:
             headers["MCP-Protocol-Version"] = self.version
         return headers
 
-    def _check_session(self, response: aiohttp.ClientResponse) -> None:
+    def _check_session(self, response: Answer) -> None:
         """A server that no longer knows the session has started again, or had enough of it."""
         if response.status == 404 and self._session_id and self.version not in STATELESS_VERSIONS:
             self._session_id = ""
             self._end(f"{self._config.name} no longer knows our session")
             raise UpstreamDown(self.ended.result(), hint="it is being connected again")
 
-    def _plain(self, request: Outgoing, response: aiohttp.ClientResponse, data: bytes) -> Response:
+    def _plain(self, request: Outgoing, response: Answer, data: bytes) -> Response:
         """The answer in a body, whatever it says it is."""
         answer = self._take(data, request.id)
         if answer is None:
@@ -132,7 +132,7 @@ class HttpLink:
             raise RpcError(INTERNAL_ERROR, f"{self._config.name} answered {response.status} with {what}")
         return answer
 
-    async def _refusal(self, request: Outgoing, response: aiohttp.ClientResponse) -> Response:
+    async def _refusal(self, request: Outgoing, response: Answer) -> Response:
         """An HTTP error: the JSON-RPC error in it, if there is one.
 
         Raises:
@@ -146,11 +146,11 @@ class HttpLink:
             raise refused(self._config.name, response, data)
         return Response(request.id, None, answer.error)
 
-    async def _streamed(self, request: Outgoing, response: aiohttp.ClientResponse, *, is_resumable: bool) -> Response:
+    async def _streamed(self, request: Outgoing, response: Answer, *, is_resumable: bool) -> Response:
         """The answer in a stream, which is taken up where it breaks off if the server numbers its events."""
         events = Events(LIMIT)
         failure = UpstreamDown(f"{self._config.name} ended the stream without an answer", hint="try again")
-        stream: aiohttp.ClientResponse | None = response
+        stream: Answer | None = response
         idle = 0
         while True:
             before = events.last_id
@@ -168,7 +168,7 @@ class HttpLink:
                 raise failure
             await asyncio.sleep(min(RETRY if events.retry is None else events.retry, LAST_DELAY))
 
-    async def _events_from(self, events: Events) -> aiohttp.ClientResponse | None:
+    async def _events_from(self, events: Events) -> Answer | None:
         """A stream of the session, from where the last one broke off; None if the server has none for us.
 
         Raises:
@@ -187,7 +187,7 @@ class HttpLink:
             raise UpstreamDown(f"{self._config.name} has no stream for us now", hint="try again later")
         return None
 
-    async def _read(self, response: aiohttp.ClientResponse, events: Events, request_id: bytes) -> Response | None:
+    async def _read(self, response: Answer, events: Events, request_id: bytes) -> Response | None:
         """Hands on what comes on a stream, until the answer; None if the stream ends before. Closes it."""
         answer: Response | None = None
         try:
@@ -205,7 +205,7 @@ class HttpLink:
             self._let_go(response, is_done=answer is not None)
         return answer
 
-    def _let_go(self, response: aiohttp.ClientResponse, *, is_done: bool) -> None:
+    def _let_go(self, response: Answer, *, is_done: bool) -> None:
         """Closes a response, or keeps its connection for the next request if nothing more is to come."""
         if is_done and not response.content.at_eof() and not self.ended.done():
             draining = self._works.start(web.drain(response))
@@ -286,3 +286,4 @@ class HttpLink:
                 if was_there and self._session_id:
                     response = await self._web.once("DELETE", self._handshake_headers())
                     response.close()
+        self._web.close()

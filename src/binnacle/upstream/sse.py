@@ -16,7 +16,7 @@ from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.events import Events, TooLong
 from binnacle.upstream.failures import Failure, excerpt, is_unreachable, refused
 from binnacle.upstream.link import Duplex, Receive
-from binnacle.upstream.web import GRACE, LIMIT, Challenged, Headers, Web
+from binnacle.upstream.web import GRACE, LIMIT, Answer, Challenged, Headers, Web
 from binnacle.upstream.works import Works
 from binnacle.wire.jsonrpc import RpcError
 
@@ -66,7 +66,7 @@ class SseLink(Duplex):
             raise UpstreamError(f"{self._config.name} answered {what}, no events", hint="does it speak SSE?")
         self._works.start(self._read(response)).add_done_callback(lambda _: response.close())
 
-    async def _read(self, response: aiohttp.ClientResponse) -> None:
+    async def _read(self, response: Answer) -> None:
         """Hears the stream to its end, which is the link's."""
         events = Events(LIMIT)
         why = f"{self._config.name} ended the stream"
@@ -148,3 +148,4 @@ class SseLink(Duplex):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE):
                 await self._works.stop()
+        self._web.close()

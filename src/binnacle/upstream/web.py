@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import io
-from collections.abc import Awaitable, Callable, Mapping
+from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Protocol
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -14,7 +16,8 @@ from binnacle import __version__
 from binnacle.errors import UpstreamError
 from binnacle.upstream import failures
 from binnacle.upstream.config import ServerConfig
-from binnacle.upstream.failures import Failure
+from binnacle.upstream.failures import Answered, Failure
+from binnacle.upstream.sockets import KEPT_ALIVE, Connections
 
 LIMIT = 64 << 20
 """Bytes of one message."""
@@ -31,9 +34,6 @@ HOPS = 5
 REST = 1.0
 """Seconds that a stream gets to end after its answer, so that its connection can be used again."""
 
-KEPT_ALIVE = 3.0
-"""Seconds an idle connection is kept. Many servers close theirs after five, and what is sent just then is lost."""
-
 LARGE = 1 << 20
 """Bytes of a body that is handed to the socket in pieces."""
 
@@ -49,8 +49,41 @@ Challenged = Callable[[int, str], Awaitable[bool]]
 """Told of a 401 or 403 and its `WWW-Authenticate`: whether the request may be sent again."""
 
 
+class Content(Protocol):
+    """A body that is still to be read."""
+
+    def at_eof(self) -> bool: ...
+
+    def iter_any(self) -> AsyncIterator[bytes]: ...
+
+
+class Answer(Answered, Protocol):
+    """What came back, over our own connections or, through a proxy, over those of aiohttp."""
+
+    @property
+    def ok(self) -> bool: ...
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def url(self) -> URL: ...
+
+    @property
+    def content_type(self) -> str: ...
+
+    @property
+    def content(self) -> Content: ...
+
+    def close(self) -> None: ...
+
+
+AGENT = {"User-Agent": f"binnacle/{__version__}"}
+ALWAYS = {**AGENT, "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
+
+
 def new_session() -> aiohttp.ClientSession:
-    """One pool of connections for all servers. Whoever makes it closes it.
+    """One pool of connections for what is not for our own: proxies, WebSockets, logins. Whoever makes it closes it.
 
     It has no bound of its own: a server that hangs would keep the others waiting. It keeps no cookies, because two
     servers on one host may know us by different names.
@@ -59,7 +92,7 @@ def new_session() -> aiohttp.ClientSession:
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT_ALIVE),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(),
-        headers={"User-Agent": f"binnacle/{__version__}"},
+        headers=AGENT,
     )
 
 
@@ -69,18 +102,21 @@ class Web:
     def __init__(
         self, config: ServerConfig, *, session: aiohttp.ClientSession, headers: Headers, challenged: Challenged
     ) -> None:
-        self.url = URL(config.url)
+        url = URL(config.url)
+        self.url = url.with_user(None)
         self.name = config.name
         self._session = session
         self._headers = headers
         self._challenged = challenged
-        self._given = config.headers
+        self._given: CIMultiDict[str] = CIMultiDict(ALWAYS | _login_in(url))
+        self._given.update(config.headers)
         self._timeout = aiohttp.ClientTimeout(connect=config.connect_timeout)
         self._proxy = proxy_of(self.url)
+        self._connections = Connections(connect_within=config.connect_timeout)
 
     async def send(
         self, method: str, headers: Mapping[str, str], body: bytes | None = None, *, url: URL | None = None
-    ) -> aiohttp.ClientResponse:
+    ) -> Answer:
         """The answer's head; its body is still to come. Who was refused and can now say better who we are, asks again.
 
         Raises:
@@ -102,25 +138,25 @@ class Web:
         response.close()
         return await self._follow(method, headers, body, url or self.url)
 
-    async def _follow(
-        self, method: str, headers: Mapping[str, str], body: bytes | None, url: URL
-    ) -> aiohttp.ClientResponse:
+    async def _follow(self, method: str, headers: Mapping[str, str], body: bytes | None, url: URL) -> Answer:
         for _ in range(HOPS):
             response = await self.once(method, headers, body, url=url)
             if response.status not in REDIRECTS:
                 return response
-            response.release()
+            response.close()
             url = redirected(self.name, response, url)
         raise UpstreamError(f"{self.name} redirects without end", hint="check its url")
 
     async def once(
         self, method: str, headers: Mapping[str, str], body: bytes | None = None, *, url: URL | None = None
-    ) -> aiohttp.ClientResponse:
+    ) -> Answer:
         """One request and whatever comes back, a redirect and a refusal too."""
-        sent = CIMultiDict(self._given)
+        sent = self._given.copy()
         sent.update(await self._headers())
         sent.update(headers)
         try:
+            if self._proxy is None:
+                return await self._connections.ask(method, url or self.url, sent, body)
             return await self._session.request(
                 method,
                 url or self.url,
@@ -133,11 +169,15 @@ class Web:
         except Failure as error:
             raise self.failure(error) from error
 
+    def close(self) -> None:
+        """Closes every connection."""
+        self._connections.close()
+
     def failure(self, error: Exception) -> UpstreamError:
         """What the failure of a request means."""
         return failures.failure(self.name, self.url, error)
 
-    async def body(self, response: aiohttp.ClientResponse) -> bytes:
+    async def body(self, response: Answer) -> bytes:
         """The body of an answer. Closes it.
 
         Raises:
@@ -153,7 +193,7 @@ class Web:
             raise self.too_long()
         return data
 
-    async def refusal(self, response: aiohttp.ClientResponse) -> bytes:
+    async def refusal(self, response: Answer) -> bytes:
         """What an HTTP error says, as far as it can be read. Closes it."""
         try:
             async with asyncio.timeout(GRACE):
@@ -167,7 +207,7 @@ class Web:
         return UpstreamError(f"{self.name} sent a message of more than {LIMIT >> 20} MiB", hint="ask it for less")
 
 
-def redirected(name: str, response: aiohttp.ClientResponse, url: URL) -> URL:
+def redirected(name: str, response: Answer | aiohttp.ClientResponse, url: URL) -> URL:
     """Where a redirect leads.
 
     Raises:
@@ -194,7 +234,7 @@ def proxy_of(url: URL) -> URL | None:
     return URL(found) if found else None
 
 
-async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | None:
+async def read(response: Answer, limit: int) -> bytes | None:
     """The body of an answer; None if it is longer than `limit`, and then its connection is gone."""
     parts: list[bytes] = []
     size = 0
@@ -207,11 +247,19 @@ async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | None:
     return b"".join(parts)
 
 
-async def drain(response: aiohttp.ClientResponse) -> None:
+async def drain(response: Answer) -> None:
     """Reads what follows an answer, which is nothing as a rule, so that the connection can be used again."""
     with contextlib.suppress(*Failure):
         async with asyncio.timeout(REST):
             await read(response, REFUSAL_LIMIT)
+
+
+def _login_in(url: URL) -> dict[str, str]:
+    """The header that a name and a password in a URL come to."""
+    if url.user is None and url.password is None:
+        return {}
+    login = b64encode(f"{url.user or ''}:{url.password or ''}".encode()).decode()
+    return {"Authorization": f"Basic {login}"}
 
 
 def _is_upgrade(url: URL, target: URL) -> bool:

@@ -213,9 +213,10 @@ def test_a_link_sends_again_what_was_refused_in_the_middle(tmp_path):
             login = desk.authorizer()
             web = Web(desk.config(), session=desk.http, headers=login.headers, challenged=login.challenged)
             for _ in range(2):
-                async with await web.send("POST", {}, b"{}") as answer:
-                    assert answer.status == 200
+                answer = await web.send("POST", {}, b"{}")
+                assert answer.status == 200
                 desk.provider.revoke_access()
+            web.close()
             assert desk.provider.count("refresh") == 1
 
     run(main())
