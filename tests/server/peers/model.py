@@ -6,8 +6,8 @@ front) or says something; `{last}` in what it says is the result of the last too
 
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -54,9 +54,9 @@ class Model:
             return {"role": "assistant", "content": "a title"}
         self.offered = tools
         taken = sum(message["role"] == "assistant" for message in messages)
-        step = self.script[taken] if taken < len(self.script) else Say("the script is over")
         self.prompts = [_text(message["content"]) for message in messages if message["role"] == "user"]
         self.results = [_text(message["content"]) for message in messages if message["role"] == "tool"]
+        step = self.step(taken)
         if isinstance(step, Say):
             last = self.results[-1] if self.results else "nothing"
             return {"role": "assistant", "content": step.text.replace("{last}", last)}
@@ -68,6 +68,23 @@ class Model:
             return {"role": "assistant", "content": f"there is no tool {step.tool} among {tools}"}
         function = {"name": names[0], "arguments": json.dumps(step.arguments)}
         return {"role": "assistant", "tool_calls": [{"id": f"call_{taken}", "type": "function", "function": function}]}
+
+    def step(self, taken: int) -> Use | Say:
+        """What to do after so many steps."""
+        return self.script[taken] if taken < len(self.script) else Say("the script is over")
+
+
+class Thinking(Model):
+    """A model whose next step depends on what the tools returned, which the steps so far are sent one by one."""
+
+    def __init__(self, thoughts: Generator[Use | Say, str, None]) -> None:
+        super().__init__([next(thoughts)])
+        self._thoughts = thoughts
+
+    def step(self, taken: int) -> Use | Say:
+        while taken >= len(self.script):
+            self.script.append(self._thoughts.send(self.results[len(self.script) - 1]))
+        return self.script[taken]
 
 
 def _text(content: Any) -> str:
@@ -115,10 +132,14 @@ def _anthropic_events(message: Json) -> list[Json]:
     ]
 
 
+def playing(*script: Use | Say) -> AbstractContextManager[Model]:
+    """A model that plays a script."""
+    return serving(Model(list(script)))
+
+
 @contextmanager
-def playing(*script: Use | Say) -> Iterator[Model]:
+def serving(model: Model) -> Iterator[Model]:
     """A model on a port of its own. Leaving it closes the port."""
-    model = Model(list(script))
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Chat,), {"model": model}))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
