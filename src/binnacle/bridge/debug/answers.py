@@ -74,7 +74,11 @@ async def paused(session: "Session", target: "Target", workspace: str) -> dict[s
     told["threadId"] = thread
     if "exception" in stop.reason:
         told["exception"] = await _exception(target, thread, stop)
-    frames, more = await frames_of(target, thread, workspace, limit=FRAMES)
+    try:
+        frames, more = await frames_of(target, thread, workspace, limit=FRAMES)
+    except Refused:
+        # delve has no stack for a program at its entry.
+        frames, more = [], 0
     told["frames"] = frames
     if more > 0:
         told["moreFrames"] = f"{more}; debug_stack has them"

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from binnacle.bridge.debug import (
-    adapters,
     breakpoint_scripts,
     diagnostics,
     faults,
@@ -76,8 +75,8 @@ class Debugger:
         """The one that was told about last."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Which adapters there are, and which scripts this host runs."""
-        return {"adapters": adapters.overview(self.workspace), "scripts": sorted(SCRIPTS)}
+        """Which scripts this host runs. Adapters are looked for when they are wanted: they come and go."""
+        return {"scripts": sorted(SCRIPTS)}
 
     async def run(self, script: str, params: dict[str, Any], job: Job) -> Any:
         """Does what a script is for.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from binnacle.bridge.debug import faults
+from binnacle.bridge.debug import dialects, faults
 from binnacle.bridge.debug.answers import frames_of, thread_of
 from binnacle.bridge.debug.dap import Gone, Refused, body_of
 from binnacle.bridge.debug.target import Target, unmask
@@ -106,8 +106,12 @@ async def list_variables(debugger: "Debugger", params: ListVariables, job: Job) 
         name = str(one.get("name", ""))
         if params.scope != "all" and not any(word in name.lower() for word in SCOPES[params.scope]):
             continue
-        depth = max(1, min(params.max_depth, 10))
-        rows.append({"name": name} | await tree(target, int(one["variablesReference"]), depth=depth, room=room))
+        number = int(one["variablesReference"])
+        if params.scope == "all" and (one.get("expensive") or one.get("presentationHint") == "registers"):
+            ours = target.session.references.give("variables", target, number)
+            rows.append({"name": name, "more": f"debug_get_variable with variablesReference={ours} has them"})
+            continue
+        rows.append({"name": name} | await tree(target, number, depth=max(1, min(params.max_depth, 10)), room=room))
     return {"sessionId": target.id, "scopes": rows}
 
 
@@ -161,7 +165,7 @@ async def evaluate(debugger: "Debugger", params: Evaluate, job: Job) -> dict[str
     except Refused as error:
         raise faults.fault(
             "E_INVALID_EXPRESSION",
-            f"{params.expression!r}: {_last_line(error.message)}",
+            f"{params.expression!r}: {dialects.gist(error.message)}",
             "debug_list_variables shows what can be named here",
         ) from error
     result = str(found.get("result", ""))
@@ -186,6 +190,7 @@ async def ask_value(
     """
     if frame is None:
         frame = await top_frame(target)
+    context = dialects.context_for(target.adapter, expression, context)
     answer = target.post("evaluate", {"expression": expression, "frameId": frame, "context": context})
     target.session.record(target, "command", {"command": "evaluate", "expression": expression[:500]})
     target.evaluating = expression
@@ -269,15 +274,9 @@ def _not_found(name: str) -> Exception:
 def _set_failed(name: str, error: Refused) -> Exception:
     return faults.fault(
         "E_SET_FAILED",
-        f"cannot set {name!r}: {_last_line(error.message)}",
+        f"cannot set {name!r}: {dialects.gist(error.message)}",
         "give the value as the program's language writes it: texts in quotes",
     )
-
-
-def _last_line(text: str) -> str:
-    """Of a traceback, what went wrong."""
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "no reason given"
 
 
 def _hidden(found: list[dict[str, Any]]) -> str:

@@ -54,6 +54,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     request: str
     configuration: dict[str, Any]
     cwd: str
+    """Where the adapter runs."""
+
     address: tuple[str, int] | None = None
     """Where an adapter listens that the program has started itself."""
 
@@ -65,6 +67,9 @@ class Launch(Struct, frozen=True, kw_only=True):
 
     advice: str = ""
     """What to do if it fails."""
+
+    is_silent_on_success: bool = False
+    """Whether the adapter tells of every exit code but 0."""
 
     notes: tuple[str, ...] = ()
     """What is not done as the configuration says."""
@@ -219,6 +224,8 @@ def _launch(configuration: dict[str, Any], adapter: Adapter, found: Found, cwd: 
     )
     address = None
     advice = ""
+    folder = cwd
+    is_silent = False
     match adapter.id:
         case "debugpy":
             full = _for_python(full, request)
@@ -228,19 +235,29 @@ def _launch(configuration: dict[str, Any], adapter: Adapter, found: Found, cwd: 
                 address = (str(connect.get("host") or "127.0.0.1"), int(connect.get("port") or 0))
                 advice = f"start the program with: python -m debugpy --listen {address[1]} --wait-for-client FILE"
         case "js-debug":
-            full |= {"type": "pwa-node", "console": "internalConsole"}
+            full = {"skipFiles": ["<node_internals>/**"]} | full | {"type": "pwa-node", "console": "internalConsole"}
+            is_silent = request == "launch" and not full.keys() & {"runtimeExecutable", "runtimeVersion"}
+            if request == "attach":
+                full = {"address": "127.0.0.1"} | full
+            if is_silent:
+                full |= {"runtimeExecutable": "/bin/sh", "runtimeArgs": _in_shell(_words(full.get("runtimeArgs")))}
+        case "lldb-dap":
+            # Without a summary, a structure is shown as its address.
+            full = {"enableAutoVariableSummaries": True} | full
+            full["env"] = [f"{name}={value}" for name, value in full["env"].items()]
         case "delve":
-            full = {"mode": "debug" if request == "launch" else "local"} | full
+            full, folder = _for_go(full, request)
     return Launch(
         title=title,
         adapter=found,
         request=request,
         configuration=full,
-        cwd=cwd,
+        cwd=folder,
         address=address,
         python=full["python"][0] if adapter is adapters.PYTHON and request == "launch" else None,
         filters=("userUnhandled",) if configuration.get("module") == "pytest" else (),
         advice=advice,
+        is_silent_on_success=is_silent,
         notes=notes,
     )
 
@@ -262,6 +279,22 @@ def _for_python(full: dict[str, Any], request: str) -> dict[str, Any]:
         raise fault("E_FILE_NOT_FOUND", f"no such Python: {words[0]}", "give the path of another with python")
     fixed = {"python": words, "console": "internalConsole", "redirectOutput": True}
     return common | full | fixed
+
+
+def _for_go(full: dict[str, Any], request: str) -> tuple[dict[str, Any], str]:
+    """What delve is told besides, and where it is to build: in the package, which is how Go finds the module."""
+    program = str(full.get("program") or "")
+    if request == "attach" or not program:
+        return {"mode": "local"} | full, full["cwd"]
+    folder = program if os.path.isdir(program) else os.path.dirname(program)
+    if program.endswith("_test.go"):
+        return {"mode": "test"} | full | {"program": folder}, folder
+    return {"mode": "debug"} | full, folder
+
+
+def _in_shell(words: list[str]) -> list[str]:
+    """Runs Node in a shell, whose exit code also tells of a signal; js-debug is silent on that as it is on 0."""
+    return ["-c", 'node "$@"; exit $?', "node", *words]
 
 
 def _check_process(pid: Any) -> None:

@@ -1,6 +1,7 @@
 """A program under the debugger, from its start until nothing of it is left."""
 
 import asyncio
+import codecs
 import contextlib
 import os
 import shutil
@@ -68,6 +69,7 @@ class Session:
         self._port = 0
         self._joining: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
+        self._printing: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
 
     @property
@@ -120,8 +122,7 @@ class Session:
     async def _start_adapter(self) -> Callable[[OnEvent, OnRequest], Any]:
         if self.launch.adapter.listens:
             self._port = _free_port()
-            with open(os.devnull, "r+b") as null:
-                await self._start(null.fileno())
+            await self._start_listening()
             ended = asyncio.ensure_future(self._owned().wait())
 
             async def connect(on_event: OnEvent, on_request: OnRequest) -> Dap:
@@ -135,25 +136,40 @@ class Session:
             return connect
         ours, theirs = socket.socketpair()
         try:
-            with theirs:
-                await self._start(theirs.fileno())
+            with theirs, open(os.devnull, "wb") as null:
+                await self._start(theirs.fileno(), theirs.fileno(), null.fileno())
         except BaseException:
             ours.close()
             raise
         ours.setblocking(False)
         return lambda on_event, on_request: Dap.over(ours, on_event, on_request)
 
-    async def _start(self, descriptor: int) -> None:
+    async def _start_listening(self) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs, open(os.devnull, "r+b") as null:
+            if not self.launch.adapter.prints:
+                await self._start(null.fileno(), null.fileno(), null.fileno())
+                return
+            await self._start(null.fileno(), theirs.fileno(), theirs.fileno())
+            kept = ours.dup()
+        kept.setblocking(False)
+        self._printing = asyncio.ensure_future(self._hear_program(kept))
+
+    async def _hear_program(self, ours: socket.socket) -> None:
+        """Takes what a program writes on the adapter's own output, until nobody has that open any more."""
+        loop = asyncio.get_running_loop()
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        with ours:
+            while data := await loop.sock_recv(ours, 1 << 16):
+                # What the adapter itself says comes before it has a program.
+                if self.root.is_configured:
+                    self.root.hear_output("stdout", decoder.decode(data))
+
+    async def _start(self, stdin: int, stdout: int, stderr: int) -> None:
         argv = [word.replace("{port}", str(self._port)) for word in self.launch.adapter.argv]
-        with open(os.devnull, "wb") as null:
-            self._process = await self._keeper.start(
-                argv,
-                env=dict(os.environ),
-                cwd=self.launch.cwd,
-                stdin=descriptor,
-                stdout=descriptor,
-                stderr=null.fileno(),
-            )
+        self._process = await self._keeper.start(
+            argv, env=dict(os.environ), cwd=self.launch.cwd, stdin=stdin, stdout=stdout, stderr=stderr
+        )
         self._watching = asyncio.ensure_future(self._watch(self._process))
 
     def _owned(self) -> Owned:
@@ -200,6 +216,11 @@ class Session:
     def record(self, target: Target, kind: str, body: dict[str, Any]) -> None:
         self._recorder.write(target.id, kind, body)
 
+    def note(self, text: str) -> None:
+        """Has something told with the next answer."""
+        if text not in self.notes:
+            self.notes = (*self.notes, text)
+
     def live(self) -> list[Target]:
         return [one for one in self.targets if one.state != "terminated"]
 
@@ -219,10 +240,14 @@ class Session:
             BridgeError: E_TIMEOUT or E_CANCELLED. The program goes on.
         """
 
+        known = {one.id: one.stop for one in self.targets}
+
         def find() -> tuple[Target | None] | None:
             if self.is_over:
                 return (None,)
-            if (found := self.untold()) is not None:
+            # Two may wait for one stop, and then both are told.
+            fresh = (one for one in self.targets if one.stop is not None and one.stop is not known.get(one.id))
+            if (found := self.untold() or next(fresh, None)) is not None:
                 return (found,)
             if resumed is not None and resumed.over.done():
                 standing = next((one for one in self.targets if one.stop is not None), None)
@@ -273,19 +298,25 @@ class Session:
         for task in self._joining:
             task.cancel()
         # Also when the program has ended: adapters wait for it. One that is still launching hears nothing.
-        if self.root.is_up:
+        if self.root.is_up and self.launch.adapter.parts:
             with contextlib.suppress(Refused, Gone, TimeoutError):
                 await self.root.ask("disconnect", terminateDebuggee=not self.launch.is_attach, timeout=PARTING)
+        if self.is_over and not self.launch.adapter.parts:
+            # The program is one of the children then, and what it wrote last comes on their connections.
+            await asyncio.wait([one.over for one in self.targets], timeout=PARTING)
         for target in self.targets:
             target.close()
         if self._process is not None:
-            if self.launch.is_attach:
+            if self.launch.is_attach and self.launch.adapter.parts:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(PARTING):
                         await self._process.wait()
             code = await self._process.end(grace=GRACE)
             if self.how == ADAPTER_ENDED:
                 self.how += f", killed by signal {-code}" if code < 0 else f" with exit code {code}"
+        if self._printing is not None:
+            await asyncio.wait([self._printing], timeout=PARTING)
+            self._printing.cancel()
         if self._watching is not None:
             self._watching.cancel()
         self._recorder.write(self.id, "end", {"exitCode": self.root.exit_code, "how": self.how})

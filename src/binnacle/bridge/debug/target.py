@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from binnacle.bridge.debug import dialects
 from binnacle.bridge.debug.breakpoints import Breakpoint, Breakpoints
 from binnacle.bridge.debug.dap import Dap, Gone, OnEvent, OnRequest, Refused, Reply, body_of
 
@@ -89,7 +90,10 @@ class Target:
         self._dap: Dap | None = None
         self._initialized: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._sending = asyncio.Lock()
-        self._has_begun = False
+        self.is_configured = False
+        """Whether the adapter knows the breakpoints; the program runs from then on."""
+
+        self._has_stopped = False
 
     async def begin(
         self, connect: Connect, request: str, configuration: dict[str, Any], breakpoints: Breakpoints
@@ -121,7 +125,7 @@ class Target:
 
     async def _configure(self, breakpoints: Breakpoints) -> None:
         async with self._sending:
-            self._has_begun = True
+            self.is_configured = True
             for path in breakpoints.paths():
                 await self._send_lines(path, breakpoints)
             if breakpoints.functions:
@@ -164,17 +168,17 @@ class Target:
     async def send_lines(self, path: str, breakpoints: Breakpoints) -> None:
         """Sets the breakpoints of one file anew."""
         async with self._sending:
-            if self._has_begun and self.state != "terminated":
+            if self.is_configured and self.state != "terminated":
                 await self._send_lines(path, breakpoints)
 
     async def send_functions(self, breakpoints: Breakpoints) -> None:
         async with self._sending:
-            if self._has_begun and self.state != "terminated":
+            if self.is_configured and self.state != "terminated":
                 await self._send_functions(breakpoints)
 
     async def send_exceptions(self, breakpoints: Breakpoints) -> None:
         async with self._sending:
-            if self._has_begun and self.state != "terminated":
+            if self.is_configured and self.state != "terminated":
                 await self._send_exceptions(breakpoints)
 
     async def _send_lines(self, path: str, breakpoints: Breakpoints) -> None:
@@ -188,6 +192,9 @@ class Target:
     async def _send_functions(self, breakpoints: Breakpoints) -> None:
         if self.capabilities.get("supportsFunctionBreakpoints"):
             await self.ask("setFunctionBreakpoints", breakpoints=[one.to_dap() for one in breakpoints.functions])
+        elif breakpoints.functions:
+            names = ", ".join(one.name for one in breakpoints.functions)
+            self.session.note(f"{self.adapter} has no breakpoints on functions, so there is none on {names}")
 
     async def _send_exceptions(self, breakpoints: Breakpoints) -> None:
         offered = self.capabilities.get("exceptionBreakpointFilters") or []
@@ -239,7 +246,7 @@ class Target:
                 if not self._initialized.done():
                     self._initialized.set_result(None)
             case "output":
-                self.session.output.add(str(body.get("category") or "console"), str(body.get("output", "")))
+                self._wrote(str(body.get("category") or "console"), str(body.get("output", "")))
             case "stopped":
                 self._stopped(body)
             case "continued":
@@ -257,8 +264,19 @@ class Target:
             case "breakpoint":
                 self._rebind(body)
             case "terminated":
+                if self.exit_code is None and self.session.launch.is_silent_on_success and self is self.session.root:
+                    self.exit_code = 0
                 self._end()
         self.session.signal.fire()
+
+    def hear_output(self, category: str, text: str) -> None:
+        """Takes what the program wrote elsewhere than in events."""
+        self._hear("output", {"category": category, "output": text})
+
+    def _wrote(self, category: str, text: str) -> None:
+        if self is self.session.root and (code := dialects.exit_code_in(self.adapter, text)) is not None:
+            self.exit_code = code
+        self.session.output.add(category, dialects.plain_output(self.adapter, text))
 
     def _forget(self) -> None:
         """What was said about frames and variables holds no longer."""
@@ -266,10 +284,13 @@ class Target:
         self.scopes.clear()
 
     def _stopped(self, body: dict[str, Any]) -> None:
-        text = body.get("text") or body.get("description") or ""
+        text = str(body.get("text") or body.get("description") or "")
         self._forget()
-        self.stop = Stop(thread=body.get("threadId"), reason=str(body.get("reason", "")), text=str(text))
+        is_entry = not self._has_stopped and bool(self.session.launch.configuration.get("stopOnEntry"))
+        reason = dialects.stop_reason(self.adapter, str(body.get("reason", "")), text, is_entry=is_entry)
+        self.stop = Stop(thread=body.get("threadId"), reason=reason, text=text)
         self.state = "paused"
+        self._has_stopped = True
 
     def _rebind(self, body: dict[str, Any]) -> None:
         found = body.get("breakpoint") or {}

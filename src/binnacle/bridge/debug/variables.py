@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from binnacle.bridge.debug.dap import Refused
+from binnacle.bridge.debug.dialects import is_worth_a_look
 
 if TYPE_CHECKING:
     from binnacle.bridge.debug.target import Target
@@ -35,29 +36,43 @@ class Budget(Struct):
 
 
 async def locals_of(target: "Target", frame: int, budget: Budget) -> dict[str, Any]:
-    """The variables of a frame's innermost scope, as they stand in an answer."""
+    """The variables of a frame's function, as they stand in an answer."""
     _, number = target.session.references.take("frame", frame)
+    room = Budget(items=budget.items, size=budget.size)
+    shown: list[dict[str, Any]] = []
     try:
-        scopes = await target.ask_scopes(number)
+        scopes = _local(await target.ask_scopes(number))
         if not scopes:
             return {}
-        reference = int(scopes[0]["variablesReference"])
-        found = await fetch(target, reference)
+        for scope in scopes:
+            reference = int(scope["variablesReference"])
+            found = await fetch(target, reference)
+            count = _show(target, found, shown, room)
+            if left := len(found) - count:
+                ours = target.session.references.give("variables", target, reference)
+                how = f"{left}; debug_get_variable with variablesReference={ours} start={count} has them"
+                return {"locals": shown, "moreLocals": how}
     except (Refused, TimeoutError):
-        return {}
-    room = Budget(items=budget.items, size=budget.size)
-    shown = []
-    for one in found:
+        return {"locals": shown} if shown else {}
+    return {"locals": shown}
+
+
+def _local(scopes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of a function: in JavaScript, where every block has one, up to the function's own."""
+    for index, one in enumerate(scopes):
+        if "local" in str(one.get("name", "")).lower():
+            return scopes[: index + 1]
+    return scopes[:1]
+
+
+def _show(target: "Target", found: list[dict[str, Any]], shown: list[dict[str, Any]], room: Budget) -> int:
+    """Adds variables as long as there is room; returns how many."""
+    for count, one in enumerate(found):
         told = tell(target, one)
         if not room.take(len(told["name"]) + len(told["value"]) + 40):
-            break
+            return count
         shown.append(told)
-    left = len(found) - len(shown)
-    if not left:
-        return {"locals": shown}
-    ours = target.session.references.give("variables", target, reference)
-    how = f"{left}; debug_get_variable with variablesReference={ours} start={len(shown)} has them"
-    return {"locals": shown, "moreLocals": how}
+    return len(found)
 
 
 async def fetch(
@@ -123,7 +138,7 @@ async def _grow(
         if not room.take(len(told["name"]) + len(told["value"]) + 40):
             break
         shown.append(told)
-        if number := one.get("variablesReference"):
+        if (number := one.get("variablesReference")) and is_worth_a_look(one):
             grown.append((told, int(number)))
     if left := len(found) - len(shown):
         ours = target.session.references.give("variables", target, reference)
