@@ -160,7 +160,7 @@ class TestSteering:
             if isinstance(event, events.TaskMoved) and event.status == "in_progress":
                 control.stop()
 
-        assert runs.run(misbehave="hang", on=on).why == "interrupted"
+        assert runs.run(misbehave="hang@2", on=on).why == "interrupted"
         assert runs.holders() == set()
 
     def test_a_pause_holds_back_the_next_iteration(self, runs):

@@ -77,11 +77,12 @@ class Work:
         return msgspec.structs.replace(moved, fence=data.get("fence"))
 
     async def description(self, task: Task) -> str:
-        """What a task says besides its title; nothing where no tool tells."""
+        """What a task says besides its title: as the tool for that tells it, or the one that takes it once more."""
         if self._tools.find(*GET) is None:
-            return ""
-        data = (await self._ask(GET, id=task.id)).data
-        known = data.get("task") if isinstance(data, dict) else None
+            known = (await self._ask((*UPDATE, *STATUS), id=task.id, status="in_progress")).data
+        else:
+            data = (await self._ask(GET, id=task.id)).data
+            known = data.get("task") if isinstance(data, dict) else None
         return str(known.get("description", "")) if isinstance(known, dict) else ""
 
     async def add(self, items: Sequence[Item]) -> int:

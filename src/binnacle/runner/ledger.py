@@ -113,16 +113,9 @@ class Ledger:
     async def finish(self, session_id: str, *, last_words: str) -> Iteration:
         """Ends an iteration. Where the agent wrote no summary, its last words stand for one."""
 
-        def end(tx: Writer) -> Iteration:
-            iteration = sessions.iterations(tx, session_id)[-1]
-            if iteration.summary or sessions.get(tx, session_id).status != "active":
-                return iteration
-            said = last_words.strip()
-            return sessions.summarize(
-                tx, session_id, f"{NO_SUMMARY} It said last: {said[-1000:]}" if said else NO_SUMMARY
-            )
-
-        return await self.write(end, session=session_id)
+        said = last_words.strip()
+        instead = f"{NO_SUMMARY} It said last: {said[-1000:]}" if said else NO_SUMMARY
+        return await self.write(lambda tx: sessions.close_iteration(tx, session_id, instead), session=session_id)
 
     async def complete(self, session_ids: Sequence[str], reason: str) -> None:
         """Completes the sessions of a run that has nothing left to do."""

@@ -107,6 +107,16 @@ def summarize(tx: Writer, session_id: str, summary: str) -> Iteration:
     return _current(tx, session_id)
 
 
+def close_iteration(tx: Writer, session_id: str, summary: str) -> Iteration:
+    """Ends the newest iteration of a session, which may have ended itself; `summary` stands if there is none."""
+    iteration = iterations(tx, session_id)[-1]
+    if not iteration.summary:
+        columns = {"summary": clean_text(summary, what="summary", limit=5000), "ended_at": tx.now}
+        ITERATIONS.update(tx, columns, "session = ? and number = ?", session_id, iteration.number)
+        tx.record("session", session_id, "summary", {"number": iteration.number, "summary": summary[:200]})
+    return iterations(tx, session_id)[-1]
+
+
 def complete(tx: Writer, session_id: str, *, reason: str = "") -> Session:
     """Ends a session for which nothing is left open: in its feature, or in the project."""
     session = _active(tx, session_id)

@@ -132,4 +132,7 @@ def moved(move: Move, said: str) -> Reply:
     if move.warnings:
         data["warnings"] = list(move.warnings)
         text += "".join(f"\nwarning: {warning}" for warning in move.warnings)
+    if task.status == "in_progress" and task.description:  # whoever takes a task has to know what it is
+        data["description"] = task.description
+        text += f"\n\n{task.description}"
     return Reply(data, text)
