@@ -8,6 +8,7 @@ are replaced at each use, device codes and their pace; what is revoked is worthl
 import asyncio
 import base64
 import hashlib
+import json
 import secrets
 import time
 from dataclasses import dataclass, field
@@ -17,6 +18,25 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 from aiohttp import web
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+
+
+TOOL = {"name": "whoami", "description": "Says that one is in.", "inputSchema": {"type": "object"}}
+RESULTS: dict[str, Any] = {
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "crm"}},
+    "tools/list": {"tools": [TOOL]},
+    "tools/call": {"content": [{"type": "text", "text": "you are in"}]},
+}
+
+
+def _said(body: bytes) -> dict[str, Any] | None:
+    """What the MCP server says to a message; None to a notification."""
+    asked = json.loads(body)
+    method = asked.get("method", "")
+    if method.startswith("notifications/"):
+        return None
+    if method == "server/discover":
+        return {"id": asked["id"], "error": {"code": -32601, "message": "unknown"}}
+    return {"id": asked.get("id", 0), "result": RESULTS.get(method, {})}
 
 
 @dataclass
@@ -224,7 +244,10 @@ class Provider:
         if not set(self.wanted_scope.split()) <= set(found.scope.split()):
             header = f'Bearer error="insufficient_scope", scope="{self.wanted_scope}"'
             return web.Response(status=403, headers={"WWW-Authenticate": header})
-        return web.json_response({"jsonrpc": "2.0", "id": 0, "result": {}})
+        if request.method != "POST":
+            return web.Response(status=405)
+        said = _said(await request.read())
+        return web.Response(status=202) if said is None else web.json_response({"jsonrpc": "2.0", **said})
 
     async def _authorize(self, request: web.Request) -> web.Response:
         self._counted("authorize")
