@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from binnacle.bridge.debug import hits
 from bridge.debug.desk import values, where
 
 
@@ -21,6 +22,29 @@ def test_a_count_decides_when_to_stop(desk):
     desk("breakpoint.set", path="shop.py", line=15, hitCondition=">=2")
     assert values(desk("debug.start", program="shop.py")["locals"])["amount"] == "2"
     assert values(desk("debug.continue")["locals"])["amount"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("count", "due"),
+    [("2", [2]), ("==2", [2]), (">= 2", [2, 3, 4]), (">2", [3, 4]), ("<2", [1]), ("<=2", [1, 2]), ("%2", [2, 4])],
+)
+def test_a_count_says_which_hits_stop(count, due):
+    hits.check(count)
+    assert [number for number in range(1, 5) if hits.is_due(count, number)] == due
+
+
+def test_hits_are_counted_only_where_the_condition_is_true(desk):
+    desk("breakpoint.set", path="shop.py", line=15, condition="item.price > 2", hitCondition="%2")
+    told = desk("debug.start", program="shop.py")
+    assert values(told["locals"])["amount"] == "7"
+    assert desk("debug.continue")["state"] == "terminated"
+
+
+@pytest.mark.parametrize("count", ["often", "> x", "", "-1", "2 3"])
+def test_what_is_no_count_is_refused(desk, count):
+    error = desk.fails("E_INVALID_PARAMS", "breakpoint.set", path="shop.py", line=15, hitCondition=count)
+    assert ">=5 from then on" in error.hint
+    assert desk("breakpoint.list")["count"] == 0
 
 
 def test_a_message_is_written_instead_of_stopping(desk):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from binnacle.bridge.debug import faults
+from binnacle.bridge.debug import faults, hits
 from binnacle.bridge.debug.answers import shown_path
 from binnacle.bridge.debug.breakpoints import Breakpoint, FunctionBreakpoint
 from binnacle.bridge.debug.dap import Gone, Refused
@@ -46,18 +46,20 @@ class Nothing(Struct):
 
 async def set_one(debugger: "Debugger", params: Set, job: Job) -> dict[str, Any]:  # noqa: ARG001
     """Has programs stop somewhere, now and in every later session."""
-    hits = None if params.hit_condition is None else str(params.hit_condition)
+    count = None if params.hit_condition is None else str(params.hit_condition).strip()
+    if count is not None:
+        hits.check(count)
     if params.exceptions is not None:
         return await _set_exceptions(debugger, params.exceptions)
     if params.function is not None:
-        wanted = FunctionBreakpoint(name=params.function, condition=params.condition, hit_condition=hits)
+        wanted = FunctionBreakpoint(name=params.function, condition=params.condition, hit_condition=count)
         debugger.breakpoints.set_function(wanted)
         for target in _targets(debugger):
             await target.send_functions(debugger.breakpoints)
         return {"success": True, "function": params.function}
     path, line = _place(debugger, params.path, params.line)
     breakpoint_ = Breakpoint(
-        path=path, line=line, condition=params.condition, hit_condition=hits, log_message=params.log_message
+        path=path, line=line, condition=params.condition, hit_condition=count, log_message=params.log_message
     )
     debugger.breakpoints.set(breakpoint_)
     await _send(debugger, path)

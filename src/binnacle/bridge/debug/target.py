@@ -1,12 +1,13 @@
 """One process under the debugger: the program itself, or one that it started."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from binnacle.bridge.debug import dialects
+from binnacle.bridge.debug import dialects, hits
 from binnacle.bridge.debug.breakpoints import Breakpoint, Breakpoints
 from binnacle.bridge.debug.dap import Dap, Gone, OnEvent, OnRequest, Refused, Reply, body_of
 
@@ -84,6 +85,10 @@ class Target:
         self.hit: set[Breakpoint] = set()
         """Those at which it stopped."""
 
+        self._counts: dict[Breakpoint, int] = {}
+        """Hits of those that we count ourselves."""
+
+        self._counting: asyncio.Task[None] | None = None
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the process has ended, or is no longer debugged."""
 
@@ -184,10 +189,17 @@ class Target:
     async def _send_lines(self, path: str, breakpoints: Breakpoints) -> None:
         wanted = breakpoints.of(path)
         source = {"path": path, "name": path.rpartition("/")[2]}
-        answer = await self.ask("setBreakpoints", source=source, breakpoints=[one.to_dap() for one in wanted])
+        answer = await self.ask("setBreakpoints", source=source, breakpoints=[self._line(one) for one in wanted])
         self.bound = {one: bound for one, bound in self.bound.items() if one.path != path}
         for one, found in zip(wanted, answer.get("breakpoints", ()), strict=False):
             self.bound[one] = _bound(found)
+
+    def _line(self, wanted: Breakpoint) -> dict[str, Any]:
+        """A breakpoint as the adapter gets it."""
+        line = wanted.to_dap()
+        if hits.must_be_counted(wanted, self.adapter):
+            del line["hitCondition"]
+        return line
 
     async def _send_functions(self, breakpoints: Breakpoints) -> None:
         if self.capabilities.get("supportsFunctionBreakpoints"):
@@ -248,7 +260,7 @@ class Target:
             case "output":
                 self._wrote(str(body.get("category") or "console"), str(body.get("output", "")))
             case "stopped":
-                self._stopped(body)
+                self._consider(body)
             case "continued":
                 if self.stop is not None:
                     self.stop, self.state = None, "running"
@@ -292,6 +304,40 @@ class Target:
         self.state = "paused"
         self._has_stopped = True
 
+    def _consider(self, body: dict[str, Any]) -> None:
+        """Takes note of a stop, at once unless hits are to be counted."""
+        is_counted = any(hits.must_be_counted(one, self.adapter) for one in self.bound)
+        if is_counted and "breakpoint" in str(body.get("reason")):
+            self._counting = asyncio.ensure_future(self._count(body))
+        else:
+            self._stopped(body)
+
+    async def _count(self, body: dict[str, Any]) -> None:
+        """Has the program go on if it stands at a breakpoint whose time has not come."""
+        try:
+            here = await self._place(body.get("threadId"))
+            met = [one for one, bound in self.bound.items() if (one.path, bound.line or one.line) == here]
+            if met and not [one for one in met if self._is_due(one)]:
+                await self.ask("continue", threadId=body.get("threadId"))
+                return
+        except (Refused, Gone, TimeoutError):
+            pass  # then it is as well to say that it stands
+        if self.state != "terminated":
+            self._stopped(body)
+            self.session.signal.fire()
+
+    async def _place(self, thread: int | None) -> tuple[str, int] | None:
+        stack = await self.ask("stackTrace", threadId=thread, startFrame=0, levels=1)
+        frame: dict[str, Any] = next(iter(stack.get("stackFrames") or ()), {})
+        path = (frame.get("source") or {}).get("path")
+        return (os.path.realpath(path), int(frame["line"])) if path else None
+
+    def _is_due(self, one: Breakpoint) -> bool:
+        if one.hit_condition is None or not hits.must_be_counted(one, self.adapter):
+            return True
+        self._counts[one] = self._counts.get(one, 0) + 1
+        return hits.is_due(one.hit_condition, self._counts[one])
+
     def _rebind(self, body: dict[str, Any]) -> None:
         found = body.get("breakpoint") or {}
         for one, bound in self.bound.items():
@@ -309,6 +355,8 @@ class Target:
             return
         self.over.set_result(None)
         self.state = "terminated"
+        if self._counting is not None:
+            self._counting.cancel()
         self.stop = None
         self.evaluating = None
         self._forget()

@@ -74,6 +74,24 @@ def test_breakpoints_with_a_condition_or_a_count(desk, language, kind):
     assert desk("debug.continue")["exitCode"] == 15
 
 
+@pytest.mark.parametrize(
+    ("kind", "totals"),
+    [
+        ({"hitCondition": "2"}, ["3"]),
+        ({"hitCondition": ">=2"}, ["3", "8"]),
+        ({"hitCondition": "2", "condition": "total > 0"}, ["8"]),
+    ],
+    ids=["one", "from", "where"],
+)
+def test_a_count_means_what_it_means_for_python(desk, language, kind, totals):
+    desk("breakpoint.set", path=language.source, line=language.call_line, **kind)
+    told, found = start(desk, language), []
+    while told["state"] == "paused":
+        found.append(values(told["locals"])["total"])
+        told = desk("debug.continue")
+    assert found == totals
+
+
 def test_breakpoints_that_print_instead(desk, language):
     desk("breakpoint.set", path=language.source, line=language.call_line, logMessage="so far {total}")
     told = start(desk, language)
