@@ -88,9 +88,10 @@ class Session:
         """Stops the turn that goes on, if any; whether it has ended. Questions that wait are taken back."""
         if self._turn is None or self._turn.answer.done():
             return True
-        self._connection.tell(acp.CANCEL, acp.OfSession(session_id=self.id))
-        self._turn.cancelled.set()
-        await asyncio.wait([self._turn.answer], timeout=CANCEL_PATIENCE)
+        if not self._turn.cancelled.is_set():  # one that did not listen is not asked again
+            self._connection.tell(acp.CANCEL, acp.OfSession(session_id=self.id))
+            self._turn.cancelled.set()
+            await asyncio.wait([self._turn.answer], timeout=CANCEL_PATIENCE)
         return self._turn.answer.done()
 
     def touch(self) -> None:
