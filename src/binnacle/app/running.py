@@ -14,6 +14,7 @@ from binnacle.app import Project, open_store
 from binnacle.app.planning import keep_plan, make_plan, session_folder
 from binnacle.app.presence import alone, present
 from binnacle.app.serving import SharedUpstreams, open_engine
+from binnacle.app.templates import with_template
 from binnacle.app.terms import ServedSession, Terms
 from binnacle.app.toolbox import catalog_of
 from binnacle.app.workspace import workspace_of
@@ -23,7 +24,7 @@ from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents import AgentCommand
 from binnacle.runner.budget import Budget, Spending
 from binnacle.runner.control import Control
-from binnacle.runner.desk import Options, Seat
+from binnacle.runner.desk import PLANNING, Options, Seat
 from binnacle.runner.events import RunEnded, Tell
 from binnacle.runner.git import Git
 from binnacle.runner.hooking import Hooks
@@ -32,6 +33,7 @@ from binnacle.runner.job import Job
 from binnacle.runner.ledger import Ledger, ensure_feature, open_session, reset_session
 from binnacle.runner.loop import Run
 from binnacle.runner.permissions import Approve, OwnTools, Person, by_policy
+from binnacle.runner.template import Template, Values
 from binnacle.runner.trees import InPlace, InWorktrees, Trees
 from binnacle.runner.worktrees import Worktrees
 from binnacle.server.faces import Faces
@@ -60,8 +62,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     spec: str = ""
     spec_file: str = ""
     extra: str = ""
-    template: str = ""
-    """The text of a prompt template; the recipe's own prompt, if empty."""
+    template: Template | None = None
+    """What the prompts of its iterations are made from, but for the planning; the recipe's own, if there is none."""
 
     recipe: str = "loop"
     discipline: str | None = None
@@ -220,19 +222,23 @@ class _Desk:
         return await asyncio.to_thread(self._prompt, session, recipe, iteration, more)
 
     def _prompt(self, session: str, recipe: str, iteration: int, more: str) -> str:
-        terms = self._terms._replace(recipe=recipe)
-        with open_store(self._project) as store, store.read() as tx:
-            made = make_plan(
-                tx, self._project, catalog_of(self._project), terms, session=session, said=self.said(), extra=more
-            )
-        keep_plan(self._project, made.plan)
-        return made.plan.prompt.text
+        project, wanted = self._project, self._wanted
+        terms, catalog = self._terms._replace(recipe=recipe), catalog_of(project)
+        extra = "\n\n".join(part for part in (wanted.extra, more) if part)
+        with open_store(project) as store, store.read() as tx:
+            made = make_plan(tx, project, catalog, terms, session=session, said=self.said(), extra=extra)
+            plan = made.plan
+            if wanted.template is not None and recipe != PLANNING:
+                values = Values(run=wanted.name, session=session, iteration=iteration)
+                plan = with_template(tx, project, catalog, wanted.template, made.recipe, plan, values, extra=extra)
+        keep_plan(project, plan)
+        return plan.prompt.text
 
     def said(self) -> str:
         """What the person wants of the run."""
         wanted = self._wanted
         where = f"The specification, {wanted.spec_file}:\n\n" if wanted.spec_file else ""
-        return "\n\n".join(part for part in (f"{where}{wanted.spec}" if wanted.spec else "", wanted.extra) if part)
+        return f"{where}{wanted.spec}" if wanted.spec else ""
 
     def folder(self, session: str) -> str:
         return session_folder(self._project, session)

@@ -1,16 +1,28 @@
-"""The plan of a session whose prompt is made from a template."""
+"""Prompts made from templates, for the sessions of a project."""
 
 from msgspec.structs import replace
 
 from binnacle.app import Project
+from binnacle.app.toolbox import catalog_of
 from binnacle.plan.context import load
 from binnacle.plan.prompt import Prompt, Section
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.session import SessionPlan
 from binnacle.plan.tokens import count
-from binnacle.runner.template import Template, Values, render
+from binnacle.runner.template import Template, Values, check, find_template, render
 from binnacle.store.store import Reader
 from binnacle.tools.catalog import Catalog
+
+
+def read_template(project: Project, file: str | None = None) -> Template:
+    """The template that is named, or the project's, or the one in the box; with no variable that is not known.
+
+    Raises:
+        ConfigError: it cannot be read, or has one.
+    """
+    template = find_template(project.repo, file)
+    check(template, own_names(catalog_of(project)).keys())
+    return template
 
 
 def with_template(

@@ -46,13 +46,13 @@ def show(context: Context, args: Namespace) -> Any:
 
 def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
     from binnacle.app.planning import make_plan
-    from binnacle.app.templates import with_template
+    from binnacle.app.templates import read_template, with_template
     from binnacle.app.toolbox import catalog_of
-    from binnacle.runner.template import Values, find_template
+    from binnacle.runner.template import Values
 
     project, catalog = context.project, catalog_of(context.project)
     terms = Terms(args.recipe, args.discipline, args.feature, args.task)
-    template = find_template(project.repo, args.template)
+    template = read_template(project, args.template)
     with context.reading() as tx:
         made = make_plan(tx, project, catalog, terms, said=said)
         values = Values(run="RUN", session="SESSION", iteration=1)

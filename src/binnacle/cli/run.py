@@ -52,6 +52,7 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
     arg("--resume", action="store_true", help="go on with a run that was stopped; the newest when no name is given"),
     arg("--reset", action="store_true", help="give up the run of that name and its open tasks, and begin anew"),
     arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as for bn mcp serve"),
+    arg("-y", "--yes", action="store_true", help="approve the hooks of the project without asking"),
     arg("--headless", action="store_true", help="plain lines instead of the live view; nobody is asked anything"),
     arg("--json", action="store_true", dest="as_json", help="everything that happens, a JSON value a line"),
     view=_ended,
@@ -59,6 +60,7 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
 def run(context: Context, args: Namespace) -> Any:
     import asyncio
 
+    _approve_hooks(context, args)
     # In this process every session has an agent of its own, whoever started us.
     os.environ.pop("BN_AGENT_ID", None)
     wanted = _wanted(context, args)
@@ -68,10 +70,22 @@ def run(context: Context, args: Namespace) -> Any:
     return None if args.as_json else ended
 
 
+def _approve_hooks(context: Context, args: Namespace) -> None:
+    """Asks about the hooks that nobody has approved, where there is somebody; those that wait do not run."""
+    from binnacle.runner.hooks import find_hooks, waiting
+
+    repo = context.project.repo
+    if (new := waiting(find_hooks(repo), repo)) and (args.yes or _has_person(args)):
+        from binnacle.cli.hook import approve_hooks
+
+        approve_hooks(context, new, yes=args.yes)
+
+
 def _wanted(context: Context, args: Namespace) -> "Wanted":
     from msgspec.structs import replace
 
     from binnacle.app.running import Wanted
+    from binnacle.app.templates import read_template
     from binnacle.runner.agents import resolve_agent
     from binnacle.runner.budget import parse_budget
 
@@ -99,7 +113,7 @@ def _wanted(context: Context, args: Namespace) -> "Wanted":
         spec=spec,
         spec_file=args.spec if args.spec and args.spec != "-" else "",
         extra=args.extra,
-        template=context.read_input(args.template) if args.template else "",
+        template=read_template(context.project, args.template),
         recipe=args.recipe,
         discipline=args.discipline,
         feature=args.feature,

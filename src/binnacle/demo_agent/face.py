@@ -196,7 +196,7 @@ class DemoAgent:
             name=session.kept.name,
             remember=_remembering(session.kept),
         )
-        is_whole = not session.is_begun or "\n## Instructions" in text
+        is_whole = not session.is_begun or any(f"\n## {word}" in text for word in ("Instructions", "Workflow"))
         session.is_begun = True
         await (turn.begin() if is_whole else turn.reply(has_summary=session.has_summary))
         session.has_summary |= turn.has_summary

@@ -79,9 +79,11 @@ class Hooks:
     async def run(self, event: Event, about: Occasion, *, cwd: str) -> list[Outcome]:
         """Runs the hooks of an event one after the other, in `cwd`; the first that stops the run is the last.
 
+        Where the tree of a worker is gone already, they run in the project.
         Leaving it early ends what runs, with all it started.
         """
         outcomes: list[Outcome] = []
+        cwd = cwd if os.path.isdir(cwd) else self._repo
         for hook in (one for one in self._hooks if one.event == event):
             if is_approved(hook, self._repo):
                 outcomes.append(await run_hook(self._keeper, hook, about, cwd=cwd))

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from binnacle.errors import AgentError, AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed
 from binnacle.runner import events
@@ -42,6 +43,7 @@ class Run:
         self._verdict: Verdict | None = None
         self._iterations = 0
         self._seen = 0
+        self._looking = asyncio.Lock()
         self._begun = 0.0
 
     async def run(self) -> events.RunEnded:
@@ -62,24 +64,31 @@ class Run:
         try:
             verdict = await self._decide()
         finally:
-            watching.cancel()
+            async with self._looking:  # a hook that runs because a task is done runs to its end
+                watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
         return await self._end(verdict)
 
     async def _decide(self) -> Verdict:
         """Works; why it ended."""
-        try:
+        with self._held_to_hooks():
             await run_hooks(self._job, "session_start", self._seats[0])
             if self._job.options.has_spec:
                 await self._plan()
-            if self._verdict is None:
-                async with asyncio.TaskGroup() as group:
-                    for seat in self._seats:
-                        group.create_task(self._sit(seat))
-        except HookFailed as error:
-            return Verdict("hook_failed", error.message, error.hint)
+        if self._verdict is None:
+            async with asyncio.TaskGroup() as group:
+                for seat in self._seats:
+                    group.create_task(self._sit(seat))
         assert self._verdict is not None, "every seat ends with a verdict"
         return self._verdict
+
+    @contextmanager
+    def _held_to_hooks(self) -> Iterator[None]:
+        """A hook that fails and must not is the end of the run; others finish the iteration they are in."""
+        try:
+            yield
+        except HookFailed as error:
+            self._verdict = self._verdict or Verdict("hook_failed", error.message, error.hint)
 
     async def _plan(self) -> None:
         """The first iteration, in which the tasks are made; again until it was finished once."""
@@ -96,6 +105,10 @@ class Run:
 
     async def _sit(self, seat: Seat) -> None:
         """Iterates at one seat until the run has its verdict."""
+        with self._held_to_hooks():
+            await self._iterate(seat)
+
+    async def _iterate(self, seat: Seat) -> None:
         idle = failures = 0
         while self._verdict is None:
             await self._job.control.wait_to_go_on()
@@ -171,7 +184,9 @@ class Run:
         while True:
             await asyncio.sleep(LOOK)
             try:
-                await self._look()
+                async with self._looking:
+                    with self._held_to_hooks():
+                        await self._look()
             except BinnacleError as error:  # the store may come back; if not, the iterations say so
                 self._job.tell(events.Warned(message=error.message, hint=error.hint))
 
@@ -193,7 +208,8 @@ class Run:
     async def _end(self, verdict: Verdict) -> events.RunEnded:
         """Leaves nothing held, and says how it ended."""
         ledger = self._job.ledger
-        await self._look()
+        with self._held_to_hooks():
+            await self._look()
         if verdict.why == "complete":
             await ledger.complete(self._ids, verdict.said)
         await ledger.release(self._ids, verdict.said)

@@ -1,0 +1,102 @@
+"""Hooks, templates and trees in whole runs of `bn run`, with the demo agent."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runner.repositories import Repository
+from runner.runs import TWO
+
+BN = str(Path(sys.executable).with_name("bn"))
+
+
+@pytest.fixture
+def run(repo: Repository, tmp_path, monkeypatch):
+    """Makes a run to its end; everything that happened, an event each."""
+    for name in [name for name in os.environ if name.startswith("BN_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("BN_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("BN_DEMO_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("BN_USER", "ann")
+    repo.commit("spec", {"spec.md": TWO})
+
+    def run(*words: str, code: int = 0) -> list[dict]:
+        done = subprocess.run(
+            [BN, "run", "spec.md", "--agent", "demo", "--approve", "all", "--json", *words],
+            cwd=repo.path, stdin=subprocess.DEVNULL, capture_output=True, timeout=110, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr.decode() + done.stdout.decode()
+        return [json.loads(line) for line in done.stdout.splitlines()] or [json.loads(done.stderr)]
+
+    return run
+
+
+def prompts(happened: list[dict]) -> list[str]:
+    return [one["text"] for one in happened if one["event"] == "prompted"]
+
+
+HOOKS = """\
+session_start: ["sh", "-c", "echo $BN_HOOK $BN_RUN_NAME >> LOG"]
+pre_iteration: {command: echo look out, pipe_output: true}
+post_iteration: {command: echo all is well, pipe_output: true}
+on_task_complete: ["sh", "-c", "echo $BN_HOOK $BN_TASK_TITLE >> LOG"]
+session_end: ["sh", "-c", "echo $BN_HOOK >> LOG"]
+"""
+
+
+def test_hooks_run_at_their_moments_and_agents_are_told(repo, run, tmp_path):
+    log = tmp_path / "log"
+    repo.write({".binnacle/hooks.yaml": HOOKS.replace("LOG", str(log))})
+    happened = run("--yes", "--workers", "2")
+    assert all(one["is_ok"] for one in happened if one["event"] == "hook"), happened
+    assert sorted(log.read_text().splitlines()) == [
+        "on_task_complete Add the word one",
+        "on_task_complete Add the word two",
+        "session_end",
+        "session_start spec",
+    ]
+    said = prompts(happened)
+    assert any("look out" in text and "## Workflow" in text for text in said), "before: as a part of the prompt"
+    assert any("all is well" in text and "## Workflow" not in text for text in said), "afterwards: by itself"
+    assert {"one.py", "two.py"} <= set(repo.files("main"))
+    assert repo.status == "?? .binnacle/"
+    assert len(repo.git("worktree", "list").splitlines()) == 1
+
+
+def test_hooks_that_nobody_approved_do_not_run(repo, run, tmp_path):
+    repo.write({".binnacle/hooks.yaml": f"session_start: touch {tmp_path}/ran\n"})
+    happened = run()
+    (hook,) = (one for one in happened if one["event"] == "hook")
+    assert "bn hook approve" in hook["said"]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_required_hook_that_fails_ends_the_run(repo, run):
+    repo.write({".binnacle/hooks.yaml": "pre_iteration: {command: 'false', required: true}\n"})
+    assert run("--yes", code=1)[-1]["why"] == "hook_failed"
+
+
+def test_the_prompt_is_the_projects_own(repo, run):
+    repo.write({".binnacle/prompts/run.md": "Iteration {{iteration}} of {{run}}.\n\n## Tasks\n\n{{tasks}}\n"})
+    said = [text for text in prompts(run("--extra", "Mind the gap.")) if text.startswith("Iteration ")]
+    assert [text.splitlines()[0] for text in said] == ["Iteration 1 of spec.", "Iteration 2 of spec."]
+    assert "Add the word one" in said[0]
+    assert said[0].rstrip().endswith("Mind the gap.")
+
+
+def test_a_wrong_template_is_told_before_anything_is_begun(repo, run):
+    (repo.path / "mine.md").write_text("{{taks}}")
+    (told,) = run("--template", "mine.md", code=1)
+    assert "mine.md:1: unknown variable 'taks'" in told["error"]["message"]
+
+
+def test_a_run_in_a_tree_of_its_own_leaves_a_branch(repo, run):
+    ended = run("--worktree")[-1]
+    assert ended["kept"] == ["bn/spec/run"]
+    assert {"one.py", "two.py"} <= set(repo.files("bn/spec/run"))
+    assert "one.py" not in repo.files("main")
+    assert repo.status == ""
