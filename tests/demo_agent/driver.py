@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-WAIT = 60.0
+WAIT = 110.0
 """Seconds after which what was waited for will not come."""
 
 LINE = 64 << 20
@@ -37,7 +37,7 @@ class Driver:
         """Requests for permission."""
 
         self.junk: list[bytes] = []
-        self.allow: Callable[[Message], str] = lambda call: "allow_once"
+        self.allow: Callable[[Message], str] = lambda _: "allow_once"
         """Which kind of answer a request for permission gets; none for cancelled."""
 
         self.heard = asyncio.Event()
@@ -200,4 +200,5 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
         "BN_DEMO_STATE": str(tmp_path / "state"),
         "VIRTUAL_ENV": sys.prefix,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }

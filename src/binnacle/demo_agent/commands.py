@@ -25,11 +25,19 @@ class Ended(Struct, frozen=True):
 
 
 async def run(
-    keeper: Keeper, words: Sequence[str], *, folder: str, env: Mapping[str, str] | None = None, within: float = 120.0
+    keeper: Keeper,
+    words: Sequence[str],
+    *,
+    folder: str,
+    env: Mapping[str, str] | None = None,
+    given: bytes = b"",
+    within: float = 120.0,
 ) -> Ended:
     """Runs a program and waits for its end. When that takes too long, or nobody waits any more, it is ended."""
-    with tempfile.TemporaryFile() as output, open(os.devnull, "rb") as nothing:
-        streams = {"stdin": nothing.fileno(), "stdout": output.fileno(), "stderr": output.fileno()}
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as source:
+        source.write(given)
+        source.seek(0)
+        streams = {"stdin": source.fileno(), "stdout": output.fileno(), "stderr": output.fileno()}
         try:
             process = await keeper.start(words, env={**os.environ, **(env or {})}, cwd=folder, **streams)
         except CannotStart as error:

@@ -11,7 +11,7 @@ from binnacle.demo_agent.editing import merged, place, read, write
 from binnacle.demo_agent.repair import Repair, find_repair
 from binnacle.demo_agent.spec import Block, blocks_in
 from binnacle.demo_agent.telling import Telling
-from binnacle.demo_agent.testing import Failure, Python, failures_in, tests_in
+from binnacle.demo_agent.testing import Failure, Python, failures_in, named_tests
 from binnacle.demo_agent.tools import Pace, Tools
 from binnacle.processes.keeper import Keeper
 from binnacle.wire.acp import Location
@@ -59,7 +59,7 @@ class Doing:
         blocks = [one for one in blocks_in(description) if one.path or one.is_command]
         said = [await (self._command(one) if one.is_command else self._place(one)) for one in blocks]
         prose = _FENCED.sub("", description)
-        tests = tests_in(f"{title}\n{prose}", self._folder)
+        tests = named_tests(f"{title}\n{prose}", self._folder)
         if tests or (not blocks and _WANTS_TESTS.search(f"{title}\n{prose}")):
             said.append(await self._make_pass(tests))
         if not said:
@@ -68,7 +68,7 @@ class Doing:
 
     async def mend(self, text: str) -> str:
         """Makes the failing tests that a text names pass; what came of it. Nothing, if it names none."""
-        failing = [one for one in tests_in(text, self._folder) if "::" in one]
+        failing = [one for one in named_tests(text, self._folder) if "::" in one]
         return await self._make_pass(failing) if failing else ""
 
     async def commit(self, message: str) -> None:

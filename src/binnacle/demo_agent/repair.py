@@ -9,7 +9,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 
 from msgspec import Struct
@@ -87,8 +87,12 @@ async def find_repair(
     await telling.think(f"{failure.test} is about {suspect.function.name} in {suspect.path}: it wants {wanted}.")
     ranked = [(one, change) for one in (suspect.function, *suspect.helpers) for change in candidates(source, one)]
     likely, seen = await _seen_to_work(suspect, failure.test, source, ranked, tools, telling)
-    likely = likely or [change for _, change in ranked][:RUNS]
     async with _copy(folder) as copy:
+        if copy and not likely:
+            some = [change for _, change in ranked][:RUNS]
+            texts = [change.applied(source) for change in some]
+            number = await python.first_to_pass(failure.test, suspect.path, texts, copy=copy)
+            likely = [] if number is None else [some[number]]
         for change in likely if copy else ():
             write(os.path.join(copy, suspect.path), change.applied(source))
             after = await _failing(python, failure.test, copy)
@@ -165,15 +169,18 @@ async def _tried(
     run = f"(lambda space: (exec({TRIED!r}, space), space['tried'])[1])({{}})"
     results = await debugger.evaluate(f"{run}(globals(), {function.call!r}, {{{given}}}, {codes!r})", frames[0])
     caller = next((one for one in frames[1:] if one.path == suspect.test_path), frames[0])
-    verdicts: dict[str, bool] = {}
-    found: list[Candidate] = []
-    for (_, candidate), result in zip(some, results or (), strict=False):
-        if result is not None and result not in verdicts:
-            wanted = suspect.wanted.replace(RESULT, f"({result})")
-            verdicts[result] = await debugger.evaluate(f"bool({wanted})", caller) is True
-        if result is not None and verdicts[result]:
-            found.append(candidate)
-    return found
+    good = await _wanted(debugger, suspect, {one for one in results or () if one is not None}, caller)
+    return [candidate for (_, candidate), result in zip(some, results or (), strict=False) if result in good]
+
+
+async def _wanted(debugger: Debugger, suspect: Suspect, results: Collection[str], caller: Place) -> set[str]:
+    """Those results that the test wants, as its own frame sees it."""
+    ordered = sorted(results)
+    wanted = {one: f"bool({suspect.wanted.replace(RESULT, f'({one})')})" for one in ordered}
+    verdicts = await debugger.evaluate(f"[{', '.join(wanted.values())}]", caller) if ordered else []
+    if verdicts is None:  # one of them is an error, which says nothing about the others
+        verdicts = [await debugger.evaluate(wanted[one], caller) for one in ordered]
+    return {one for one, verdict in zip(ordered, verdicts, strict=True) if verdict is True}
 
 
 async def _look(debugger: Debugger, path: str, line: int, stop: Stop) -> Stop | None:

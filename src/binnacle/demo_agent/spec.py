@@ -71,7 +71,7 @@ def tasks_in(prompt: str) -> list[Item]:
         found = [(title, body, done) for title, body, done in _items(spec.splitlines()) if done is not None]
     if not found and (first := next((line.strip("# ") for line in spec.splitlines() if line.strip("# ")), "")):
         found = [(first, spec, None)]
-    return _linked(found)
+    return _linked([one for one in found if _title(one[0])])
 
 
 def spec_in(prompt: str) -> str:
@@ -122,7 +122,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[str]]]:
     lines = text.splitlines()
     starts = [(number, found[2]) for number, found in _headings(lines)]
     ends = [number for number, _ in starts[1:]] + [len(lines)]
-    for (start, heading), end in zip(starts, ends, strict=True):
+    for (start, heading), end in zip(starts, ends, strict=False):
         yield heading, lines[start + 1 : end]
 
 
@@ -144,8 +144,12 @@ def _items(lines: Sequence[str]) -> list[tuple[str, str, bool | None]]:
     return [(title, dedent("\n".join(body)).strip("\n"), done) for title, body, done in found]
 
 
+def _title(text: str) -> str:
+    return _PRIORITY.sub("", _AFTER.sub("", text)).strip(" \t*_")[:TITLE_LIMIT].strip()
+
+
 def _linked(items: Sequence[tuple[str, str, bool | None]]) -> list[Item]:
-    titles = [_PRIORITY.sub("", _AFTER.sub("", title)).strip(" *_")[:TITLE_LIMIT] for title, _, _ in items]
+    titles = [_title(text) for text, _, _ in items]
     found: list[Item] = []
     for number, (title, body, done) in enumerate(items):
         after = _AFTER.search(title) or _AFTER.search(body)

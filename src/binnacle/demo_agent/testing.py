@@ -1,10 +1,11 @@
 """Runs tests with the Python of the project, and reads from the output what failed where."""
 
 import contextlib
+import json
 import os
 import re
 import sys
-import tempfile
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -13,7 +14,26 @@ from binnacle.demo_agent.commands import Ended, run
 from binnacle.demo_agent.editing import read
 from binnacle.processes.keeper import Keeper
 
+TRIALS = """
+import json, os, signal, sys
+import pytest
+file, test, *flags = sys.argv[1:]
+for number, text in enumerate(json.load(sys.stdin)):
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        with open(file, "w", encoding="utf-8") as opened:
+            opened.write(text)
+        os._exit(pytest.main([test, "-q", *flags]))
+    if os.waitpid(child, 0)[1] == 0:
+        print(number, flush=True)
+        break
+"""
+"""Runs a test with one text of a file after the other, in children of a process that has pytest loaded already."""
+
 HAS_PYTEST = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is None)"
+TRIALS_WITHIN = 300.0
 _TEST = re.compile(r"[\w./-]*\btest_?\w*\.py(?:::\w+)*|\btest_\w+\b")
 _FRAME = re.compile(r"^(\S+\.py):(\d+): in (\S+)", re.MULTILINE)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::\S+)?)", re.MULTILINE)
@@ -61,12 +81,15 @@ class Python:
             "-p",
             "no:cacheprovider",
         ]
-        with tempfile.TemporaryDirectory() as nowhere:
-            # Code compiled a moment ago may be of a line that is just being changed.
-            env = {"PYTHONPYCACHEPREFIX": nowhere, "PYTHONDONTWRITEBYTECODE": "1"}
-            if copy:
-                env["PYTHONPATH"] = os.pathsep.join([copy, os.path.join(copy, "src"), os.environ.get("PYTHONPATH", "")])
-            return await run(self._keeper, [*words, *names], folder=copy or self._folder, env=env)
+        return await run(self._keeper, [*words, *names], folder=copy or self._folder, env=_environment(copy))
+
+    async def first_to_pass(self, test: str, path: str, texts: Sequence[str], *, copy: str) -> int | None:
+        """Which text of a file in a copy of the project makes a test pass first."""
+        words = [await self._found(), "-c", TRIALS, os.path.join(copy, path), test, "-p", "no:cacheprovider"]
+        given = json.dumps(texts).encode()
+        env = _environment(copy)
+        ended = await run(self._keeper, words, folder=copy, env=env, given=given, within=TRIALS_WITHIN)
+        return int(ended.output.split()[-1]) if ended.is_good and ended.output.strip() else None
 
     async def _found(self) -> str:
         """The Python that has pytest: of the project's environment, of the active one, or the one that runs this."""
@@ -85,7 +108,15 @@ class Python:
         return self._python
 
 
-def tests_in(text: str, folder: str) -> list[str]:
+def _environment(copy: str) -> dict[str, str]:
+    found = {"PYTHONDONTWRITEBYTECODE": "1"}
+    if copy:
+        places = [copy, os.path.join(copy, "src"), os.environ.get("PYTHONPATH", "")]
+        found["PYTHONPATH"] = os.pathsep.join(filter(None, places))
+    return found
+
+
+def named_tests(text: str, folder: str) -> list[str]:
     """The tests that a text names, as pytest takes them; those that are not there are left out."""
     found: list[str] = []
     for word in dict.fromkeys(_TEST.findall(text)):
