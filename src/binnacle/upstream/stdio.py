@@ -84,6 +84,9 @@ class StdioLink(Duplex):
         self._process: Owned | None = None
         self._transports: list[asyncio.BaseTransport] = []
         self._writer: asyncio.WriteTransport | None = None
+        self._held: list[bytes] | None = None
+        """Messages that wait for the event loop to come round; None if nothing was sent since it did."""
+
         self._buffer = bytearray()
         self._searched = 0
         self._skipping = False
@@ -140,7 +143,18 @@ class StdioLink(Duplex):
             raise UpstreamDown(f"{self._config.name} takes no more input", hint="it is being started again")
         if self._writer.get_write_buffer_size() > BACKLOG:
             raise UpstreamDown(f"{self._config.name} does not read what it is sent", hint="try again later")
+        if self._held is not None:
+            self._held.append(message)
+            return
+        # The first message goes at once; those that follow before the event loop has come round, together.
         self._writer.write(message + b"\n")
+        self._held = []
+        asyncio.get_running_loop().call_soon(self._let_go)
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, None
+        if held and self._writer is not None and not self._writer.is_closing():
+            self._writer.write(b"".join(message + b"\n" for message in held))
 
     def feed(self, data: bytes) -> None:
         """Takes what the server wrote."""
