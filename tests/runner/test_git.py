@@ -110,6 +110,16 @@ def test_everything_of_an_iteration_is_committed(repo, git):
     assert repo.status == "?? .vsc-bridge/"
 
 
+def test_the_lock_of_a_git_that_was_killed_a_while_ago_is_no_hindrance(repo, git):
+    lock = repo.path / ".git" / "index.lock"
+    lock.touch()
+    repo.write({"cart.py": "1"})
+    with pytest.raises(GitError, match=r"index\.lock"):
+        run(git.commit_all("too early"))
+    os.utime(lock, (1, 1))
+    assert run(git.commit_all("now")).files == 1
+
+
 def test_nothing_to_commit_is_fine(repo, git):
     assert run(git.commit_all("nothing")) is None
     repo.write({".vsc-bridge/host.json": "{}"})

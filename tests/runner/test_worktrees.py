@@ -11,6 +11,7 @@ import sys
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from binnacle.errors import InvalidInput, Refused
@@ -138,6 +139,25 @@ def test_a_file_that_one_side_deleted_must_be_staged(repo, trees):
             in_tree(second).git("rm", "--quiet", "cart.py")
             assert isinstance(await do(run, second, {}), Merged)
             assert not (repo.path / "cart.py").exists()
+
+    run(all_of_it())
+
+
+def test_names_that_are_no_text_are_no_hindrance(repo, trees):
+    name = os.fsdecode(b"gr\xfc\xdfe.txt")
+    repo.commit("odd", {name: "a\n"})
+
+    async def all_of_it():
+        async with trees() as run:
+            first, second = await run.take(1), await run.take(2)
+            assert isinstance(await do(run, first, {name: "b\n"}), Merged)
+            found = await do(run, second, {name: "c\n"})
+            assert msgspec.json.encode([found.title, found.description, found])
+            assert isinstance(await do(run, second, {name: "d\n"}), Merged)
+            assert repo.read(name) == "d\n"
+            repo.write({name: "mine\n"})
+            held = await do(run, first, {name: "e\n"}) or await do(run, first, {})
+            assert msgspec.json.encode(held)
 
     run(all_of_it())
 

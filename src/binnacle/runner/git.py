@@ -7,6 +7,7 @@ configuration of the person apply; variables that would lead to another reposito
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -24,6 +25,9 @@ OURS = (".vsc-bridge",)
 
 NAME, EMAIL = "Binnacle", "binnacle@localhost"
 """The author where the person has told git no name."""
+
+LOCK_AGE = 60.0
+"""Seconds after which a lock in a person's tree that no git holds is one that a killed git left."""
 
 CONTENT_LIMIT = 1 << 20
 """Bytes of a changed file that are read to see whether it changed again; of larger ones size and time are taken."""
@@ -192,6 +196,7 @@ class Git:
             Refused: the tree is in the middle of something other than a merge that this `ends_merge`.
             GitError: git failed, or a hook of the repository refused.
         """
+        await self.remove_dead_locks(older_than=LOCK_AGE)
         what = await self.unfinished()
         if what and not (ends_merge and what == MERGE):
             hint = f"finish or abort it in {self.folder}; what changed is still there, uncommitted"
@@ -212,11 +217,14 @@ class Git:
             raise failed("commit", ran)
         return Commit(await self.head() or "", message.partition("\n")[0], len(staged))
 
-    async def remove_dead_locks(self) -> None:
-        """Removes the locks that a git which was killed left in this tree, if no git is at work here."""
+    async def remove_dead_locks(self, *, older_than: float = 0) -> None:
+        """Removes the locks that a git which was killed left in this tree, if no git is at work here.
+
+        Where a person works as well, other programs may lock the tree, so that a lock must have an age in seconds.
+        """
         folder = (await self.ask("rev-parse", "--absolute-git-dir")).line
         names = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock")
-        left = [path for name in names if os.path.exists(path := os.path.join(folder, name))]
+        left = [path for name in names if _age(path := os.path.join(folder, name)) >= older_than]
         if left and not _is_git_at_work(self.folder, folder):
             for path in left:
                 with suppress(FileNotFoundError):
@@ -256,6 +264,14 @@ def _environment() -> dict[str, str]:
 
 def _is_ours(name: str) -> bool:
     return name.partition("/")[0] in OURS
+
+
+def _age(path: str) -> float:
+    """Seconds since a file was written; less than none if it is not there."""
+    try:
+        return max(0.0, time.time() - os.stat(path).st_mtime)
+    except OSError:
+        return -1.0
 
 
 def _is_git_at_work(*folders: str) -> bool:

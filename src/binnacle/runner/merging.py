@@ -139,7 +139,7 @@ class Merger:
             if not isinstance(joined, str):
                 return await self._hand_over(git, tree, theirs, ours, joined)
             if in_the_way := await self._move(git, ours, joined):
-                return Held(branch=tree.branch, into=self.into, reason=in_the_way.reason, files=in_the_way.files)
+                return self._held(tree, in_the_way.reason, in_the_way.files)
             self._forget(tree)
             files = (await git.ask("diff", "--name-only", "-z", ours, joined)).names
             return Merged(branch=tree.branch, into=self.into, commit=joined, files=len(files))
@@ -174,7 +174,7 @@ class Merger:
         """Why a branch cannot be merged as it is."""
         what = await here.unfinished()
         if what in ("", MERGE) and (files := await self._unresolved(here, tree)):
-            return Conflict(worker=tree.number, branch=tree.branch, into=self.into, files=tuple(files))
+            return self._conflict(tree, files)
         reason, changed = "", list[str]()
         if what:
             reason = f"{tree.path} is in the middle of {what}"
@@ -182,7 +182,7 @@ class Merger:
             reason = f"{tree.path} has something else than {tree.branch} checked out"
         elif changed := await here.changed():
             reason = f"{tree.path} has uncommitted changes"
-        return Held(branch=tree.branch, into=self.into, reason=reason, files=tuple(changed)) if reason else None
+        return self._held(tree, reason, changed) if reason else None
 
     async def _join(self, git: Git, ours: str, theirs: str, message: str) -> str | tuple[str, ...]:
         """A commit that has both, or the files in which they are in conflict."""
@@ -211,8 +211,19 @@ class Merger:
     async def _hand_over(self, git: Git, tree: Tree, theirs: str, ours: str, files: tuple[str, ...]) -> Conflict:
         """Begins the merge in the worker's tree."""
         self._remember(tree, files)
-        await self._mover.begin_merge(git, Move(tree=tree.path, branch=tree.branch, old=theirs, new=ours, is_ours=True))
-        return Conflict(worker=tree.number, branch=tree.branch, into=self.into, files=files)
+        move = Move(tree=tree.path, branch=tree.branch, old=theirs, new=ours, is_ours=True)
+        try:
+            await self._mover.begin_merge(git, move)
+        except GitError:
+            self._forget(tree)
+            raise
+        return self._conflict(tree, files)
+
+    def _conflict(self, tree: Tree, files: Sequence[str]) -> Conflict:
+        return Conflict(worker=tree.number, branch=tree.branch, into=self.into, files=_readable(files))
+
+    def _held(self, tree: Tree, reason: str, files: Sequence[str]) -> Held:
+        return Held(branch=tree.branch, into=self.into, reason=reason, files=_readable(files))
 
     async def _unresolved(self, here: Git, tree: Tree) -> list[str]:
         """The files of a conflict that nobody has resolved: with marks in them, or without any and not staged."""
@@ -314,6 +325,11 @@ async def _return_to_branch(here: Git, branch: str) -> bool:
     await here.ask("update-ref", "-m", "bn run: commits of the worker", ref, head)
     await here.ask("symbolic-ref", "HEAD", ref)
     return True
+
+
+def _readable(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of files as text, whatever their bytes are."""
+    return tuple(os.fsencode(name).decode(errors="replace") for name in names)
 
 
 def _may_be_marked(path: str, stages: set[str]) -> bool:
