@@ -7,7 +7,7 @@ import sys
 import tempfile
 import traceback
 
-from bench import commands, gateway, report, server, store, trackers
+from bench import commands, debug, gateway, report, server, store, trackers
 from bench.measure import Failed
 from bench.plan import Plan
 
@@ -17,10 +17,11 @@ GROUPS = {
     "cli": commands.measure_cli,
     "server": server.measure,
     "gateway": gateway.measure,
+    "debug": debug.measure,
     "peers": trackers.measure,
 }
 
-WITH_PEERS = {"server", "gateway", "peers"}
+WITH_PEERS = {"server", "gateway", "debug", "peers"}
 """Groups that fetch other people's programs."""
 
 

@@ -116,8 +116,11 @@ async def frames_of(
     found = await target.ask("stackTrace", threadId=thread, startFrame=start, levels=limit)
     listed = [one for one in found.get("stackFrames") or () if one.get("presentationHint") != "label"]
     frames = [_frame(target, one, workspace) for one in listed[:limit]]
-    if frames and start == 0 and (code := _code(listed[0])):
-        frames[0]["code"] = code
+    if frames and start == 0:
+        if target.stop is not None and target.stop.thread == thread:
+            target.stop.frame = int(listed[0]["id"])
+        if code := _code(listed[0]):
+            frames[0]["code"] = code
     return frames, int(found.get("totalFrames") or 0) - start - len(frames)
 
 

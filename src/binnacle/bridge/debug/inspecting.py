@@ -221,6 +221,8 @@ async def top_frame(target: Target) -> int:
     """The adapter's id of the innermost frame."""
     if target.stop is None:
         raise Gone("stackTrace")
+    if target.stop.frame is not None:
+        return target.stop.frame
     found = await target.ask("stackTrace", threadId=await thread_of(target, target.stop), startFrame=0, levels=1)
     frames = found.get("stackFrames") or ()
     if not frames:

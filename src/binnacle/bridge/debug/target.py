@@ -45,6 +45,9 @@ class Stop(Struct, kw_only=True):
     is_told: bool = False
     """Whether an answer has told of it."""
 
+    frame: int | None = None
+    """The adapter's id of the innermost frame, once it is known. It holds until the program goes on."""
+
 
 class Bound(Struct, kw_only=True):
     """What became of a breakpoint in one process."""
