@@ -115,5 +115,6 @@ class TestOwnTools:
     @pytest.mark.parametrize("title", ["binnacle/run.sh", "binnacle.sh", "binnacle: rm -r x", "binnacle- rm"])
     def test_where_their_names_are_not_known_what_could_be_a_command_is_none(self, title):
         own = OwnTools(server="binnacle")
-        assert not own.has(request("execute", title))
+        assert not own.has(request("other", title))
+        assert not own.has(request("edit", "binnacle_notes"))
         assert own.has(request("other", "mcp__binnacle__anything"))

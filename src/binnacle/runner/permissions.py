@@ -71,11 +71,12 @@ class OwnTools:
 
     server: str
     tools: Collection[str] = field(default_factory=frozenset)
-    """Without any, a name that begins like those of the server is taken for one, unless it could be a command line."""
+    """Without any, a name that begins like those of the server is one, unless it could be a file or a command."""
 
     def has(self, request: PermissionRequest) -> bool:
         """Whether a request is about one of them. Only a whole name counts: a title may be a command line."""
-        return any(self._is_name(name) for name in (request.name, request.title) if name)
+        titles = (request.title,) if self.tools or request.kind == "other" else ()
+        return any(self._is_name(name) for name in (request.name, *titles) if name)
 
     def _is_name(self, name: str) -> bool:
         found = re.fullmatch(_NAMES.format(server=re.escape(self.server)), name.strip(), re.IGNORECASE)

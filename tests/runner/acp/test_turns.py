@@ -86,6 +86,12 @@ class TestQuestions:
         )
         assert turn.tool_calls == 1
 
+    @pytest.mark.parametrize(("name", "kind"), [("write", "edit"), ("shell", "execute"), ("x__write", "other")])
+    def test_a_kind_that_is_not_told_is_that_of_a_tool_with_a_known_name(self, lead, name, kind):
+        call = {"kind": "tool_call", "toolCallId": "c", "_meta": {"x": {"y": {"toolName": name}}}}
+        lead.do(f"update {json.dumps(call)}", 'ask {"toolCallId":"c","kind":"other"}')
+        assert (lead.requests[0].name, lead.requests[0].kind) == (name, kind)
+
     def test_while_a_person_thinks_the_agent_is_heard_and_its_silence_is_not_held_against_it(self, lead):
         async def think(request: PermissionRequest) -> Decision:
             await asyncio.sleep(3.5)

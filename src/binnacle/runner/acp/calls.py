@@ -14,6 +14,14 @@ from binnacle.wire.jsonrpc import encode
 KEPT = 500
 """Tool calls of a session that are remembered."""
 
+KINDS = {
+    **dict.fromkeys(("read", "view", "tree", "ls", "analyze"), "read"),
+    **dict.fromkeys(("grep", "glob", "search"), "search"),
+    **dict.fromkeys(("write", "edit", "text_editor"), "edit"),
+    "shell": "execute",
+}
+"""Of an agent's own tools, for one that calls every kind `other`: goose."""
+
 INPUT_LIMIT = 16 << 10
 """Bytes of a call's input that are remembered with it."""
 
@@ -36,11 +44,14 @@ class Calls:
         if before is None:
             self.count += 1
             before = PermissionRequest(tool_call_id=call.tool_call_id)
+        name = _name_in(call.meta) or before.name
         known = PermissionRequest(
             tool_call_id=call.tool_call_id,
             title=call.title or before.title,
-            kind=call.kind or before.kind,
-            name=_name_of(call) or before.name,
+            kind=next(
+                (kind for kind in (call.kind, before.kind, KINDS.get(name)) if kind and kind != "other"), "other"
+            ),
+            name=name,
             input=_bounded(call.raw_input) or before.input,
             paths=tuple(place.path for place in call.locations or ()) or before.paths,
         )
@@ -50,14 +61,13 @@ class Calls:
         return known
 
 
-def _name_of(call: acp.ToolCall) -> str:
-    """The tool's own name, which agents put beside the title that is for people."""
-    for part in call.meta.values() if isinstance(call.meta, dict) else ():
-        if isinstance(part, dict):
-            for name in ("toolName", "tool_name"):
-                if isinstance(part.get(name), str):
-                    return str(part[name])
-    return ""
+def _name_in(meta: Any, depth: int = 0) -> str:
+    """The tool's own name, which agents put beside the title that is for people, each at another place."""
+    if not isinstance(meta, dict) or depth > 3:
+        return ""
+    if isinstance(meta.get("toolName"), str):
+        return str(meta["toolName"])
+    return next(filter(None, (_name_in(part, depth + 1) for part in meta.values())), "")
 
 
 def _bounded(value: Any) -> Any:

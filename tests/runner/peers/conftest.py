@@ -1,0 +1,206 @@
+"""Real agents, led over ACP by the runner's own client, with a scripted model behind them."""
+
+import asyncio
+import json
+import os
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from binnacle.processes.keeper import Keeper
+from binnacle.runner.acp.agent import Agent, open_agent
+from binnacle.runner.acp.session import Session
+from binnacle.runner.acp.turn import Turn
+from binnacle.runner.agents import resolve_agent
+from binnacle.runner.permissions import Approve, Decision, OwnTools, PermissionRequest, by_policy
+from binnacle.wire import acp
+from processes.ground import Ground
+from runner.peers import model as models
+from runner.peers.model import Json, Led
+from server.clients import Http, new_call
+from server.peers import installed
+
+HERE = Path(__file__).parent
+PATIENCE = 180.0
+"""Seconds for anything one of these programs does on a machine that has other things to do."""
+
+OWN = OwnTools(server="binnacle", tools=("echo", "hold"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Any test here may be the first to ask for a peer, and then waits for its installation."""
+    for item in items:
+        if item.get_closest_marker("peers"):
+            item.add_marker(pytest.mark.timeout(1200))
+
+
+def goose(url: str) -> dict[str, str]:
+    return {
+        "PATH": str(installed.node_modules() / "@aaif" / "goose-binary-linux-x64" / "bin"),
+        "GOOSE_PROVIDER": "openai",
+        "GOOSE_MODEL": "scripted",
+        "GOOSE_MODE": "approve",
+        "GOOSE_DISABLE_KEYRING": "1",
+        "OPENAI_HOST": url,
+        "OPENAI_API_KEY": "none",
+    }
+
+
+def opencode(url: str) -> dict[str, str]:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "Scripted",
+        "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
+        "models": {"scripted": {"name": "scripted", "tool_call": True, "limit": {"context": 100000, "output": 8000}}},
+    }
+    config = {
+        "model": "local/scripted",
+        "small_model": "local/scripted",
+        "autoupdate": False,
+        "share": "disabled",
+        "enabled_providers": ["local"],
+        "provider": {"local": provider},
+        "permission": {"*": "ask"},
+    }
+    return {
+        "PATH": str(installed.node_modules(HERE / "package.json") / "opencode-linux-x64" / "bin"),
+        "OPENCODE_CONFIG_CONTENT": json.dumps(config),
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    }
+
+
+def claude(url: str) -> dict[str, str]:
+    node = str(Path(installed.node()).parent)
+    return {
+        "PATH": os.pathsep.join([str(installed.node_modules(HERE / "package.json") / ".bin"), node]),
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": "sk-ant-none",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "ENABLE_TOOL_SEARCH": "false",
+    }
+
+
+AGENTS = {"goose": goose, "opencode": opencode, "claude": claude}
+
+WRITES = {
+    "goose": lambda path, text: models.use("write", path=path, content=text),
+    "opencode": lambda path, text: models.use("write", filePath=path, content=text),
+    "claude": lambda path, text: models.use("Write", file_path=path, content=text),
+}
+"""How each writes a file by its own means."""
+
+
+class Lead:
+    """Leads one kind of agent."""
+
+    def __init__(self, name: str, place: Ground, model: Led) -> None:
+        self.name = name
+        self.place = place
+        self.model = model
+        self.home = Path(place.cwd)
+        self.updates: list[acp.Update] = []
+        self.decisions: list[tuple[PermissionRequest, Decision]] = []
+        self.heard = asyncio.Event()
+        env = AGENTS[name](model.url)
+        env["PATH"] = os.pathsep.join([env["PATH"], os.environ["PATH"]])
+        folders = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+        self.env = {**place.env, **env, **folders, "HOME": str(self.home)}
+        self.command = resolve_agent(name, environ=self.env)
+
+    def run(self, work: Any) -> Any:
+        async def limited() -> Any:
+            async with asyncio.timeout(PATIENCE):
+                return await work
+
+        return asyncio.run(limited())
+
+    def folder(self, name: str = "project") -> str:
+        path = self.home / name
+        path.mkdir(exist_ok=True)
+        return str(path)
+
+    @asynccontextmanager
+    async def agent(self) -> AsyncIterator[Agent]:
+        log = str(self.home / "agent.log")
+        async with (
+            Keeper() as keeper,
+            open_agent(keeper, self.command, cwd=self.folder(), env=self.env, log=log) as agent,
+        ):
+            yield agent
+
+    @asynccontextmanager
+    async def session(self, *servers: acp.McpServer) -> AsyncIterator[Session]:
+        async with self.agent() as agent:
+            yield await agent.open(servers=servers, cwd=self.folder())
+
+    async def prompt(self, session: Session, *steps: Json, approve: Approve = "none") -> Turn:
+        policy = by_policy(approve, own=OWN)
+
+        async def ask(request: PermissionRequest) -> Decision:
+            decision = await policy(request)
+            self.decisions.append((request, decision))
+            return decision
+
+        text = models.script(*steps)
+        return await session.prompt(text, on_update=self.hear, ask=ask, silence=PATIENCE, within=PATIENCE)
+
+    def hear(self, update: acp.Update) -> None:
+        self.updates.append(update)
+        self.heard.set()
+
+    async def wait_for_words(self, words: str) -> None:
+        while words not in self.said():
+            self.heard.clear()
+            await self.heard.wait()
+
+    def said(self) -> str:
+        return "".join(update.content.text or "" for update in self.updates if isinstance(update, acp.MessageChunk))
+
+
+class Tools(Http):
+    """A server with tools, and the token it wants."""
+
+    def __init__(self) -> None:
+        self.token = uuid.uuid4().hex
+        super().__init__("--token", self.token)
+
+    def server(self) -> acp.HttpServer:
+        header = acp.Pair(name="Authorization", value=f"Bearer {self.token}")
+        return acp.HttpServer(name="binnacle", url=self.url, headers=(header,))
+
+    async def wait_until(self, name: str, state: str) -> None:
+        """Until a held call is in a state."""
+        message = new_call(1, "wait_until", name=name, state=state)
+        await asyncio.to_thread(self.ask, message, authorization=f"Bearer {self.token}")
+
+
+@pytest.fixture(params=AGENTS)
+def lead(request, tmp_path: Path, monkeypatch) -> Iterator[Lead]:
+    """Afterwards no process of the agent is left."""
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv("STAGE", mark)
+    place = Ground(str(tmp_path), mark, None)
+    with models.playing() as model:
+        yield Lead(request.param, place, model)
+    servers = [pid for pid in place.stage.processes() if "fixture.py" in Path(f"/proc/{pid}/cmdline").read_text()]
+    assert sorted(set(place.stage.processes()) - set(servers)) == []
+
+
+@pytest.fixture
+def tools() -> Iterator[Tools]:
+    with Tools() as server:
+        yield server
+
+
+@pytest.fixture
+def other_tools() -> Iterator[Tools]:
+    with Tools() as server:
+        yield server

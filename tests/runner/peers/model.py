@@ -1,0 +1,155 @@
+"""A scripted model whose script is in the prompt, so that one model plays for several sessions and turns at once.
+
+    SCRIPT: [{"tool": "echo", "arguments": {"text": "hi"}}, {"say": "it said {last}"}]
+
+A step calls a tool, says something, or speaks without an end.
+"""
+
+import io
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
+from typing import Any
+
+from server.peers.model import Json, Model, _Chat, _from_anthropic, _text
+
+PIECES = 2000
+"""Of speech that nobody stops."""
+
+
+def script(*steps: Json) -> str:
+    """A prompt that has the model take these steps."""
+    return f"SCRIPT: {json.dumps(steps)}"
+
+
+def use(tool: str, **arguments: Any) -> Json:
+    return {"tool": tool, "arguments": arguments}
+
+
+def say(text: str) -> Json:
+    return {"say": text}
+
+
+ENDLESS: Json = {"endless": True}
+
+
+class Led(Model):
+    """The model. What it was told is in `prompts`, for each request."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.histories: list[list[str]] = []
+        """The prompts of every request that had tools."""
+
+        self._open = threading.Event()
+
+    def step(self, request: Json) -> Json:
+        """What to do now, by the last script in the conversation and what was done since."""
+        messages = request["messages"]
+        told = [index for index, message in enumerate(messages) if _script_in(message)]
+        if not told:
+            return say("no script")
+        steps = _script_in(messages[told[-1]])
+        assert steps is not None
+        taken = sum(message["role"] == "assistant" for message in messages[told[-1] :])
+        return steps[taken] if taken < len(steps) else say("the script is over")
+
+    def reply(self, request: Json) -> Json:
+        tools = [tool["function"]["name"] for tool in request.get("tools") or ()]
+        if not tools:  # an agent asks for a title, a summary; anything will do
+            return {"role": "assistant", "content": "a title"}
+        messages = request["messages"]
+        self.histories.append([_text(message["content"]) for message in messages if message["role"] == "user"])
+        step = self.step(request)
+        results = [_text(message["content"]) for message in messages if message["role"] == "tool"]
+        if "say" in step:
+            return {"role": "assistant", "content": step["say"].replace("{last}", results[-1] if results else "")}
+        names = [name for name in tools if re.search(rf"(^|_){re.escape(step['tool'])}$", name, re.IGNORECASE)]
+        if not names:
+            return {"role": "assistant", "content": f"there is no tool {step['tool']} among {tools}"}
+        function = {"name": names[0], "arguments": json.dumps(step["arguments"])}
+        call = {"id": f"call_{len(self.histories)}", "type": "function", "function": function}
+        return {"role": "assistant", "tool_calls": [call]}
+
+
+def _script_in(message: Json) -> list[Json] | None:
+    text = _text(message["content"]) if message["role"] == "user" else ""
+    at = text.rfind("SCRIPT: ")
+    return json.JSONDecoder().raw_decode(text[at + len("SCRIPT: ") :])[0] if at >= 0 else None
+
+
+class _LedChat(_Chat):
+    model: Led
+
+    def do_HEAD(self) -> None:  # noqa: N802 - the name is http.server's
+        self._send("text/plain", "")
+
+    def do_POST(self) -> None:  # noqa: N802
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.rfile = io.BytesIO(body)
+        request = json.loads(body)
+        is_anthropic = "/messages" in self.path
+        plain = _from_anthropic(request) if is_anthropic else request
+        if plain.get("tools") and "endless" in self.model.step(plain):
+            self._speak(is_anthropic=is_anthropic)
+        else:
+            super().do_POST()
+
+    def _speak(self, *, is_anthropic: bool) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        try:
+            for event in _anthropic_speech() if is_anthropic else _speech():
+                self.wfile.write(event.encode())
+                self.wfile.flush()
+                self.model._open.wait(0.02)
+        except OSError:
+            return  # the agent has hung up
+
+
+def _speech() -> Iterator[str]:
+    for number in range(PIECES):
+        choice = {"index": 0, "delta": {"role": "assistant", "content": f"word{number} "}}
+        chunk = {
+            "id": "chat",
+            "created": 0,
+            "model": "scripted",
+            "object": "chat.completion.chunk",
+            "choices": [choice],
+        }
+        yield f"data: {json.dumps(chunk)}\n\n"
+
+
+def _anthropic_speech() -> Iterator[str]:
+    begun = {"id": "msg_endless", "type": "message", "role": "assistant", "model": "scripted", "content": []}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    yield _event({"type": "message_start", "message": {**begun, "stop_reason": None, "usage": usage}})
+    yield _event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+    for number in range(PIECES):
+        delta = {"type": "text_delta", "text": f"word{number} "}
+        yield _event({"type": "content_block_delta", "index": 0, "delta": delta})
+
+
+def _event(event: Json) -> str:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
+@contextmanager
+def playing() -> Iterator[Led]:
+    """A model on a port of its own. Leaving it closes the port."""
+    model = Led()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_LedChat,), {"model": model}))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    model.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield model
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(timeout=30)
