@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { Debugger } from "./debug/debugger";
+import { keep, restore } from "./debug/keeping";
 import { realPath } from "./debug/target";
 import { askToLeave } from "./client";
 import { Health } from "./health";
@@ -14,6 +15,9 @@ import { Showing } from "./showing";
 
 /** Milliseconds between looks at what is to be served. */
 const LOOK = 2000;
+
+/** Milliseconds without a window after which the programs that agents started in it are ended. */
+const ABANDONED = 60_000;
 
 let serving: Serving | undefined;
 
@@ -37,6 +41,7 @@ class Serving implements vscode.Disposable {
   private isWanted = vscode.workspace.getConfiguration("binnacle").get<boolean>("serve") ?? true;
   private problem = "it has just started";
   private isLooking = false;
+  private lastSeen = Date.now();
 
   constructor(context: vscode.ExtensionContext) {
     const file = (name: string): string => path.join(context.extensionPath, "dist", name);
@@ -55,6 +60,9 @@ class Serving implements vscode.Disposable {
       this.debug,
       this.showing,
       ...Object.entries(commands).map(([name, act]) => vscode.commands.registerCommand(name, act)),
+      vscode.debug.onDidChangeBreakpoints(() => {
+        for (const folder of this.hosts.keys()) keep(folder, this.debug.exceptions);
+      }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => void this.look()),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration("binnacle.serve")) {
@@ -88,6 +96,8 @@ class Serving implements vscode.Disposable {
         () => false,
       );
       const folders = this.isWanted && isThere ? workspaces() : [];
+      if (isThere) this.lastSeen = Date.now();
+      else if (Date.now() - this.lastSeen > ABANDONED) this.debug.abandon();
       if (!this.isWanted) this.problem = "a person switched it off";
       else if (!isThere) this.problem = "the window does not answer";
       else if (!folders.length) this.problem = "no folder is open";
@@ -107,6 +117,7 @@ class Serving implements vscode.Disposable {
     const host = new JobHost(folder, this.capabilities(), this.ways(folder));
     try {
       await askToLeave(folder);
+      restore(folder);
       host.serve();
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);

@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as alive from "./alive";
+import { Breaker } from "./breaker";
 import * as folders from "./folders";
 import { type Command, Fault, type HostInfo, type Job, nowText, PING, STOP, type Values, VERSION } from "./protocol";
 import { Seat } from "./seat";
@@ -16,7 +17,7 @@ import { list, sweep } from "./sweeping";
 
 const HEARTBEAT = 1000;
 const LOOK = 500;
-const SWEEP = 60_000;
+const SWEEP = 2000;
 const CAPACITY = 10;
 
 /** Milliseconds for a job to end by itself once it knows that nobody wants it. */
@@ -44,6 +45,7 @@ export class JobHost {
   private watcher: fs.FSWatcher | undefined;
   private timers: NodeJS.Timeout[] = [];
   private busy = 0;
+  private readonly breaker = new Breaker();
   private isServing = false;
 
   constructor(
@@ -158,14 +160,14 @@ export class JobHost {
     const stop = job.watch();
     const duration = (): number => Math.round((performance.now() - began) * 1000) / 1000;
     try {
-      const data = await this.executeJob(job);
-      folders.answer(job.folder, job.id, data, duration());
+      const write = await this.executeJob(job).then(
+        (data) => () => folders.answer(job.folder, job.id, data, duration()),
+        (error: unknown) => () => folders.fail(job.folder, job.id, this.faultOf(job, error), duration()),
+      );
+      write();
     } catch (error) {
-      try {
-        folders.fail(job.folder, job.id, this.faultOf(job, error), duration());
-      } catch {
-        // The client has taken its job away.
-      }
+      const isTakenAway = (error as NodeJS.ErrnoException).code === "ENOENT";
+      if (!isTakenAway) this.ways.log(`the answer of ${job.command.scriptName} cannot be written: ${error}`);
     } finally {
       stop();
       this.running.delete(job.id);
@@ -190,6 +192,7 @@ export class JobHost {
     if (this.busy >= CAPACITY) {
       throw new Fault("E_CAPACITY", `${CAPACITY} scripts run already`, "call it again in a moment", {}, true);
     }
+    this.breaker.check();
     this.busy += 1;
     try {
       return await this.bounded(job);
@@ -208,7 +211,8 @@ export class JobHost {
       const over = await Promise.race([work.then(() => true, () => true), job.givenUp.then(() => false)]);
       if (over) return await work;
       // It may end by itself, and is left behind if it does not.
-      await Promise.race([work.catch(() => {}), pause(COOPERATION)]);
+      const isStuck = await Promise.race([work.then(() => false, () => false), pause(COOPERATION).then(() => true)]);
+      if (isStuck) this.breaker.noteFailure();
       switch (job.reason) {
         case "late":
           throw new Fault(
@@ -230,6 +234,7 @@ export class JobHost {
 
   private faultOf(job: Running, error: unknown): Fault {
     if (error instanceof Fault) return error;
+    this.breaker.noteFailure();
     const told = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     this.ways.log(`${job.command.scriptName} failed: ${error instanceof Error ? (error.stack ?? told) : told}`);
     return new Fault("E_INTERNAL", `${job.command.scriptName} failed: ${told}`, "the log of Binnacle in the editor says more");

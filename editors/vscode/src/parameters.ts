@@ -18,6 +18,9 @@ export interface Manifest {
   scripts: Record<string, { metadata: { params?: Record<string, Parameter>; hosts?: string[] } }>;
 }
 
+/** Parameters about which scripts have errors of their own. */
+const OWN = ["groupBy", "mode"];
+
 /** The parameters as they are meant, with defaults. Those the metadata does not know are for the script to read. */
 export function checked(script: string, known: Record<string, Parameter>, given: Values): Values {
   const found: Values = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
@@ -30,7 +33,7 @@ export function checked(script: string, known: Record<string, Parameter>, given:
     found[name] = converted(found[name], one);
     const problem = problemOf(found[name], one);
     // A configuration may be given in the place of its name.
-    if (problem && !(name === "launch" && typeof found[name] === "object")) throw wrong(script, `${name} ${problem}`);
+    if (problem && !OWN.includes(name) && !(name === "launch" && typeof found[name] === "object")) throw wrong(script, `${name} ${problem}`);
   }
   return found;
 }

@@ -10,7 +10,7 @@ const DAY = 24 * 60 * MINUTE;
 
 /** Takes away what nobody will look at any more. */
 export function sweep(workspace: string, running: ReadonlySet<string>): void {
-  sweepFolder(path.join(folders.bridgeFolder(workspace), "prepared"), new Set(), (_, age) => age > 10 * MINUTE);
+  sweepFolder(path.join(folders.bridgeFolder(workspace), "prepared"), new Set(), (job, age) => age > MINUTE || isAbandoned(job, age));
   sweepFolder(folders.executeFolder(workspace), running, isOld);
 }
 
@@ -29,16 +29,17 @@ function sweepFolder(
 function isOld(job: string, age: number): boolean {
   if (folders.exists(job, "keep")) return false;
   if (folders.exists(job, "dlq")) return age > 7 * DAY;
-  if (age > MINUTE && !isStillWanted(job)) return true;
+  if (isAbandoned(job, age)) return true;
   return age > (folders.exists(job, "done") ? DAY : 2 * DAY);
 }
 
-function isStillWanted(job: string): boolean {
+/** Whether nobody waits for it. A client may be in another container, and only ours say in which. */
+function isAbandoned(job: string, age: number): boolean {
   try {
     const command = folders.readCommand(job);
-    return command === undefined || isWanted(command);
+    return command !== undefined && !isWanted(command) && (age > MINUTE || Boolean(command.namespace));
   } catch {
-    return true;
+    return false;
   }
 }
 

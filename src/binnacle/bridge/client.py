@@ -17,6 +17,7 @@ from binnacle.bridge.breaker import Breaker
 from binnacle.bridge.protocol import PING, BridgeError, Command, Event, HostInfo
 from binnacle.bridge.vigil import Pulse, Vigil
 from binnacle.bridge.watching import Watcher
+from binnacle.bridge.windows import find_window
 
 PICKUP = 0.6
 """Seconds until a host has taken a job, if it is one that answers."""
@@ -44,6 +45,8 @@ REMOTE_PULSE = 30.0
 
 ANSWERED = ("E_SCRIPT_NOT_FOUND", "E_NOT_FOUND", "E_NOT_IMPLEMENTED", "E_UNSUPPORTED", "E_CAPACITY")
 """How a host of another program says that it has no such script, or no time. It is there all the same."""
+
+AGAIN = "call it again if it is wanted after all"
 
 OnEvent = Callable[[Event], None]
 Start = Callable[[str], Awaitable[HostInfo]]
@@ -150,11 +153,23 @@ class BridgeClient:
         return host
 
     def look_for_host(self) -> HostInfo | None:
-        """A host that seems to be there: it introduced itself, and its process has not ended."""
+        """A host that seems to be there: it introduced itself, and its process has not ended.
+
+        That of the workspace comes before an editor that has a folder around it open.
+
+        Raises:
+            BridgeError: E_AMBIGUOUS_HOST.
+        """
         host = folders.read_host(self.workspace)
-        if host is None or not host.is_alive():
-            return None
-        return host if host.is_near or time.time() - self._heartbeat() < REMOTE_PULSE else None
+        is_there = host is not None and host.is_alive()
+        if host is not None and is_there and (host.is_near or time.time() - self._heartbeat(host) < REMOTE_PULSE):
+            return host
+        return find_window(self.workspace)
+
+    def folder_of(self, host: HostInfo) -> str:
+        """Where a host is spoken to: in the workspace, or in the folder around it that an editor has open."""
+        is_around = host.is_near and self.workspace.startswith(os.path.join(host.workspace, ""))
+        return host.workspace if is_around and host.workspace else self.workspace
 
     async def ping(self, host: HostInfo) -> float:
         """Seconds of a round trip.
@@ -204,7 +219,8 @@ class BridgeClient:
         cancelled: asyncio.Event | None = None,
     ) -> Any:
         try:
-            folder = folders.prepare(self.workspace, self._command(script, params, timeout))
+            served = self.folder_of(vigil.host)
+            folder = folders.prepare(served, self._command(script, params, timeout, served))
         except OSError as error:
             raise _cannot_write(error) from error
         waiting = _Waiting(folder, on_event)
@@ -212,7 +228,7 @@ class BridgeClient:
             self._watcher = Watcher(polls=self._polls)
         unwatch = self._watcher.watch(folder, waiting.look)
         try:
-            waiting.folder = folder = folders.publish(self.workspace, folder)
+            waiting.folder = folder = folders.publish(served, folder)
             await self._wait(vigil, waiting, script, timeout, cancelled)
             return folders.read_result(folder)
         except OSError as error:
@@ -225,7 +241,7 @@ class BridgeClient:
             unwatch()
             folders.remove(folder)
 
-    def _command(self, script: str, params: Mapping[str, Any], timeout: float) -> Command:
+    def _command(self, script: str, params: Mapping[str, Any], timeout: float, served: str) -> Command:
         return Command(
             client_id=self._client_id,
             id=protocol.new_id(),
@@ -236,6 +252,7 @@ class BridgeClient:
             client_pid=self._pid,
             client_start=self._process_start,
             namespace=alive.namespace(),
+            workspace="" if served == self.workspace else self.workspace,
         )
 
     async def _wait(
@@ -263,7 +280,7 @@ class BridgeClient:
         if waiting.done.is_set():
             return
         if cancelled is not None and cancelled.is_set():
-            raise BridgeError("E_CANCELLED", f"{script} was cancelled")
+            raise BridgeError("E_CANCELLED", f"{script} was cancelled", hint=AGAIN)
         if vigil.died.is_set():
             self._breaker.note_failure()
             raise (_host_down if waiting.picked.is_set() else _unbegun)(vigil.host, script)
@@ -279,7 +296,7 @@ class BridgeClient:
             BridgeError: it does not take it.
         """
         loop = asyncio.get_running_loop()
-        pulse = Pulse(host, self._heartbeat)
+        pulse = Pulse(host, lambda: self._heartbeat(host))
         began = loop.time()
         while (waited := loop.time() - began) < PATIENCE:
             await asyncio.wait({picked, *ends}, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
@@ -318,10 +335,10 @@ class BridgeClient:
             details={"pid": host.pid, "kind": host.kind},
         )
 
-    def _heartbeat(self) -> float:
+    def _heartbeat(self, host: HostInfo) -> float:
         """When the host last showed that it lives; 0 if it never did."""
         with suppress(OSError):
-            return os.stat(os.path.join(folders.bridge_folder(self.workspace), "host.json")).st_mtime
+            return os.stat(os.path.join(folders.bridge_folder(self.folder_of(host)), "host.json")).st_mtime
         return 0.0
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ CODES: dict[str, dict[str, str]] = {
     "the host": {
         "E_BRIDGE_NOT_FOUND": "no host serves the workspace",
         "E_BRIDGE_UNAVAILABLE": "the host does not start",
+        "E_AMBIGUOUS_HOST": "several editors have the directory open; the message names them",
         "E_HOST_EXISTS": "another host serves the workspace already",
         "E_HOST_DOWN": "the host ended in the middle of the call",
         "E_PICKUP_TIMEOUT": "the host does not take jobs",

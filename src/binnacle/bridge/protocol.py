@@ -50,7 +50,7 @@ STOP = "bridge.stop"
 Kind = Literal["headless", "vscode"]
 
 
-EDITOR_NEEDED = "an editor that serves this workspace over .vsc-bridge could; none does, so do without it"
+EDITOR_NEEDED = "open the workspace in VS Code with our extension, which bn bridge install-vscode installs"
 """What to do about a script that only an editor can run."""
 
 
@@ -76,6 +76,9 @@ class Command(Struct, frozen=True, kw_only=True, rename="camel"):
 
     namespace: str = ""
     """Where the client's process id means something; see `namespace`."""
+
+    workspace: str = ""
+    """What paths are relative to, if not the folder that the host serves."""
 
     def is_wanted(self) -> bool:
         """Whether the client is there, as far as can be seen."""

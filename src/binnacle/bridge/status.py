@@ -11,12 +11,15 @@ from binnacle.bridge.protocol import EDITOR_NEEDED, BridgeError, HostInfo
 
 async def bridge_status(client: BridgeClient, manifest: Manifest) -> dict[str, Any]:
     """Found by a round trip to the host. None is started for it."""
-    host = client.look_for_host()
+    try:
+        host, problem = client.look_for_host(), ""
+    except BridgeError as error:
+        host, problem = None, f"[{error.code}] {error.message}; {error.hint}"
     capabilities = host.capabilities if host else {}
     can = capabilities.get("scripts")
     status: dict[str, Any] = {
         "workspace": client.workspace,
-        "folder": bridge_folder(client.workspace),
+        "folder": bridge_folder(client.folder_of(host) if host else client.workspace),
         "host": await _health(client, host) if host else None,
         "adapters": capabilities.get("adapters") or await asyncio.to_thread(_adapters, client.workspace),
         "scripts": len(manifest.scripts),
@@ -27,13 +30,21 @@ async def bridge_status(client: BridgeClient, manifest: Manifest) -> dict[str, A
         for alias, one in manifest.scripts.items()
         if kind not in one.metadata.hosts or (can is not None and alias not in can)
     )
-    if host is None:
+    if problem:
+        status["problem"] = problem
+    elif host is None:
         status["next"] = "no host is there; the first call of a debug tool starts one"
     elif not status["host"]["healthy"]:
-        status["next"] = "end the host with: bn bridge stop; the next call starts another"
+        status["next"] = _remedy(host)
     if lacking:
         status["unsupported"] = {"tools": lacking, "hint": EDITOR_NEEDED}
     return status
+
+
+def _remedy(host: HostInfo) -> str:
+    if host.kind == "headless":
+        return "end the host with: bn bridge stop; the next call starts another"
+    return "reload or close the window of the editor; without it the next call starts a host without an editor"
 
 
 async def _health(client: BridgeClient, host: HostInfo) -> dict[str, Any]:
@@ -43,6 +54,10 @@ async def _health(client: BridgeClient, host: HostInfo) -> dict[str, Any]:
         "bridgeId": host.bridge_id,
         "startedAt": host.started_at,
     }
+    if editor := host.capabilities.get("editor"):
+        known["editor"] = f"{editor} {host.capabilities.get('version', '')}".strip()
+    if (folder := client.folder_of(host)) != client.workspace:
+        known["workspace"] = folder
     try:
         seconds = await client.ping(host)
     except BridgeError as error:

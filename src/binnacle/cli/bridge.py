@@ -18,16 +18,24 @@ def _workspace(context: Context) -> str:
     return workspace_of(context.project, context.start)
 
 
+def _named(host: Any) -> str:
+    """A host in a few words; an editor by its name, and by its folder if that is not ours."""
+    name = printable(host.get("editor") or f"{host['kind']} host")
+    return f"{name} in {printable(host['workspace'])}" if "workspace" in host else name
+
+
 def _show_status(answer: Any, screen: Screen) -> None:
     host = answer["host"]
-    if host is None:
+    if "problem" in answer:
+        screen.line(f"{screen.styled('✗', 'red')} {printable(answer['problem'])}")
+    elif host is None:
         screen.line(f"○ no host serves {printable(answer['workspace'])}; the first call of a debug tool starts one")
     elif host["healthy"]:
         sign = screen.styled("✓", "green")
-        screen.line(f"{sign} {host['kind']} host, process {host['pid']}, answers in {host['roundTripMs']} ms")
+        screen.line(f"{sign} {_named(host)}, process {host['pid']}, answers in {host['roundTripMs']} ms")
     else:
         sign = screen.styled("✗", "red")
-        screen.line(f"{sign} {host['kind']} host, process {host['pid']}: {printable(host['problem'])}")
+        screen.line(f"{sign} {_named(host)}, process {host['pid']}: {printable(host['problem'])}")
     rows = [
         (
             "✓" if one["found"] else "○",
@@ -111,3 +119,21 @@ def stop(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no 
     from binnacle.app.bridge import stop_host
 
     return asyncio.run(stop_host(_workspace(context)))
+
+
+def _show_installed(answer: Any, screen: Screen) -> None:
+    screen.line(f"{screen.styled('✓', 'green')} installed in {printable(answer['editor'])}")
+    screen.line("  open the workspace there; the status bar says whether agents may use the window")
+
+
+@BRIDGE.command(
+    "install-vscode",
+    "install the extension by which agents use VS Code, or an editor made from it",
+    "bn bridge install-vscode --editor codium",
+    arg("--editor", metavar="CMD", help="its command; the only one on the PATH when left out"),
+    view=_show_installed,
+)
+def install_vscode(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it needs no project
+    from binnacle.app.editors import install_extension
+
+    return install_extension(args.editor)

@@ -37,7 +37,7 @@ export async function answer(session: Session, target: Target | undefined): Prom
 }
 
 export function running(session: Session): Values {
-  return { sessionId: session.id, state: "running", ...session.output.take() };
+  return { sessionId: session.id, state: "running", ...session.takeNotes(), ...session.output.take() };
 }
 
 /** How a program ended. An adapter that was killed tells nothing of that. */
@@ -53,7 +53,7 @@ export function terminated(session: Session): Values {
     told[name] = found.map((one) => ({ path: shownPath(one.path, session.workspace), line: one.line }));
     told.hint = hint;
   }
-  return { ...told, ...session.output.take() };
+  return { ...told, ...session.takeNotes(), ...session.output.take() };
 }
 
 /** Where a program stands. */
@@ -66,7 +66,11 @@ export async function paused(session: Session, target: Target): Promise<Values> 
   const thread = await threadOf(target, stop);
   told.threadId = thread;
   if (stop.reason.includes("exception")) told.exception = await exceptionOf(target, thread, stop);
-  const { frames, more, first } = await framesOf(target, thread, FRAMES);
+  const { frames, more, first } = await framesOf(target, thread, FRAMES).catch((error: unknown) => {
+    // Some adapters have no stack for a program at its entry.
+    if (error instanceof Refused) return { frames: [], more: 0, first: undefined };
+    throw error;
+  });
   told.frames = frames;
   if (more > 0) told.moreFrames = `${more}; debug_stack has them`;
   if (first !== undefined) Object.assign(told, await localsOf(target, first, new Budget(30, 4000)));
@@ -76,7 +80,8 @@ export async function paused(session: Session, target: Target): Promise<Values> 
     session.recorder.write(target.id, "stop", { reason, ...(exception ? { exception } : {}), frames });
   }
   const others = session.targets.filter((one) => one.state === "paused" && one !== target).map((one) => one.id);
-  return { ...told, ...(others.length ? { alsoPaused: others } : {}), ...session.output.take() };
+  const also = others.length ? { alsoPaused: others } : {};
+  return { ...told, ...also, ...session.takeNotes(), ...session.output.take() };
 }
 
 export interface Frame {

@@ -7,7 +7,7 @@ import * as faults from "./faults";
 import { adapterPython, OWN_TYPE } from "./python";
 import { Recorder, recordings } from "./recording";
 import { References } from "./references";
-import { adapterOf, type Body, type Launch, Session, Target } from "./target";
+import { ADAPTER_ENDED, adapterOf, type Body, type Launch, Session, Target } from "./target";
 import { Cancelled, TooLate, within } from "./waiting";
 
 export type Script = (debug: Debugger, params: Body, job: Job) => Promise<unknown>;
@@ -139,6 +139,21 @@ export class Debugger implements vscode.Disposable {
     }
   }
 
+  /** Ends the programs of agents without the editor's help, which would need a window. */
+  abandon(): void {
+    for (const session of this.live()) {
+      if (session.isForeign || session.launch.request === "attach") continue;
+      for (const { process: pid } of session.targets) {
+        try {
+          if (pid) process.kill(pid, "SIGKILL");
+        } catch {
+          // It has ended.
+        }
+      }
+      session.end("the window of the editor was closed");
+    }
+  }
+
   /** The session of that id or of a process in it; the one told about last, or the newest that is left. */
   session(ident?: string): Session {
     if (ident !== undefined) {
@@ -186,7 +201,7 @@ export class Debugger implements vscode.Disposable {
   }
 
   private track(dap: vscode.DebugSession): vscode.DebugAdapterTracker {
-    const target = new Target(this.sessionOf(dap), dap, (one, given) => this.filters(one, given));
+    const target = new Target(this.sessionOf(dap), dap, (one, given) => this.filters(one, given), functionNames);
     this.targets.set(dap.id, target);
     this.changes.fire();
     return {
@@ -196,6 +211,7 @@ export class Debugger implements vscode.Disposable {
         target.hearAdapter(message);
         if (target.state !== before || message.event === "stopped") this.changes.fire();
       },
+      onExit: (code, signal) => target.loseAdapter(code, signal),
     };
   }
 
@@ -210,7 +226,7 @@ export class Debugger implements vscode.Disposable {
     const workspace = root.workspaceFolder?.uri.fsPath ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "/";
     const { [MARK]: _, ...configuration } = root.configuration;
     const request = String(configuration.request);
-    const launch = { title: root.name, adapter: adapterOf(root.type), request, filters: [], advice: "" };
+    const launch = { title: root.name, adapter: adapterOf(root.type), request, filters: [], advice: "", isSilentOnSuccess: false };
     const session = this.newSession({ ...launch, configuration, folder: root.workspaceFolder }, workspace, true);
     session.isUp = true;
     return session;
@@ -221,7 +237,7 @@ export class Debugger implements vscode.Disposable {
     this.targets.delete(dap.id);
     if (!target) return;
     const { session } = target;
-    if (target.isRoot) session.end(session.isEnding || target.hasTerminated ? "" : "the debug adapter ended");
+    if (target.isRoot) session.end(session.isEnding || target.hasTerminated ? "" : ADAPTER_ENDED);
     else target.end();
     session.signal.fire();
     this.changes.fire();
@@ -251,6 +267,11 @@ export class Debugger implements vscode.Disposable {
 /** A program that still evaluates something answers nothing else. */
 function checkIdle(target: Target): void {
   if (target.evaluating !== undefined) throw faults.busy(target.id, target.evaluating);
+}
+
+function functionNames(): string[] {
+  const found = vscode.debug.breakpoints.filter((one) => one instanceof vscode.FunctionBreakpoint);
+  return found.map((one) => one.functionName);
 }
 
 function epitaph(session: Session): string {

@@ -3,6 +3,7 @@
 import { Fault, type Job, type Values } from "../protocol";
 import { framesOf, threadOf } from "./answers";
 import type { Debugger, Script } from "./debugger";
+import { gist } from "./dialects";
 import { quoted } from "./faults";
 import { type Body, Gone, Refused, type Target } from "./target";
 import { Budget, fetch, tell, tree } from "./variables";
@@ -50,7 +51,11 @@ async function listVariables(debug: Debugger, params: Body): Promise<Values> {
   for (const one of await scopesOf(target, frame)) {
     const name = String(one.name ?? "");
     if (wanted && !wanted.some((word) => name.toLowerCase().includes(word))) continue;
-    rows.push({ name, ...(await tree(target, Number(one.variablesReference), depth, room)) });
+    const number = Number(one.variablesReference);
+    if (!wanted && (one.expensive || one.presentationHint === "registers")) {
+      const ours = target.session.references.give("variables", target, number);
+      rows.push({ name, more: `debug_get_variable with variablesReference=${ours} has them` });
+    } else rows.push({ name, ...(await tree(target, number, depth, room)) });
   }
   return { sessionId: target.id, scopes: rows };
 }
@@ -112,7 +117,7 @@ async function evaluate(debug: Debugger, params: Body, job: Job): Promise<Values
     if (!(error instanceof Refused)) throw error;
     throw new Fault(
       "E_INVALID_EXPRESSION",
-      `${quoted(params.expression)}: ${lastLine(error.message)}`,
+      `${quoted(params.expression)}: ${gist(error.message)}`,
       "debug_list_variables shows what can be named here",
     );
   }
@@ -222,7 +227,7 @@ function setFailed(name: string, error: unknown): unknown {
   if (!(error instanceof Refused)) return error;
   return new Fault(
     "E_SET_FAILED",
-    `cannot set ${quoted(name)}: ${lastLine(error.message)}`,
+    `cannot set ${quoted(name)}: ${gist(error.message)}`,
     "give the value as the program's language writes it: texts in quotes",
   );
 }
@@ -233,11 +238,6 @@ function literal(target: Target, value: unknown): string {
   const words: Record<string, string> = { true: "True", false: "False", null: "None" };
   const written = JSON.stringify(value ?? null);
   return target.adapter === "debugpy" ? (words[written] ?? written) : written;
-}
-
-/** Of a traceback, what went wrong. */
-export function lastLine(text: string): string {
-  return text.trim().split("\n").filter((line) => line.trim()).at(-1)?.trim() ?? "no reason given";
 }
 
 /** How to get what debugpy does not list: it shows the first of many and then how many there are. */

@@ -5,11 +5,13 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { readText } from "../folders";
 import { Fault } from "../protocol";
+import { NODE_IN_SHELL } from "./dialects";
 import { quoted } from "./faults";
 import { adapterPython, findPython, OWN_TYPE, onPath, pythonType } from "./python";
 import { adapterOf, type Body, type Launch } from "./target";
 
 const CHOICES = ["launch", "program", "module", "pytest", "port", "pid"];
+const SHELL = "/bin/sh";
 const PYTHON = ["debugpy", "python", OWN_TYPE];
 
 /** A text, which stays; a comment or a comma before a closing bracket, which goes. */
@@ -182,12 +184,21 @@ function finish(configuration: Body, cwd: string, folder: vscode.WorkspaceFolder
   let advice = "";
   if (request === "launch") full.cwd = cwd;
   if (adapter === "debugpy") full = forPython(full, cwd);
-  if (adapter === "js-debug") full.console ??= "internalConsole";
+  if (adapter === "js-debug") full = forNode(full);
   if (adapter === "debugpy" && full.connect) {
     advice = `start the program with: python -m debugpy --listen ${full.connect.port} --wait-for-client FILE`;
   }
   const filters = configuration.module === "pytest" ? ["userUnhandled"] : [];
-  return { title, adapter, request, configuration: full, folder, filters, advice };
+  const isSilentOnSuccess = full.runtimeExecutable === SHELL;
+  return { title, adapter, request, configuration: full, folder, filters, advice, isSilentOnSuccess };
+}
+
+/** What js-debug is told besides. */
+function forNode(full: Body): Body {
+  const found = { skipFiles: ["<node_internals>/**"], console: "internalConsole", ...full };
+  const isPlain = full.request === "launch" && full.program && !full.runtimeExecutable && !full.runtimeVersion;
+  if (!isPlain || process.platform === "win32") return found;
+  return { ...found, runtimeExecutable: SHELL, runtimeArgs: [...NODE_IN_SHELL, ...[full.runtimeArgs ?? []].flat()] };
 }
 
 /** What debugpy is told besides. Modules' own names are of little use to a reader. */

@@ -167,9 +167,11 @@ async function waitForStop(
   milliseconds: number,
   job: Job,
 ): Promise<Target | null> {
+  const known = new Map(session.targets.map((one) => [one.id, one.stop]));
   const find = (): Target | null | undefined => {
     if (session.isOver) return null;
-    const found = session.untold();
+    // Two may wait for one stop, and then both are told.
+    const found = session.untold() ?? session.targets.find((one) => one.stop && one.stop !== known.get(one.id));
     if (found || resumed?.state !== "terminated") return found;
     return session.targets.find((one) => one.stop);
   };

@@ -6,8 +6,9 @@ import { writeWhole } from "../folders";
 import { Fault, type Job, type Values } from "../protocol";
 import { shownPath } from "./answers";
 import type { Debugger, Script } from "./debugger";
+import { gist } from "./dialects";
 import { quoted } from "./faults";
-import { askValue, lastLine } from "./inspecting";
+import { askValue } from "./inspecting";
 import { type Body, Refused, type Target } from "./target";
 import { fetch } from "./variables";
 
@@ -45,7 +46,7 @@ async function save(debug: Debugger, params: Body, job: Job): Promise<Values> {
     if (!(error instanceof Refused)) throw error;
     throw new Fault(
       "E_EVALUATE_FAILED",
-      `${quoted(params.expression)}: ${lastLine(error.message)}`,
+      `${quoted(params.expression)}: ${gist(error.message)}`,
       "debug_list_variables shows what can be named here",
     );
   }

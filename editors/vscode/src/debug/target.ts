@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import type * as vscode from "vscode";
 import type { Values } from "../protocol";
+import { exitCodeIn, plainOutput } from "./dialects";
 import { Output } from "./output";
 import type { Recorder } from "./recording";
 import type { References } from "./references";
@@ -13,6 +14,8 @@ export type Body = any;
 
 /** Milliseconds for answers that an adapter has at hand. */
 const PATIENCE = 5000;
+
+export const ADAPTER_ENDED = "the debug adapter ended";
 
 const RESUMING = ["continue", "next", "stepIn", "stepOut", "reverseContinue", "stepBack", "goto", "restartFrame"];
 
@@ -53,6 +56,8 @@ export interface Launch {
   filters: string[];
   /** What to do if it fails. */
   advice: string;
+  /** Whether the adapter tells of every exit code but 0. */
+  isSilentOnSuccess: boolean;
 }
 
 export class Session {
@@ -67,6 +72,8 @@ export class Session {
   isOver = false;
   /** Whether we have asked for its end. */
   isEnding = false;
+  /** What is told once. */
+  private notes: string[] = [];
   /** Whether it was ever under the debugger. */
   isUp = false;
   /** Why it could not be launched. */
@@ -91,6 +98,15 @@ export class Session {
 
   get exitCode(): number | null {
     return this.targets.find((one) => one.exitCode !== undefined)?.exitCode ?? null;
+  }
+
+  note(text: string): void {
+    if (!this.notes.includes(text)) this.notes.push(text);
+  }
+
+  takeNotes(): Values {
+    const notes = this.notes.splice(0);
+    return notes.length ? { notes } : {};
   }
 
   find(ident: string): Target | undefined {
@@ -158,6 +174,7 @@ export class Target {
     readonly session: Session,
     readonly dap: vscode.DebugSession,
     private readonly filtersFor: (target: Target, given: string[]) => string[],
+    private readonly functionNames: () => string[],
   ) {
     this.id = session.targets.length ? `${session.id}.${session.targets.length}` : session.id;
     this.name = dap.name;
@@ -220,6 +237,7 @@ export class Target {
   /** What the editor is about to tell the adapter. */
   hearEditor(message: Body): void {
     if (message.type !== "request") return;
+    if (message.command === "configurationDone" && !this.capabilities.supportsFunctionBreakpoints) this.noteFunctions();
     if (["setBreakpoints", "initialize", "launch", "attach", ...RESUMING].includes(message.command)) {
       this.asked.set(message.seq, { ...message, stop: this.stop });
     }
@@ -239,6 +257,13 @@ export class Target {
     if (message.type === "response") this.hearAnswer(message);
     else if (message.type === "event") this.hearEvent(String(message.event), message.body ?? {});
     this.session.signal.fire();
+  }
+
+  /** The adapter's process has ended. Before the program's end, nobody has said why. */
+  loseAdapter(code: number | undefined, signal: string | undefined): void {
+    if (!this.isRoot || this.hasTerminated || this.session.isEnding) return;
+    const detail = signal ? `, killed by ${signal}` : code === undefined ? "" : ` with exit code ${code}`;
+    this.session.end(ADAPTER_ENDED + detail);
   }
 
   /** The process is no longer debugged. */
@@ -280,7 +305,7 @@ export class Target {
     this.session.recorder.write(this.id, event, body);
     switch (event) {
       case "output":
-        this.session.output.add(String(body.category || "console"), String(body.output ?? ""));
+        this.wrote(String(body.category || "console"), String(body.output ?? ""));
         break;
       case "stopped":
         this.forget();
@@ -310,10 +335,16 @@ export class Target {
         break;
       case "terminated":
         this.hasTerminated = true;
+        if (this.isRoot && this.session.launch.isSilentOnSuccess) this.exitCode ??= 0;
         if (this.isRoot) this.session.end("");
         else this.end();
         break;
     }
+  }
+
+  private wrote(category: string, text: string): void {
+    if (this.isRoot) this.exitCode = exitCodeIn(this.adapter, text) ?? this.exitCode;
+    this.session.output.add(category, plainOutput(this.adapter, text));
   }
 
   private bind(asked: Body, found: Body[]): void {
@@ -329,6 +360,11 @@ export class Target {
     for (const one of this.bound.values()) {
       if (one.number !== undefined && one.number === found.id) Object.assign(one, boundOf(found));
     }
+  }
+
+  private noteFunctions(): void {
+    const names = this.functionNames().join(", ");
+    if (names) this.session.note(`${this.adapter} has no breakpoints on functions, so there is none on ${names}`);
   }
 
   private goOn(): void {

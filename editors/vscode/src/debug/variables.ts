@@ -1,6 +1,7 @@
 /** Variables of a program, as far as they fit into an answer, and how to get the rest. */
 
 import type { Values } from "../protocol";
+import { isWorthALook } from "./dialects";
 import { type Body, Refused, type Target } from "./target";
 import { TooLate } from "./waiting";
 
@@ -39,22 +40,31 @@ export interface Told {
   more?: string;
 }
 
-/** The variables of a frame's innermost scope, as they stand in an answer. */
+/** The variables of a frame's function, as they stand in an answer. */
 export async function localsOf(target: Target, frame: number, room: Budget): Promise<Values> {
-  let reference: number;
-  let found: Body[];
+  const shown: Told[] = [];
   try {
-    const scopes = await target.askScopes(frame);
+    const scopes = localScopes(await target.askScopes(frame));
     if (!scopes.length) return {};
-    reference = Number(scopes[0].variablesReference);
-    found = await fetch(target, reference);
+    for (const scope of scopes) {
+      const reference = Number(scope.variablesReference);
+      const found = await fetch(target, reference);
+      const fit = fitting(target, found, room);
+      shown.push(...fit);
+      const left = found.length - fit.length;
+      if (left) return { locals: shown, moreLocals: rest(target, reference, left, fit.length) };
+    }
   } catch (error) {
-    if (error instanceof Refused || error instanceof TooLate) return {};
+    if (error instanceof Refused || error instanceof TooLate) return shown.length ? { locals: shown } : {};
     throw error;
   }
-  const shown = fitting(target, found, room);
-  const left = found.length - shown.length;
-  return left ? { locals: shown, moreLocals: rest(target, reference, left, shown.length) } : { locals: shown };
+  return { locals: shown };
+}
+
+/** Those of a function: in JavaScript, where every block has one, up to the function's own. */
+function localScopes(scopes: Body[]): Body[] {
+  const own = scopes.findIndex((one) => String(one.name ?? "").toLowerCase().includes("local"));
+  return scopes.slice(0, Math.max(own, 0) + 1);
 }
 
 /**
@@ -123,7 +133,7 @@ async function grow(
   const left = found.length - shown.length;
   if (left) node.more = rest(target, reference, left, shown.length);
   return shown.flatMap((told, at): [Node, number][] => {
-    const number = found[at].variablesReference;
+    const number = isWorthALook(found[at]) && found[at].variablesReference;
     return number ? [[told, Number(number)]] : [];
   });
 }

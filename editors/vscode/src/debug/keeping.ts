@@ -1,0 +1,87 @@
+/**
+ * Keeps the breakpoints of a workspace where the host without an editor does, so that they are there for whichever host
+ * comes next.
+ */
+
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { readText, writeWhole } from "../folders";
+import { recordings } from "./recording";
+import { realPath } from "./target";
+
+interface Kept {
+  lines?: { path: string; line: number; condition?: string; hitCondition?: string; logMessage?: string }[];
+  functions?: { name: string; condition?: string; hitCondition?: string }[];
+  exceptions?: string[];
+}
+
+/** Shows in the editor what another host was told, in so far as it is not there. */
+export function restore(workspace: string): void {
+  const kept = read(fileOf(workspace));
+  const lines = new Set(vscode.debug.breakpoints.filter(isLine).map(placeOf));
+  const names = new Set(vscode.debug.breakpoints.filter(isFunction).map((one) => one.functionName));
+  const missing = (kept.lines ?? []).filter((one) => !lines.has(`${one.path}:${one.line}`) && fs.existsSync(one.path));
+  vscode.debug.addBreakpoints([
+    ...missing.map((one) => {
+      const at = new vscode.Location(vscode.Uri.file(one.path), new vscode.Position(one.line - 1, 0));
+      return new vscode.SourceBreakpoint(at, true, one.condition, one.hitCondition, one.logMessage);
+    }),
+    ...(kept.functions ?? [])
+      .filter((one) => !names.has(one.name))
+      .map((one) => new vscode.FunctionBreakpoint(one.name, true, one.condition, one.hitCondition)),
+  ]);
+}
+
+/** Writes down what the editor has for a workspace. */
+export function keep(workspace: string, exceptions: string[] | undefined): void {
+  const inside = workspace.replace(/\/$/, "") + path.sep;
+  const kept: Kept = {
+    lines: vscode.debug.breakpoints
+      .filter(isLine)
+      .filter((one) => one.enabled && realPath(one.location.uri.fsPath).startsWith(inside))
+      .map(({ location, condition, hitCondition, logMessage }) => ({
+        path: realPath(location.uri.fsPath),
+        line: location.range.start.line + 1,
+        condition,
+        hitCondition,
+        logMessage,
+      })),
+    functions: vscode.debug.breakpoints
+      .filter(isFunction)
+      .filter((one) => one.enabled)
+      .map(({ functionName, condition, hitCondition }) => ({ name: functionName, condition, hitCondition })),
+    exceptions,
+  };
+  const file = fileOf(workspace);
+  try {
+    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    writeWhole(file, JSON.stringify(kept, null, 1));
+  } catch {
+    // The editor keeps its own.
+  }
+}
+
+function fileOf(workspace: string): string {
+  return path.join(path.dirname(recordings(workspace)), "breakpoints.json");
+}
+
+function read(file: string): Kept {
+  try {
+    return JSON.parse(readText(file) ?? "{}") as Kept;
+  } catch {
+    return {};
+  }
+}
+
+function isLine(one: vscode.Breakpoint): one is vscode.SourceBreakpoint {
+  return one instanceof vscode.SourceBreakpoint;
+}
+
+function isFunction(one: vscode.Breakpoint): one is vscode.FunctionBreakpoint {
+  return one instanceof vscode.FunctionBreakpoint;
+}
+
+function placeOf(one: vscode.SourceBreakpoint): string {
+  return `${realPath(one.location.uri.fsPath)}:${one.location.range.start.line + 1}`;
+}
