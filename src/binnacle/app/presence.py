@@ -23,6 +23,15 @@ def present(project: Project, session: str) -> Iterator[None]:
         yield
 
 
+def _driver(project: Project, session: str) -> str:
+    return os.path.join(project.data_dir, "sessions", f"{session}.run.lock")
+
+
+def was_driven(project: Project, session: str) -> bool:
+    """Whether a run on this machine ever drove a session."""
+    return os.path.exists(_driver(project, session))
+
+
 @contextlib.contextmanager
 def alone(project: Project, session: str) -> Iterator[None]:
     """Drives a session, until it is left or killed.
@@ -30,7 +39,7 @@ def alone(project: Project, session: str) -> Iterator[None]:
     Raises:
         Refused: someone else does already.
     """
-    path = os.path.join(project.data_dir, "sessions", f"{session}.run.lock")
+    path = _driver(project, session)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(path, "a+", encoding="utf-8") as file:
         try:

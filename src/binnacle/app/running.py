@@ -6,19 +6,18 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from binnacle.app import Project, open_store
 from binnacle.app.planning import keep_plan, make_plan, session_folder
 from binnacle.app.presence import alone, present
+from binnacle.app.run_sessions import RECIPE, Opened, open_run, reset_run
 from binnacle.app.serving import SharedUpstreams, open_engine
 from binnacle.app.templates import with_template
 from binnacle.app.terms import ServedSession, Terms
 from binnacle.app.toolbox import catalog_of
 from binnacle.app.workspace import workspace_of
-from binnacle.errors import NotFound
 from binnacle.plan.files import bn_command
 from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents import AgentCommand
@@ -30,7 +29,7 @@ from binnacle.runner.git import Git
 from binnacle.runner.hooking import Hooks
 from binnacle.runner.hooks import find_hooks
 from binnacle.runner.job import Job
-from binnacle.runner.ledger import Ledger, ensure_feature, open_session, reset_session
+from binnacle.runner.ledger import Ledger
 from binnacle.runner.loop import Run
 from binnacle.runner.permissions import Approve, OwnTools, Person, by_policy
 from binnacle.runner.template import Template, Values
@@ -39,10 +38,7 @@ from binnacle.runner.worktrees import Worktrees
 from binnacle.server.faces import Faces
 from binnacle.server.http import HttpServer
 from binnacle.server.serving import bind, serve_http
-from binnacle.store import sessions
-from binnacle.store.store import Writer
 from binnacle.wire import acp
-from binnacle.work.actor import SYSTEM
 
 SERVER = "binnacle"
 """What agents know the server of their session as."""
@@ -65,7 +61,9 @@ class Wanted(Struct, frozen=True, kw_only=True):
     template: Template | None = None
     """What the prompts of its iterations are made from, but for the planning; the recipe's own, if there is none."""
 
-    recipe: str = "loop"
+    recipe: str | None = None
+    """As in the run that is gone on with, or `loop`, if nobody says."""
+
     discipline: str | None = None
     feature: str | None = None
     budget: Budget = Budget()
@@ -84,14 +82,6 @@ class Wanted(Struct, frozen=True, kw_only=True):
     within: float = 7200
 
 
-class _Begun(NamedTuple):
-    """The sessions of a run in the store, one for each seat."""
-
-    sessions: list[str]
-    feature: str | None
-    goes_on: bool
-
-
 async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell, person: Person | None) -> RunEnded:
     """Runs agents until the work is done, or says why not. `person` decides where the policy is to ask.
 
@@ -99,25 +89,24 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
         Refused: a run of that name is going on already.
         NotFound: there is none to go on with.
     """
-    begun = await asyncio.to_thread(_begin, project, wanted)
+    opened = await asyncio.to_thread(_open, project, wanted)
     async with AsyncExitStack() as stack:
-        for session in begun.sessions:
+        for session in opened.sessions:
             stack.enter_context(alone(project, session))
             stack.enter_context(present(project, session))
         cwd = workspace_of(project, wanted.start)
         trees, folders = await _trees(stack, project, wanted, cwd)
         seats = [
             Seat(number=number, session=session, cwd=folder)
-            for number, (session, folder) in enumerate(zip(begun.sessions, folders, strict=True), 1)
+            for number, (session, folder) in enumerate(zip(opened.sessions, folders, strict=True), 1)
         ]
-        terms = Terms(wanted.recipe, wanted.discipline, begun.feature)
-        desk = await stack.enter_async_context(_open_desk(project, wanted, terms, seats))
+        desk = await stack.enter_async_context(_open_desk(project, wanted, opened, seats))
         keeper = await stack.enter_async_context(Keeper())
         lease = project.settings.number("claim.minutes") * 60
         job = Job(
-            options=_options(wanted),
+            options=_options(wanted, opened),
             desk=desk,
-            ledger=Ledger(lambda: open_store(project), feature=begun.feature, lease=lease),
+            ledger=Ledger(lambda: open_store(project), feature=opened.terms.feature, lease=lease),
             hooks=Hooks(keeper, find_hooks(project.repo), repo=project.repo),
             keeper=keeper,
             control=control,
@@ -126,16 +115,31 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
             spent=Spending(),
             pending=[],
         )
-        return await Run(job, seats, trees, goes_on=begun.goes_on).run()
+        return await Run(job, seats, trees, goes_on=opened.goes_on).run()
 
 
-def _options(wanted: Wanted) -> Options:
+def _open(project: Project, wanted: Wanted) -> Opened:
+    if wanted.is_reset:
+        reset_run(project, wanted.name)
+    where = f"The specification, {wanted.spec_file}:\n\n" if wanted.spec_file else ""
+    return open_run(
+        project,
+        wanted.name,
+        Terms(wanted.recipe or RECIPE, wanted.discipline, wanted.feature),
+        recipe=wanted.recipe,
+        said=f"{where}{wanted.spec}" if wanted.spec else "",
+        workers=wanted.workers,
+        must_go_on=wanted.is_resumed,
+    )
+
+
+def _options(wanted: Wanted, opened: Opened) -> Options:
     return Options(
         name=wanted.name,
         agent=wanted.agent,
-        recipe=wanted.recipe,
+        recipe=opened.terms.recipe,
         budget=wanted.budget,
-        has_spec=bool(wanted.spec),
+        has_spec=bool(opened.said),
         auto_commit=wanted.auto_commit or wanted.has_worktree or wanted.workers > 1,
         silence=wanted.silence,
         within=wanted.within,
@@ -153,38 +157,16 @@ async def _trees(stack: AsyncExitStack, project: Project, wanted: Wanted, cwd: s
     return trees, await trees.begin(wanted.workers)
 
 
-def _begin(project: Project, wanted: Wanted) -> _Begun:
-    """Opens the sessions of a run, or finds those it left."""
-    with open_store(project) as store, store.write(by=SYSTEM) as tx:
-        if wanted.is_reset:
-            reset_session(tx, wanted.name)
-        before = sessions.named(tx, wanted.name)
-        if wanted.is_resumed and before is None:
-            raise NotFound(f"no run {wanted.name!r} to go on with", hint="see those there are with: bn log")
-        feature = before.feature if before else _feature(tx, wanted)
-        names = [wanted.name, *(f"{wanted.name}/{number}" for number in range(2, wanted.workers + 1))]
-        opened = [
-            open_session(tx, name, recipe=wanted.recipe, discipline=wanted.discipline, feature=feature)
-            for name in names
-        ]
-        return _Begun([session.id for session, _ in opened], feature, opened[0][1])
-
-
-def _feature(tx: Writer, wanted: Wanted) -> str | None:
-    if wanted.feature or not wanted.spec:
-        return wanted.feature
-    return ensure_feature(tx, wanted.name, description=f"What {wanted.spec_file or 'the specification'} asks for.")
-
-
 class _Desk:
     """Serves the sessions of a run on one port, each at its own path and with its own token."""
 
     def __init__(
-        self, project: Project, wanted: Wanted, terms: Terms, seats: Sequence[Seat], url: str, faces: Faces
+        self, project: Project, wanted: Wanted, opened: Opened, seats: Sequence[Seat], url: str, faces: Faces
     ) -> None:
         self._project = project
         self._wanted = wanted
-        self._terms = terms
+        self._terms = opened.terms
+        self._said = opened.said
         self._cwds = {seat.session: seat.cwd for seat in seats}
         self._url = url
         self._faces = faces
@@ -226,19 +208,13 @@ class _Desk:
         terms, catalog = self._terms._replace(recipe=recipe), catalog_of(project)
         extra = "\n\n".join(part for part in (wanted.extra, more) if part)
         with open_store(project) as store, store.read() as tx:
-            made = make_plan(tx, project, catalog, terms, session=session, said=self.said(), extra=extra)
+            made = make_plan(tx, project, catalog, terms, session=session, said=self._said, extra=extra)
             plan = made.plan
             if wanted.template is not None and recipe != PLANNING:
                 values = Values(run=wanted.name, session=session, iteration=iteration)
                 plan = with_template(tx, project, catalog, wanted.template, made.recipe, plan, values, extra=extra)
         keep_plan(project, plan)
         return plan.prompt.text
-
-    def said(self) -> str:
-        """What the person wants of the run."""
-        wanted = self._wanted
-        where = f"The specification, {wanted.spec_file}:\n\n" if wanted.spec_file else ""
-        return f"{where}{wanted.spec}" if wanted.spec else ""
 
     def folder(self, session: str) -> str:
         return session_folder(self._project, session)
@@ -252,14 +228,14 @@ class _Desk:
 
 
 @asynccontextmanager
-async def _open_desk(project: Project, wanted: Wanted, terms: Terms, seats: Sequence[Seat]) -> AsyncIterator[_Desk]:
+async def _open_desk(project: Project, wanted: Wanted, opened: Opened, seats: Sequence[Seat]) -> AsyncIterator[_Desk]:
     """A desk whose server accepts connections. Leaving it stops the server."""
     faces = Faces()
     listener = bind("127.0.0.1", 0)
     ready, stop = asyncio.Event(), asyncio.Event()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     serving = asyncio.create_task(serve_http(faces, listener, on_ready=ready.set, stop=stop))
-    desk = _Desk(project, wanted, terms, seats, url, faces)
+    desk = _Desk(project, wanted, opened, seats, url, faces)
     try:
         await _either(ready, serving)
         yield desk

@@ -2,7 +2,9 @@
 
 import os
 import re
+import sys
 from argparse import Namespace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import Group, arg
@@ -38,7 +40,7 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
     arg("--model", help="the model it uses (run.model)"),
     arg("--name", help="of the run; that of the specification when left out"),
     arg("--feature", completes="feature", help="only tasks of this feature"),
-    arg("--recipe", completes="recipe", default="loop", help="the tools and the prompt of its iterations (loop)"),
+    arg("--recipe", completes="recipe", help="the tools and the prompt of its iterations (loop)"),
     arg("--discipline", completes="discipline", help="who the agent is"),
     arg("--template", metavar="FILE", help="a prompt of your own; see: bn prompt template"),
     arg("--extra", default="", metavar="TEXT", help="what else the agent is to know"),
@@ -140,18 +142,15 @@ def _name(context: Context, args: Namespace) -> str:
         stem = os.path.basename(args.spec).rsplit(".", 1)[0] or "run"
         return re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:64]
     if args.resume:
-        from binnacle.store import sessions
+        from binnacle.app.run_sessions import newest_run
 
         with context.reading() as tx:
-            left = [one.name for one in sessions.listed(tx) if one.status == "active" and NAME.fullmatch(one.name)]
-        if left:
-            return left[0]
+            if (newest := newest_run(tx, context.project)) is not None:
+                return newest
     return args.feature or "run"
 
 
 def _has_person(args: Namespace) -> bool:
-    import sys
-
     return not (args.headless or args.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -161,11 +160,19 @@ async def _drive(context: Context, args: Namespace, wanted: "Wanted") -> "RunEnd
 
     from binnacle.app import running
     from binnacle.cli.run_lines import Lines, print_json
+    from binnacle.cli.screen import Screen
     from binnacle.runner.control import Control
 
     control = Control()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, control.stop)
-    tell = print_json if args.as_json else Lines().tell
-    return await running.run(context.project, wanted, control=control, tell=tell, person=None)
+    go = partial(running.run, context.project, wanted, control=control)
+    if not _has_person(args):
+        return await go(tell=print_json if args.as_json else Lines(Screen(sys.stderr)).tell, person=None)
+    from binnacle.cli.run_adding import add_note, add_task
+    from binnacle.cli.run_view import LiveView
+
+    view = LiveView(control, add_task=partial(add_task, context, wanted), add_note=partial(add_note, context, wanted))
+    async with view.shown():
+        return await go(tell=view.tell, person=view.ask)

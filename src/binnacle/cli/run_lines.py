@@ -1,6 +1,8 @@
-"""A run as lines: for logs and pipes, and its last words for everyone."""
+"""A run as lines: for logs and pipes, above the live view, and its last words for everyone."""
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -17,7 +19,11 @@ ENDINGS = {
     "stagnation": ("✗", "red"),
     "agent_failing": ("✗", "red"),
     "hook_failed": ("✗", "red"),
+    "error": ("✗", "red"),
 }
+
+Styled = tuple[str, str]
+"""A text and its style."""
 
 
 def print_json(event: Event) -> None:
@@ -27,86 +33,102 @@ def print_json(event: Event) -> None:
 
 
 class Lines:
-    """Prints what happens, a line for each thing, to standard error."""
+    """Says what happens, a line for each thing that a person may want to know."""
 
-    def __init__(self) -> None:
-        self._screen = Screen(sys.stderr)
-        self._titles: dict[str, str] = {}
-        self._said = ""
+    def __init__(self, screen: Screen, write: Callable[[str], None] | None = None) -> None:
+        """Lines are printed on `screen`, unless there is another way to `write` them."""
+        self._screen = screen
+        self._write = write or screen.line
+        self._titles: dict[tuple[int, str], str] = {}
+        """Of the tool calls, by worker and id."""
+
+        self.unfinished: dict[int, str] = {}
+        """What each agent has said of its last line."""
 
     def tell(self, event: Event) -> None:
-        """Prints an event."""
+        """Says what an event is about."""
         if isinstance(event, events.Said):
             self._say(event)
             return
-        self._flush()
-        text, style = self._text(event)
-        if text:
-            self._line(event.worker, text, style)
+        self._line(event.worker, f"  {self.unfinished.pop(event.worker, '')}", "dim")
+        if isinstance(event, events.ToolCalled):
+            self._line(event.worker, *self._tool(event))
+        elif said := _SAID.get(type(event)):
+            self._line(event.worker, *said(event))
+        if isinstance(event, events.AgentStarted):
+            self._titles.clear()
 
     def _say(self, event: events.Said) -> None:
         """What an agent says, by whole lines; its thoughts are left out."""
         if event.is_thought:
             return
-        *whole, self._said = (self._said + event.text).split("\n")
+        *whole, self.unfinished[event.worker] = (self.unfinished.get(event.worker, "") + event.text).split("\n")
         for line in whole:
             self._line(event.worker, f"  {line}".rstrip(), "dim")
-
-    def _flush(self) -> None:
-        if self._said.strip():
-            self._line(1, f"  {self._said}", "dim")
-        self._said = ""
 
     def _line(self, worker: int, text: str, style: str) -> None:
         if text.strip():
             at = f"[{worker}] " if worker > 1 else ""
-            self._screen.line(self._screen.styled(at + printable(text), style))
+            self._write(self._screen.styled(at + printable(text), style))
 
-    def _text(self, event: Event) -> tuple[str, str]:  # noqa: C901, PLR0911, PLR0912 - one case for each event
-        match event:
-            case events.RunStarted():
-                how = "goes on" if event.goes_on else "begins"
-                return f"run {event.name} {how}: {event.agent}, recipe {event.recipe}, session {event.session}", "bold"
-            case events.IterationStarted():
-                how = " goes on" if event.goes_on else ""
-                what = "planning" if event.number == 0 else f"iteration {event.number}"
-                return f"── {what}{how}{f', with {event.task}' if event.task else ''}", "bold"
-            case events.AgentStarted():
-                self._titles.clear()
-                return f"{event.agent} works{', and remembers' if event.was_loaded else ''}", ""
-            case events.ToolCalled():
-                return self._tool(event)
-            case events.PermissionDecided():
-                said = "allowed" if event.is_allowed else "refused"
-                return f"{said} ({event.by}): {event.title}", "" if event.is_allowed else "yellow"
-            case events.HookRan():
-                said = "ok" if event.is_ok else f"failed: {event.said}"
-                return f"hook {event.hook}: {event.command}: {said}", "" if event.is_ok else "yellow"
-            case events.TaskMoved():
-                return f"{event.task} {event.status}: {event.title}", "cyan"
-            case events.Progressed():
-                return f"{event.closed} of {event.total} tasks closed", ""
-            case events.Committed():
-                return f"committed {event.files} file(s) as {event.commit[:10]}", ""
-            case events.Merged() if event.conflicts:
-                return f"{event.branch} conflicts in {', '.join(event.conflicts)}; {event.task} settles it", "yellow"
-            case events.Merged():
-                return f"{event.branch} is merged into {event.into}", ""
-            case events.Waiting():
-                return f"waiting{f' {event.seconds:.0f} s' if event.seconds else ''}: {event.why}", "yellow"
-            case events.Warned():
-                return f"{event.message}{f' ({event.hint})' if event.hint else ''}", "yellow"
-            case events.IterationEnded():
-                return f"   {event.summary}", "green"
-        return "", ""
-
-    def _tool(self, event: events.ToolCalled) -> tuple[str, str]:
+    def _tool(self, event: events.ToolCalled) -> Styled:
         """A line when a tool call begins, and one if it fails."""
-        is_new = event.id not in self._titles
-        title = self._titles[event.id] = event.title or self._titles.get(event.id, "")
+        key = (event.worker, event.id)
+        is_new = key not in self._titles
+        title = self._titles[key] = event.title or self._titles.get(key, "")
         if event.status == "failed":
             return f"✗ {title}", "yellow"
         return (f"· {title}", "") if is_new else ("", "")
+
+
+def _started(event: events.RunStarted) -> Styled:
+    how = "goes on" if event.goes_on else "begins"
+    return f"run {event.name} {how}: {event.agent}, recipe {event.recipe}, session {event.session}", "bold"
+
+
+def _iteration(event: events.IterationStarted) -> Styled:
+    what = "planning" if event.number == 0 else f"iteration {event.number}"
+    held = f", with {event.task}" if event.task else ""
+    return f"── {what}{' goes on' if event.goes_on else ''}{held}", "bold"
+
+
+def _merged(event: events.Merged) -> Styled:
+    if event.conflicts:
+        return f"{event.branch} conflicts in {', '.join(event.conflicts)}; {event.task} settles it", "yellow"
+    return f"{event.branch} is merged into {event.into}", ""
+
+
+def _permission(event: events.PermissionDecided) -> Styled:
+    said = "allowed" if event.is_allowed else "refused"
+    return (f"{said} ({event.by}): {event.title}", "") if event.by != "own tool" else ("", "")
+
+
+def _hook(event: events.HookRan) -> Styled:
+    return (f"hook {event.hook}: {event.command}", "") if event.is_ok else (f"hook {event.said}", "yellow")
+
+
+def _waiting(event: events.Waiting) -> Styled:
+    return f"waiting{f' {event.seconds:.0f} s' if event.seconds else ''}: {event.why}", "yellow"
+
+
+def _warned(event: events.Warned) -> Styled:
+    return f"{event.message}{f' ({event.hint})' if event.hint else ''}", "yellow"
+
+
+_SAID: dict[type[Event], Callable[[Any], Styled]] = {
+    events.RunStarted: _started,
+    events.IterationStarted: _iteration,
+    events.AgentStarted: lambda event: (f"{event.agent} works{', and remembers' if event.was_loaded else ''}", ""),
+    events.PermissionDecided: _permission,
+    events.HookRan: _hook,
+    events.TaskMoved: lambda event: (f"{event.task} {event.status}: {event.title}", "cyan"),
+    events.Progressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),
+    events.Committed: lambda event: (f"committed {event.files} file(s) as {event.commit[:10]}", ""),
+    events.Merged: _merged,
+    events.Waiting: _waiting,
+    events.Warned: _warned,
+    events.IterationEnded: lambda event: (f"   {event.summary}", "green"),
+}
 
 
 def show_end(ended: RunEnded, screen: Screen) -> None:

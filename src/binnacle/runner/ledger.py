@@ -6,15 +6,15 @@ to the same file it must not wait for.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from datetime import timedelta
+from typing import Literal, NamedTuple, TypeVar
 
-from binnacle.errors import NotFound
 from binnacle.runner.verdict import Standing
-from binnacle.store import comments, features, flow, sessions, tasks
+from binnacle.store import comments, flow, sessions, tasks
 from binnacle.store.store import Reader, Store, Writer
 from binnacle.store.tasks import TaskFilter
 from binnacle.work.actor import SYSTEM, Actor
-from binnacle.work.session import Iteration, Session
+from binnacle.work.session import Iteration
 from binnacle.work.status import is_closed
 from binnacle.work.task import NewTask, Task
 
@@ -24,6 +24,9 @@ WATCHED = ("task", "note", "comment", "learning", "progress", "question")
 """What counts as a change of the work."""
 
 NO_SUMMARY = "The agent wrote no summary."
+
+
+Planning = Literal["to do", "elsewhere", "done"]
 
 
 class Begun(NamedTuple):
@@ -77,10 +80,9 @@ class Ledger:
         """How the tasks of the run stand."""
         return await self.read(lambda tx: _standing(tx, self.feature, session_ids))
 
-    async def is_planned(self, session_id: str) -> bool:
-        """Whether the planning of a session came to its end."""
-        before = await self.read(lambda tx: sessions.iterations(tx, session_id))
-        return any(one.number > 0 or one.ended_at is not None for one in before)
+    async def planning(self, session_id: str) -> Planning:
+        """How far the planning of a session is, or that of a run of its name on another machine."""
+        return await self.read(lambda tx: _planning(tx, session_id, timedelta(seconds=self.lease)))
 
     async def holds(self, session_id: str) -> bool:
         """Whether a session holds a task."""
@@ -177,32 +179,17 @@ class Ledger:
         return await self.write(give)
 
 
-def open_session(
-    tx: Writer, name: str, *, recipe: str, discipline: str | None, feature: str | None
-) -> tuple[Session, bool]:
-    """The unfinished session of this name, or a new one; and whether it is to be gone on with."""
-    if (found := sessions.named(tx, name)) is not None:
-        return found, True
-    return sessions.start(tx, name=name, recipe=recipe, discipline=discipline, feature=feature), False
-
-
-def reset_session(tx: Writer, name: str) -> None:
-    """Ends the unfinished sessions of this name, and cancels what is open of their feature."""
-    while (found := sessions.named(tx, name)) is not None:
-        sessions.abort(tx, found.id, reason="reset")
-        if found.feature is None:
-            continue
-        still_open, _ = tasks.listed(tx, TaskFilter(feature=found.feature), limit=100_000)
-        for task in still_open:
-            flow.skip(tx, task.id, reason="the run was reset", force=True)
-
-
-def ensure_feature(tx: Writer, name: str, *, description: str) -> str:
-    """The feature that a specification is about, made if it is not there."""
-    try:
-        return features.get(tx, name).name
-    except NotFound:
-        return features.add(tx, name, {"description": description}, force=True).name
+def _planning(tx: Reader, session_id: str, patience: timedelta) -> Planning:
+    """Another machine is waited for as long as a claim lasts: then it has died of it."""
+    own = sessions.get(tx, session_id)
+    if any(one.number > 0 or one.ended_at is not None for one in sessions.iterations(tx, own.id)):
+        return "done"
+    begun = [
+        one for other in sessions.named(tx, own.name) if other.id != own.id for one in sessions.iterations(tx, other.id)
+    ]
+    if any(one.ended_at is not None for one in begun):
+        return "done"
+    return "elsewhere" if any(one.started_at + patience > tx.now for one in begun) else "to do"
 
 
 def _standing(tx: Reader, feature: str | None, session_ids: Sequence[str]) -> Standing:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from binnacle.errors import AgentError, AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed
+from binnacle.errors import AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed
 from binnacle.runner import events
 from binnacle.runner.budget import exceeded
 from binnacle.runner.desk import Seat
@@ -13,7 +13,7 @@ from binnacle.runner.iteration import Finished, iterate
 from binnacle.runner.job import Job
 from binnacle.runner.moments import run_hooks
 from binnacle.runner.trees import Trees
-from binnacle.runner.verdict import Standing, Verdict, judge
+from binnacle.runner.verdict import Ending, Standing, Verdict, judge
 
 LOOK = 0.5
 """Seconds between looks at the tasks."""
@@ -71,7 +71,7 @@ class Run:
 
     async def _decide(self) -> Verdict:
         """Works; why it ended."""
-        with self._held_to_hooks():
+        with self._ending_with_errors():
             await run_hooks(self._job, "session_start", self._seats[0])
             if self._job.options.has_spec:
                 await self._plan()
@@ -83,29 +83,29 @@ class Run:
         return self._verdict
 
     @contextmanager
-    def _held_to_hooks(self) -> Iterator[None]:
-        """A hook that fails and must not is the end of the run; others finish the iteration they are in."""
+    def _ending_with_errors(self) -> Iterator[None]:
+        """What goes wrong here is the end of the run; other seats finish the iteration they are in."""
         try:
             yield
-        except HookFailed as error:
-            self._verdict = self._verdict or Verdict("hook_failed", error.message, error.hint)
+        except BinnacleError as error:
+            why: Ending = "hook_failed" if isinstance(error, HookFailed) else "error"
+            self._verdict = self._verdict or Verdict(why, error.message, error.hint)
 
     async def _plan(self) -> None:
         """The first iteration, in which the tasks are made; again until it was finished once."""
-        seat = self._seats[0]
-        planned = await self._job.ledger.is_planned(seat.session)
-        failures = 0
-        while not planned and self._verdict is None:
-            self._verdict = self._over()
-            if self._verdict is None:
-                finished, failures = await self._try(seat, failures, is_planning=True)
-                planned = finished is not None and not finished.is_broken_off
-                if failures and (verdict := judge(Standing(ready=1), failures=failures)):
-                    self._verdict = verdict
+        seat, failures = self._seats[0], 0
+        while (stage := await self._job.ledger.planning(seat.session)) != "done":
+            self._verdict = self._verdict or self._over() or judge(Standing(ready=1), failures=failures)
+            if self._verdict is not None:
+                return
+            if stage == "elsewhere":
+                await self._wait_for_others(seat, "the tasks are being planned on another machine")
+            else:
+                _, failures = await self._try(seat, failures, is_planning=True)
 
     async def _sit(self, seat: Seat) -> None:
         """Iterates at one seat until the run has its verdict."""
-        with self._held_to_hooks():
+        with self._ending_with_errors():
             await self._iterate(seat)
 
     async def _iterate(self, seat: Seat) -> None:
@@ -117,7 +117,7 @@ class Run:
                 self._verdict = verdict
                 return
             if not standing.ready and not await self._job.ledger.holds(seat.session):
-                await self._wait_for_others(seat)
+                await self._wait_for_others(seat, "every task that is left waits for one in progress")
                 continue
             before = await self._fingerprint(seat)
             finished, failures = await self._try(seat, failures)
@@ -145,7 +145,9 @@ class Run:
                 if limited > LIMIT_TRIES or self._over():
                     return None, failures + 1
                 await self._wait_out(seat, error, limited)
-            except AgentError as error:
+            except HookFailed:
+                raise
+            except BinnacleError as error:
                 return None, await self._failed(seat, error, failures)
             else:
                 if not is_planning and not finished.is_broken_off:
@@ -153,7 +155,7 @@ class Run:
                     self._job.spent.iterations += 1
                 return finished, 0
 
-    async def _failed(self, seat: Seat, error: AgentError, failures: int) -> int:
+    async def _failed(self, seat: Seat, error: BinnacleError, failures: int) -> int:
         """Tells of a failure and waits a while; how many there are now."""
         self._job.tell(events.Warned(worker=seat.number, message=error.message, hint=error.hint))
         await run_hooks(self._job, "on_error", seat, error=error.message)
@@ -168,9 +170,9 @@ class Run:
         self._job.tell(events.Waiting(worker=seat.number, why=error.message, seconds=wait))
         await self._job.control.sleep(wait)
 
-    async def _wait_for_others(self, seat: Seat) -> None:
-        """All that is left to do waits for what others do."""
-        self._job.tell(events.Waiting(worker=seat.number, why="every task that is left waits for one in progress"))
+    async def _wait_for_others(self, seat: Seat, why: str) -> None:
+        """Waits until something changes: all that is left to do waits for what others do."""
+        self._job.tell(events.Waiting(worker=seat.number, why=why))
         before = await self._job.ledger.last_change()
         while self._verdict is None and not self._over() and await self._job.ledger.last_change() == before:
             await self._job.control.sleep(LOOK)
@@ -185,7 +187,7 @@ class Run:
             await asyncio.sleep(LOOK)
             try:
                 async with self._looking:
-                    with self._held_to_hooks():
+                    with self._ending_with_errors():
                         await self._look()
             except BinnacleError as error:  # the store may come back; if not, the iterations say so
                 self._job.tell(events.Warned(message=error.message, hint=error.hint))
@@ -208,7 +210,7 @@ class Run:
     async def _end(self, verdict: Verdict) -> events.RunEnded:
         """Leaves nothing held, and says how it ended."""
         ledger = self._job.ledger
-        with self._held_to_hooks():
+        with self._ending_with_errors():
             await self._look()
         if verdict.why == "complete":
             await ledger.complete(self._ids, verdict.said)

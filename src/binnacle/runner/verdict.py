@@ -5,7 +5,15 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 Ending = Literal[
-    "complete", "budget", "no_ready_task", "stagnation", "needs_input", "agent_failing", "hook_failed", "interrupted"
+    "complete",
+    "budget",
+    "no_ready_task",
+    "stagnation",
+    "needs_input",
+    "agent_failing",
+    "hook_failed",
+    "interrupted",
+    "error",
 ]
 """Why a run ended. Only `complete` is a success."""
 

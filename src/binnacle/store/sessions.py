@@ -54,9 +54,9 @@ def active_on(tx: Reader, task_id: str) -> list[Session]:
     return SESSIONS.select(tx, "where task_id = ? and status = 'active' order by number", task_id)
 
 
-def named(tx: Reader, name: str) -> Session | None:
-    """The newest session of this name that has not ended."""
-    return SESSIONS.first(tx, "where name = ? and status = 'active' order by number desc", name)
+def named(tx: Reader, name: str) -> list[Session]:
+    """The sessions of this name that have not ended, the newest first."""
+    return SESSIONS.select(tx, "where name = ? and status = 'active' order by number desc", name)
 
 
 def iterations(tx: Reader, session_id: str) -> list[Iteration]:

@@ -1,0 +1,129 @@
+"""The sessions of a run in the store: found where an earlier run left them, or opened.
+
+A run is known by its name. On a store that several machines share each has sessions of its own under that name, and
+knows them by the files it keeps for them.
+"""
+
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from binnacle.app import Project, open_store
+from binnacle.app.planning import kept_input
+from binnacle.app.presence import alone, was_driven
+from binnacle.app.terms import Terms
+from binnacle.app.toolbox import catalog_of
+from binnacle.errors import NotFound
+from binnacle.plan.recipe import load_recipe
+from binnacle.plan.session import subject
+from binnacle.store import features, flow, sessions, tasks
+from binnacle.store.store import Reader, Writer
+from binnacle.store.tasks import TaskFilter
+from binnacle.work.actor import SYSTEM
+from binnacle.work.session import Session
+
+RECIPE = "loop"
+"""Of a run for which nobody named another."""
+
+MOST_WORKERS = 64
+
+
+class Opened(NamedTuple):
+    """What a run works with."""
+
+    sessions: list[str]
+    """One for each worker."""
+
+    terms: Terms
+    said: str
+    """What the person wants of it."""
+
+    goes_on: bool
+    """Whether it was begun before."""
+
+
+def open_run(
+    project: Project, name: str, terms: Terms, *, recipe: str | None, said: str, workers: int, must_go_on: bool
+) -> Opened:
+    """The sessions of the run called `name`. What it leaves out is as it was when the run was begun.
+
+    Workers that it no longer has give back what they held.
+
+    Raises:
+        NotFound: there is no such run to go on with.
+        Refused: it is going on in another process.
+    """
+    load_recipe(recipe or RECIPE, catalog_of(project), repo=project.repo)  # what is wrong with it is said first
+    with ExitStack() as stack, open_store(project) as store, store.write(by=SYSTEM) as tx:
+        before = own_session(tx, project, name)
+        if before is None:
+            if must_go_on:
+                raise NotFound(f"no run {name!r} to go on with", hint="begin one: bn run SPEC")
+        else:
+            stack.enter_context(alone(project, before.id))
+            terms = Terms(recipe or before.recipe, terms.discipline or before.discipline, before.feature)
+            said = said or kept_input(project, before.id)
+        if terms.feature is None and said and before is None:
+            terms = terms._replace(feature=_ensure_feature(tx, name))
+        subject(tx, terms.discipline, terms.feature, None)  # that they exist is known before anything is begun
+        first = before or _start(tx, name, terms)
+        others = [own_session(tx, project, worker) or _start(tx, worker, terms) for worker in _names(name, 2, workers)]
+        for gone in _names(name, workers + 1, MOST_WORKERS):
+            _dismiss(tx, own_session(tx, project, gone))
+        return Opened([one.id for one in (first, *others)], terms, said, before is not None)
+
+
+def reset_run(project: Project, name: str) -> None:
+    """Gives up the runs of this name: their sessions end, and what is open of their feature is cancelled.
+
+    Raises:
+        Refused: one is going on.
+    """
+    with ExitStack() as stack, open_store(project) as store, store.write(by=SYSTEM) as tx:
+        for worker in _names(name, 1, MOST_WORKERS):
+            while (found := own_session(tx, project, worker)) is not None:
+                stack.enter_context(alone(project, found.id))
+                _dismiss(tx, found)
+                _cancel_open(tx, found.feature)
+
+
+def newest_run(tx: Reader, project: Project) -> str | None:
+    """The name of the run of this machine that was begun last and has not ended."""
+    ours = (one for one in sessions.listed(tx) if one.status == "active" and was_driven(project, one.id))
+    return next((one.name for one in ours if "/" not in one.name), None)
+
+
+def _names(name: str, first: int, last: int) -> list[str]:
+    return [name if number == 1 else f"{name}/{number}" for number in range(first, last + 1)]
+
+
+def own_session(tx: Reader, project: Project, name: str) -> Session | None:
+    """The session of this name that this machine drives, or left."""
+    return next((one for one in sessions.named(tx, name) if was_driven(project, one.id)), None)
+
+
+def _start(tx: Writer, name: str, terms: Terms) -> Session:
+    return sessions.start(
+        tx, name=name, recipe=terms.recipe, discipline=terms.discipline, feature=terms.feature, task_id=None
+    )
+
+
+def _dismiss(tx: Writer, session: Session | None) -> None:
+    if session is not None:
+        for task in tasks.held_by(tx, session.id):
+            flow.release(tx, task.id, force=True)
+        sessions.abort(tx, session.id, reason="its worker is gone")
+
+
+def _cancel_open(tx: Writer, feature: str | None) -> None:
+    if feature is not None:
+        still_open, _ = tasks.listed(tx, TaskFilter(feature=feature), limit=100_000)
+        for task in still_open:
+            flow.skip(tx, task.id, reason="the run was reset", force=True)
+
+
+def _ensure_feature(tx: Writer, name: str) -> str:
+    """The feature that a specification is about, made if it is not there."""
+    try:
+        return features.get(tx, name).name
+    except NotFound:
+        return features.add(tx, name, {"description": f"What the run {name} was asked for."}, force=True).name

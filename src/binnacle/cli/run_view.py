@@ -1,0 +1,197 @@
+"""A run on a terminal: what happens scrolls by above a few lines that say how it stands, and keys steer it."""
+
+import asyncio
+import contextlib
+import os
+import sys
+import termios
+import time
+import tty
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from binnacle.cli.run_footer import Known, footer
+from binnacle.cli.run_lines import Lines
+from binnacle.cli.screen import Screen
+from binnacle.errors import BinnacleError
+from binnacle.runner import events
+from binnacle.runner.control import Control
+from binnacle.runner.events import Event
+from binnacle.runner.permissions import PermissionRequest
+
+EVERY = 0.2
+"""Seconds between two drawings while nothing happens, so that the clock goes on."""
+
+INPUT_LIMIT = 2000
+"""Characters of a line that a person types."""
+
+ENTER, BACKSPACE, ESCAPE, INTERRUPT = ("\r", "\n"), ("\x7f", "\b"), "\x1b", "\x03"
+
+Add = Callable[[str], Awaitable[None]]
+"""Adds a task or a note to the run."""
+
+
+class LiveView:
+    """Shows a run and takes the keys of whoever watches it."""
+
+    def __init__(self, control: Control, *, add_task: Add, add_note: Add) -> None:
+        self._control = control
+        self._adding = {"t": ("new task:", add_task), "n": ("new note:", add_note), "m": ("to the agent:", self._say)}
+        self._screen = Screen(sys.stderr)
+        self._known = Known()
+        self._lines = Lines(self._screen, self._print)
+        self._begun = time.monotonic()
+        self._drawn = 0
+        """Lines of the footer that stand on the terminal."""
+
+        self._asking = asyncio.Lock()
+        self._answer: asyncio.Future[str] | None = None
+        """Of the question that waits for keys; a whole line, unless `_by_key`."""
+
+        self._by_key = ""
+        self._works: set[asyncio.Task[None]] = set()
+
+    def tell(self, event: Event) -> None:
+        """Shows that something happened."""
+        self._note(event)
+        self._lines.tell(event)
+        self._draw()
+
+    async def ask(self, request: PermissionRequest) -> bool:
+        """Asks the person whether an agent may do something."""
+        what = request.title or request.name or request.kind
+        where = f" ({', '.join(request.paths)})" if request.paths else ""
+        return await self._key(f"may the agent do this? {what}{where}  y yes · n no:", "yn") == "y"
+
+    async def _key(self, question: str, keys: str) -> str:
+        async with self._asking:
+            return await self._wait(question, by_key=keys)
+
+    async def _wait(self, question: str, *, by_key: str = "") -> str:
+        self._answer = asyncio.get_running_loop().create_future()
+        self._by_key, self._known.question, self._known.entry = by_key, question, ""
+        self._draw()
+        try:
+            return await self._answer
+        finally:
+            self._answer, self._known.question, self._known.entry = None, "", ""
+            self._draw()
+
+    def _note(self, event: Event) -> None:
+        known = self._known
+        match event:
+            case events.RunStarted():
+                known.name, known.agent = event.name, event.agent
+            case events.IterationStarted():
+                known.iterations[event.worker] = event.number
+            case events.IterationEnded():
+                known.tools.pop(event.worker, None)
+            case events.ToolCalled() if event.title:
+                known.tools[event.worker] = event.title
+            case events.TaskMoved():
+                known.tasks.pop(event.task, None)
+                if event.status == "in_progress":
+                    known.tasks[event.task] = event.title
+            case events.Progressed():
+                known.closed, known.total = event.closed, event.total
+            case events.Spent():
+                known.tokens, known.cost = event.tokens, event.cost
+
+    def _print(self, line: str) -> None:
+        self._erase()
+        self._screen.line(line)
+
+    def _erase(self) -> None:
+        if self._drawn:
+            sys.stderr.write(f"\x1b[{self._drawn}F\x1b[J")
+            self._drawn = 0
+
+    def _draw(self) -> None:
+        self._known.seconds = time.monotonic() - self._begun
+        self._known.is_paused, self._known.is_stopping = self._control.is_paused, self._control.is_stopped
+        self._erase()
+        with contextlib.suppress(OSError):
+            self._screen.width = os.get_terminal_size(sys.stderr.fileno()).columns
+        lines = footer(self._known, width=max(20, self._screen.width - 1))
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        sys.stderr.flush()
+        self._drawn = len(lines)
+
+    def _read(self) -> None:
+        typed = os.read(sys.stdin.fileno(), 1024).decode(errors="replace")
+        if typed.startswith(ESCAPE) and len(typed) > 1:
+            return  # an arrow or the like
+        for key in typed:
+            self._press(key)
+        self._draw()
+
+    def _press(self, key: str) -> None:
+        if key == INTERRUPT:
+            self._control.stop()
+        elif self._answer is not None and not self._answer.done():
+            self._type(key, self._answer)
+        elif key in self._adding:
+            self._begin(key)
+        elif key == "p":
+            (self._control.go_on if self._control.is_paused else self._control.pause)()
+        elif key == "s":
+            self._control.stop()
+
+    def _type(self, key: str, answer: "asyncio.Future[str]") -> None:
+        if self._by_key:
+            if key in self._by_key:
+                answer.set_result(key)
+        elif key in ENTER:
+            answer.set_result(self._known.entry)
+        elif key == ESCAPE:
+            answer.set_result("")
+        elif key in BACKSPACE:
+            self._known.entry = self._known.entry[:-1]
+        elif key.isprintable() and len(self._known.entry) < INPUT_LIMIT:
+            self._known.entry += key
+
+    def _begin(self, key: str) -> None:
+        """Has the person type a line, which is then a task, a note or a message."""
+        question, take = self._adding[key]
+
+        async def work() -> None:
+            async with self._asking:
+                line = (await self._wait(f"{question} (enter · esc)")).strip()
+            try:
+                if line:
+                    await take(line)
+            except BinnacleError as error:
+                self._print(f"not added: {error.message}{f' ({error.hint})' if error.hint else ''}")
+
+        task = asyncio.get_running_loop().create_task(work())
+        self._works.add(task)
+        task.add_done_callback(self._works.discard)
+
+    async def _say(self, text: str) -> None:
+        self._control.say(text)
+        self._print(f"to the agent, after its turn: {text}")
+
+    @asynccontextmanager
+    async def shown(self) -> AsyncIterator[None]:
+        """Takes the terminal. Leaving it gives it back as it was, with the last lines still there."""
+        loop = asyncio.get_running_loop()
+        keyboard = sys.stdin.fileno()
+        before = termios.tcgetattr(keyboard)
+        ticking = loop.create_task(self._tick())
+        try:
+            tty.setcbreak(keyboard)
+            loop.add_reader(keyboard, self._read)
+            yield
+        finally:
+            loop.remove_reader(keyboard)
+            termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+            for task in (ticking, *self._works):
+                task.cancel()
+            await asyncio.gather(ticking, *self._works, return_exceptions=True)
+            self._erase()
+            sys.stderr.flush()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY)
+            self._draw()
