@@ -95,7 +95,7 @@ class Agent(Stdio):
         answer = self.ask(request(self._last, "tools/list"))
         return {one["name"]: one for one in answer["result"]["tools"]}
 
-    def cancel(self, number: int) -> None:
+    def cancel(self, number: Any) -> None:
         self.send(cancelled(number))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import cli.conftest
 from binnacle.bridge.manifest import shipped
-from bridge.agent import bench, wait_until
+from bridge.agent import bench, command_of, wait_until
 from server.clients import call, request
 
 bn = cli.conftest.bn
@@ -162,6 +162,31 @@ def test_06_a_script_with_its_metadata_becomes_a_tool(desk, agent):
         "environment": {"enum": ["production", "staging"]},
         "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
     }
+
+
+OWN = """\
+#!/bin/sh
+echo "50% half way" >&2
+sleep 60
+"""
+
+
+def test_a_script_of_the_project_tells_how_far_it_is_and_ends_with_all_it_started_when_cancelled(desk):
+    add_script(desk)
+    folder = desk.workspace / ".binnacle" / "scripts"
+    (folder / "deploy.check.sh").write_text(OWN)
+    (folder / "deploy.check.meta.yaml").write_text(METADATA.replace("timeout: 300", "timeout: 60000"))
+    desk.bn("script", "approve", "deploy.check", "--yes")
+    with desk.agent() as agent:
+        params = {"name": "deploy_check", "arguments": {"environment": "staging"}, "_meta": {"progressToken": 1}}
+        agent.send(request("slow", "tools/call", params))
+        while (heard := agent.read()).get("method") != "notifications/progress":
+            pass
+        assert heard["params"] == {"progressToken": 1, "progress": 50, "total": 100, "message": "half way"}
+        assert any("sleep" in command_of(pid) for pid in desk.stage.processes())
+        agent.cancel("slow")
+        wait_until(lambda: not any("sleep" in command_of(pid) for pid in desk.stage.processes()))
+        assert agent.error("debug_status")["code"] == "E_NO_SESSION", "the session goes on"
 
 
 def test_07_names_say_what_a_tool_is_about(agent):

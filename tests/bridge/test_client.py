@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from binnacle.bridge import folders
+from binnacle.bridge import folders, watching
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.protocol import BridgeError
 from binnacle.bridge.starting import start_host
@@ -50,6 +50,28 @@ def test_a_call_is_answered_and_its_job_taken_away(tmp_path, polls):
             client = BridgeClient(str(tmp_path), polls=polls)
             for number in range(20):
                 assert await client.call("echo", {"n": number}, timeout=10) == {"n": number}
+            assert jobs(tmp_path) == []
+            client.close()
+
+    run(main())
+
+
+def test_where_the_system_tells_of_nothing_both_sides_look(tmp_path, monkeypatch):
+    monkeypatch.setattr(watching, "_open_inotify", lambda: None)
+
+    async def main():
+        async with serving(tmp_path) as host:
+            client = BridgeClient(str(tmp_path))
+            assert await client.call("echo", {"a": 1}, timeout=10) == {"a": 1}
+            cancelled = asyncio.Event()
+            call = asyncio.create_task(
+                client.call("wait", {}, timeout=60, on_event=lambda _: cancelled.set(), cancelled=cancelled)
+            )
+            with pytest.raises(BridgeError, match="was cancelled"):
+                await call
+            await until(lambda: not host._tasks)
+            assert client._watcher.is_polling
+            assert host._watcher.is_polling
             assert jobs(tmp_path) == []
             client.close()
 

@@ -1,5 +1,6 @@
 """Every code that a script or a host may answer with is documented."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -25,3 +26,15 @@ def test_every_code_in_the_code_and_the_metadata_is_documented():
     }
     assert used - KNOWN == set()
     assert KNOWN - used == set(), "a code that nobody uses is not documented"
+
+
+def test_every_error_says_what_to_do_next():
+    (folder,) = bridge.__path__
+    made = [
+        (path.name, node.lineno, {word.arg for word in node.keywords})
+        for path in Path(folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("BridgeError", "_Unbegun")
+    ]
+    assert len(made) > 20
+    assert [(name, line) for name, line, words in made if not words & {"hint", None}] == []

@@ -144,6 +144,11 @@ class TestTools:
         assert len(outcome.text) < 10_000
         assert "ask for less" in outcome.text
 
+    def test_what_is_said_of_a_parameter_is_in_the_schema(self, tools):
+        condition = input_schema(tools.find("breakpoint_set").spec)["properties"]["condition"]
+        assert condition["description"] == "stop only if this is true; in the language of the program"
+        assert condition["examples"] == ["total < 0", "len(items) > 10"]
+
     def test_how_a_tool_behaves_follows_from_its_metadata(self, tools):
         hints = {spec.name: spec.hints for spec in tools}
         assert hints["breakpoint_list"].read_only

@@ -35,6 +35,8 @@ SWEEP = 2.0
 COOPERATION = 0.25
 """Seconds for a job to end by itself once it knows that nobody wants it, and then once it was cancelled."""
 
+SEE_LOG = "bn bridge status says where the host writes its log"
+
 UNREADABLE = 2.0
 """Seconds after which a command that is no JSON will not become one: its client does not write it whole."""
 
@@ -197,7 +199,8 @@ class JobHost:
 
     async def _execute_job(self, job: Job) -> Any:
         if not job.command.script_name:
-            raise BridgeError("E_INVALID_REQUEST", f"command.json cannot be read: {job.command.params['problem']}")
+            told = f"command.json cannot be read: {job.command.params['problem']}"
+            raise BridgeError("E_INVALID_REQUEST", told, hint="docs/bridge.md says what stands in it")
         if job.command.script_name == PING:
             return {
                 "bridgeId": self.info.bridge_id,
@@ -251,7 +254,7 @@ class JobHost:
             raise BridgeError(
                 "E_INTERNAL",
                 f"{job.command.script_name} failed: {told}",
-                hint="bn bridge status says where the host writes its log",
+                hint=SEE_LOG,
             ) from error
 
     def _write(self, job: Job, write: Callable[[float], None], began: float) -> None:
@@ -259,7 +262,7 @@ class JobHost:
         try:
             write(milliseconds)
         except (TypeError, ValueError) as error:
-            wrong = BridgeError("E_INTERNAL", f"the script's answer is no JSON: {error}")
+            wrong = BridgeError("E_INTERNAL", f"the script's answer is no JSON: {error}", hint=SEE_LOG)
             with suppress(OSError):
                 folders.fail(job, wrong, duration=milliseconds)
         except FileNotFoundError:
@@ -325,7 +328,8 @@ def _is_given_up(job: Job) -> bool:
 
 def _reason(job: Job) -> BridgeError:
     if job.cancelled.is_set():
-        return BridgeError("E_CANCELLED", f"{job.command.script_name} was cancelled by the client")
+        told = f"{job.command.script_name} was cancelled by the client"
+        return BridgeError("E_CANCELLED", told, hint="call it again if it is wanted after all")
     return BridgeError(
         "E_TIMEOUT",
         f"{job.command.script_name} did not end within {job.command.timeout} ms",

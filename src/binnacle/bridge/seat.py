@@ -55,7 +55,12 @@ class Seat:
         """
         holder = _holder(self._folder)
         if holder is not None and holder.bridge_id != self._info.bridge_id:
-            raise BridgeError("E_HOST_EXISTS", f"host {holder.bridge_id} took over", details={"pid": holder.pid})
+            raise BridgeError(
+                "E_HOST_EXISTS",
+                f"host {holder.bridge_id} took over",
+                hint="use that one",
+                details={"pid": holder.pid},
+            )
         if holder is None:
             folders.open_bridge(self._workspace)
             self._take()

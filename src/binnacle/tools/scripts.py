@@ -143,7 +143,8 @@ def parameter_struct(about: Metadata) -> type[Struct]:
 
 def _field(name: str, one: Parameter, hint: ParameterHint) -> Any:
     kind = value_type(one)
-    description = hint.description or one.description
+    told = (hint.description or one.description, hint.note, *hint.pitfalls)
+    description = "; ".join(text for text in told if text)
     if description or hint.examples:
         kind = Annotated[kind, Meta(description=description or None, examples=list(hint.examples) or None)]
     if one.required:
