@@ -41,8 +41,8 @@ class LiveView:
         self._known = Known()
         self._lines = Lines(self._screen, self._print)
         self._begun = time.monotonic()
-        self._drawn = 0
-        """Lines of the footer that stand on the terminal."""
+        self._drawn: list[str] = []
+        """The lines of the footer that stand on the terminal."""
 
         self._asking = asyncio.Lock()
         self._answer: asyncio.Future[str] | None = None
@@ -54,7 +54,8 @@ class LiveView:
     def tell(self, event: Event) -> None:
         """Shows that something happened."""
         self._note(event)
-        self._lines.tell(event)
+        if not isinstance(event, events.Progressed):  # the bar shows it
+            self._lines.tell(event)
         self._draw()
 
     async def ask(self, request: PermissionRequest) -> bool:
@@ -103,19 +104,20 @@ class LiveView:
 
     def _erase(self) -> None:
         if self._drawn:
-            sys.stderr.write(f"\x1b[{self._drawn}F\x1b[J")
-            self._drawn = 0
+            sys.stderr.write(f"\x1b[{len(self._drawn)}F\x1b[J")
+            self._drawn = []
 
     def _draw(self) -> None:
         self._known.seconds = time.monotonic() - self._begun
         self._known.is_paused, self._known.is_stopping = self._control.is_paused, self._control.is_stopped
-        self._erase()
         with contextlib.suppress(OSError):
             self._screen.width = os.get_terminal_size(sys.stderr.fileno()).columns
         lines = footer(self._known, width=max(20, self._screen.width - 1))
-        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        if lines != self._drawn:
+            self._erase()
+            sys.stderr.write("".join(f"{line}\n" for line in lines))
+            self._drawn = lines
         sys.stderr.flush()
-        self._drawn = len(lines)
 
     def _read(self) -> None:
         typed = os.read(sys.stdin.fileno(), 1024).decode(errors="replace")
