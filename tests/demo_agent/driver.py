@@ -171,6 +171,13 @@ async def served(folder: Path, env: dict[str, str], recipe: str) -> AsyncIterato
             await process.wait()
 
 
+async def until(happened: Callable[[], bool]) -> None:
+    """Looks until something has happened that nobody can tell of."""
+    async with asyncio.timeout(WAIT):
+        while not happened():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
 def started(recipe: str, env: dict[str, str]) -> Message:
     """A server on stdio, as `session/new` names it."""
     pairs = [{"name": name, "value": env[name]} for name in ("BN_DATA_DIR", "XDG_CONFIG_HOME")]

@@ -152,6 +152,7 @@ class Misbehaviour:
 
 def _hang() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.write(2, b"the demo agent was told to hang\n")
     while True:
         time.sleep(60)
 
