@@ -355,6 +355,37 @@ def test_a_tree_that_was_being_made_is_made_anew(repo, trees, tmp_path):
     run(all_of_it())
 
 
+def test_a_tree_that_was_being_removed_is_not_taken_for_one_in_which_files_were_deleted(repo, trees):
+    async def all_of_it():
+        async with trees() as run:
+            tree = await run.take(1)
+            in_tree(tree).write({"left": ""})  # so that it is kept
+        Path(f"{tree.path}.removing").touch()
+        Path(tree.path, "cart.py").unlink()
+        async with trees() as run:
+            assert await run.numbers() == []
+            tree = await run.take(1)
+            assert in_tree(tree).status == ""
+            assert isinstance(await do(run, tree, {}), Nothing)
+        return run
+
+    assert run(all_of_it()).kept == []
+    assert repo.files() == ["cart.py", "docs/a.md"]
+
+
+def test_what_is_no_tree_any_more_is_put_aside(trees):
+    async def all_of_it():
+        async with trees() as run:
+            tree = await run.take(1)
+            in_tree(tree).write({"new.py": "precious"})
+            Path(tree.path, ".git").unlink()
+            assert in_tree(await run.take(1)).status == ""
+        return run
+
+    (kept,) = run(all_of_it()).kept
+    assert Path(kept.path, "new.py").read_text() == "precious"
+
+
 def test_two_runs_of_one_name_exclude_each_other(trees, monkeypatch):
     monkeypatch.setattr(worktrees, "OWNER_PATIENCE", 0.1)
 
@@ -395,7 +426,8 @@ def left_half_done(repo: Repository, tmp_path: Path, state: str) -> None:
     """The person's tree as a git leaves it that is killed while it moves it on."""
     repo.git("checkout", "--quiet", "-b", "bn/blue/1")
     (repo.path / "docs/a.md").unlink()
-    repo.write({"cart.py": "total = 1\n" * 1000, "deep/new.py": "new\n"})
+    repo.write({"cart.py": "total = 1\n" * 1000, "deep/new.py": "new\n", "odd\nname": "new\n"})
+    (repo.path / "link").symlink_to("cart.py")
     repo.git("add", "--all")
     repo.git("commit", "--quiet", "-m", "work")
     repo.git("checkout", "--quiet", "main")
@@ -406,7 +438,8 @@ def left_half_done(repo: Repository, tmp_path: Path, state: str) -> None:
     if state == "all written":
         repo.git("read-tree", "-m", "-u", old, new)
     else:
-        repo.write({"cart.py": "total = 1\n" * 400, "deep/new.py": ""})
+        repo.write({"cart.py": "total = 1\n" * 400, "deep/new.py": "", "odd\nname": "ne"})
+        (repo.path / "link").symlink_to("cart.py")
         (repo.path / "docs/a.md").unlink()
         (repo.path / ".git" / "index.lock").touch()
         (repo.path / ".git" / "refs" / "heads" / "main.lock").touch()
@@ -426,7 +459,7 @@ def test_a_tree_that_was_being_moved_on_is_put_back(repo, tmp_path, state):
 
     run(all_of_it())
     assert repo.status == "?? mine.txt"
-    assert repo.files() == ["cart.py", "deep/new.py"]
+    assert repo.files() == ["cart.py", "deep/new.py", "link", '"odd\\nname"']
 
 
 def test_what_a_person_edited_after_the_kill_is_not_put_back(repo, tmp_path):

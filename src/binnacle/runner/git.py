@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ from binnacle.errors import GitError, Refused
 PATIENCE = 120.0
 """Seconds for one run of git."""
 
-HOOK_PATIENCE = 600.0
-"""Seconds where the hooks of the repository run: formatters and tests, often."""
+LONG_PATIENCE = 600.0
+"""Seconds where the hooks of the repository run, formatters and tests often, or a whole tree is written."""
 
 OURS = (".vsc-bridge",)
 """What is in the tree for our own sake and is never committed."""
@@ -114,9 +114,7 @@ class Git:
         """The same, with one more lock held."""
         return Git(self.folder, held=(*self._held, lock))
 
-    async def run(
-        self, *words: str, given: bytes | None = None, within: float = PATIENCE, env: Mapping[str, str] | None = None
-    ) -> Ran:
+    async def run(self, *words: str, given: bytes | None = None, within: float = PATIENCE) -> Ran:
         """Runs git, whatever comes of it. Leaving it early ends git with all it started.
 
         Raises:
@@ -127,7 +125,7 @@ class Git:
                 "git", *_SETTINGS, *words,
                 stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                cwd=self.folder, env={**_environment(), **(env or {})}, pass_fds=self._held, start_new_session=True,
+                cwd=self.folder, env=_environment(), pass_fds=self._held, start_new_session=True,
             )  # fmt: skip
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             is_there = os.path.isdir(self.folder)
@@ -206,13 +204,14 @@ class Git:
             return None
         # A folder among the files is a repository of its own, which somebody cloned here.
         foreign = [name for name in changed if name.endswith("/")]
-        await self.ask("add", "--all", "--", ":/", *(f":(exclude,top,literal){name}" for name in (*OURS, *foreign)))
+        left_out = (f":(exclude,top,literal){name}" for name in (*OURS, *foreign))
+        await self.ask("add", "--all", "--", ":/", *left_out, within=LONG_PATIENCE)
         await self.ask("reset", "--quiet", "--", *(f":(top,literal){name}" for name in OURS))
         staged = (await self.ask("diff", "--cached", "--name-only", "-z", "--no-renames")).names
         if not staged and not what:
             return None
         words = (*await self.identity(), "commit", "--quiet", "--cleanup=whitespace", "--file=-")
-        ran = await self.run(*words, given=message.encode(errors="replace"), within=HOOK_PATIENCE)
+        ran = await self.run(*words, given=message.encode(errors="replace"), within=LONG_PATIENCE)
         if ran.code:
             raise failed("commit", ran)
         return Commit(await self.head() or "", message.partition("\n")[0], len(staged))

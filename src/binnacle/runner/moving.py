@@ -7,14 +7,16 @@ that was to be merged is still there, and is merged again.
 
 import asyncio
 import os
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from binnacle.config.whole import write_whole
 from binnacle.errors import GitError
-from binnacle.runner.git import HOOK_PATIENCE, OURS, Git, Ran, failed
+from binnacle.runner.git import LONG_PATIENCE, OURS, Git, Ran, failed
 
 RETRIES = 20
 """How often a tree is tried again whose index someone else has locked; an editor that looks at it does, for moments."""
@@ -102,7 +104,7 @@ async def _fast_forward(here: Git, commit: str) -> Ran:
     for _ in range(RETRIES):
         # What is ignored may still be somebody's: it is not overwritten either.
         words = ("merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit)
-        ran = await here.run(*words, within=HOOK_PATIENCE)
+        ran = await here.run(*words, within=LONG_PATIENCE)
         if ran.code == 0 or "index.lock" not in ran.err:
             break
         await asyncio.sleep(PAUSE)
@@ -129,48 +131,62 @@ async def _wipe(here: Git) -> None:
     await here.ask("clean", "-fdq", *(word for name in OURS for word in ("-e", f"/{name}")))
 
 
+class _Change(NamedTuple):
+    """A file that differs between two commits, with the ids of its contents; zeros where it is not there."""
+
+    name: str
+    old: str
+    new: str
+
+
 async def _roll_back(here: Git, move: Move) -> None:
     """Gives every file that would have changed its old content, unless somebody has edited it since."""
-    names = (await here.ask("diff", "--name-only", "--no-renames", "-z", move.old, move.new)).names
-    mine = [name for name in names if await _is_untouched(here, move, name)]
-    old = set((await here.ask("ls-tree", "-r", "--name-only", "-z", "--full-tree", move.old)).names)
-    for name in mine:
+    changes = await _changes(here, move)
+    ours = await _untouched(here, changes)
+    for one in ours:
         with suppress(OSError):  # a directory that somebody made of it is not ours
-            os.unlink(os.path.join(here.folder, name))
-    listed = "\0".join(names).encode(errors="surrogateescape")
-    await _with_paths(here, listed, "reset", "--quiet", move.old)
-    restored = "\0".join(name for name in mine if name in old).encode(errors="surrogateescape")
-    if restored:
-        await _with_paths(here, restored, "checkout", "--quiet", move.old)
-    for folder in {os.path.dirname(name) for name in mine} - {""}:
+            os.unlink(os.path.join(here.folder, one.name))
+    await _with_paths(here, [one.name for one in changes], "reset", "--quiet", move.old)
+    await _with_paths(here, [one.name for one in ours if one.old.strip("0")], "checkout", "--quiet", move.old)
+    for folder in {os.path.dirname(one.name) for one in ours} - {""}:
         with suppress(OSError):  # it is not empty
             os.removedirs(os.path.join(here.folder, folder))
 
 
-async def _with_paths(here: Git, names: bytes, *words: str) -> None:
-    options = ("--pathspec-from-file=-", "--pathspec-file-nul")
-    await here.ask("--literal-pathspecs", *words, *options, given=names)
+async def _changes(here: Git, move: Move) -> list[_Change]:
+    found = (await here.ask("diff", "--raw", "--no-renames", "--no-abbrev", "-z", move.old, move.new)).names
+    return [_Change(name, *about.split()[2:4]) for about, name in zip(found[::2], found[1::2], strict=True)]
 
 
-async def _is_untouched(here: Git, move: Move, name: str) -> bool:
-    """Whether a file has its old content or its new one, or as much of the new one as was written."""
-    path = os.path.join(here.folder, name)
-    if not os.path.lexists(path):
-        return True
-    if os.path.isdir(path) and not os.path.islink(path):
-        return False
+async def _untouched(here: Git, changes: Sequence[_Change]) -> list[_Change]:
+    """Those that nobody has edited: with their old content or their new one, or as much of the new as was written."""
+    paths = {one: os.path.join(here.folder, one.name) for one in changes}
+    there = [one for one, path in paths.items() if os.path.isfile(path) and not os.path.islink(path)]
+    named = [one for one in there if "\n" not in one.name]
+    listed = os.fsencode("".join(f"{one.name}\n" for one in named))
+    hashes = (await here.ask("hash-object", "--stdin-paths", given=listed)).line.split() if named else []
+    known = {one for one, found in zip(named, hashes, strict=True) if found in (one.old, one.new)}
+    return [
+        one
+        for one, path in paths.items()
+        if one in known or not os.path.lexists(path) or await _is_part(here, one, path)
+    ]
+
+
+async def _is_part(here: Git, one: _Change, path: str) -> bool:
+    """Whether a file, or a link, has its old content to the byte or the beginning of its new one."""
     if os.path.islink(path):
         content = os.fsencode(os.readlink(path))
-    else:
-        found = await here.run("hash-object", "--", path)
-        known = [(await here.run("rev-parse", "--verify", "--quiet", f"{one}:{name}")).line for one in _both(move)]
-        if found.line in known:
-            return True
+    elif os.path.isfile(path):
         with open(path, "rb") as file:
             content = file.read()
-    old, new = [await here.run("cat-file", "blob", f"{one}:{name}") for one in _both(move)]
+    else:
+        return False
+    old, new = [await here.run("cat-file", "blob", found) for found in (one.old, one.new)]
     return (old.code == 0 and content == old.out) or (new.code == 0 and new.out.startswith(content))
 
 
-def _both(move: Move) -> tuple[str, str]:
-    return move.old, move.new
+async def _with_paths(here: Git, names: Sequence[str], *words: str) -> None:
+    if names:
+        options = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        await here.ask("--literal-pathspecs", *words, *options, given=os.fsencode("\0".join(names)))

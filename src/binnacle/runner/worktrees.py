@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
-from binnacle.runner.git import Commit, Git
+from binnacle.runner.git import LONG_PATIENCE, Commit, Git
 from binnacle.runner.locks import locked
 from binnacle.runner.merging import Conflict, Held, Merged, Merger, Nothing, Tree, Worktree, why_needed, worktrees
 
@@ -24,6 +24,9 @@ OLDEST_GIT = (2, 38)
 """The first that merges without touching files."""
 
 RUN = "run"
+REMOVING = ".removing"
+"""Beside a tree, from before it is removed until it is gone."""
+
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
@@ -73,6 +76,7 @@ class Worktrees:
                 self.home = Tree(0, self._path(RUN), self._branch(RUN))
             self._merger = Merger(self._git, self._folder, self.home.branch)
             async with self._merger.alone() as git:
+                await self._finish_removing(git)
                 await git.ask("worktree", "prune")
                 if self._has_own_branch:
                     await self._ensure(git, self.home, "HEAD")
@@ -141,13 +145,28 @@ class Worktrees:
         if there and await _is_whole(git, there):
             await git.at(tree.path).remove_dead_locks()
             return
-        if there:
+        if there and there.locked:
             await git.run("worktree", "remove", "--force", "--force", tree.path)
-        shutil.rmtree(tree.path, ignore_errors=True)
+        self._put_aside(tree)
         await git.ask("worktree", "prune")
         known = await git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{tree.branch}")
         words = (tree.path, tree.branch) if known.code == 0 else ("-b", tree.branch, tree.path, base)
-        await git.ask("worktree", "add", "--quiet", *words)
+        await git.ask("worktree", "add", "--quiet", *words, within=LONG_PATIENCE)
+
+    def _put_aside(self, tree: Tree) -> None:
+        """Keeps what is in the place of a tree and is none, whatever it may be."""
+        if os.path.lexists(tree.path):
+            aside = f"{tree.path}.{os.urandom(3).hex()}"
+            os.rename(tree.path, aside)
+            self.kept.append(Kept(tree.branch, aside, "it was no working tree any more"))
+
+    async def _finish_removing(self, git: Git) -> None:
+        """Removes the trees that somebody was removing who was killed: half of one looks as if an agent had done it."""
+        folder = os.path.dirname(self._path(RUN))
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            word, mark, _ = name.partition(REMOVING)
+            if mark:
+                await _remove(git, Tree(0, self._path(word), self._branch(word)))
 
     async def _release(self, tree: Tree) -> None:
         """Removes a tree and its branch if nothing would be lost. What cannot be told is kept."""
@@ -157,12 +176,22 @@ class Worktrees:
                 if reason := await why_needed(git, tree, into):
                     self.kept.append(Kept(tree.branch, tree.path if os.path.isdir(tree.path) else "", reason))
                     return
-                if os.path.isdir(tree.path):
-                    await git.ask("worktree", "remove", "--force", tree.path)
-                tip = (await git.ask("rev-parse", f"refs/heads/{tree.branch}")).line
-                await git.ask("update-ref", "-d", f"refs/heads/{tree.branch}", tip)
+                await _remove(git, tree)
         except BinnacleError as error:
             self.kept.append(Kept(tree.branch, tree.path, error.message))
+
+
+async def _remove(git: Git, tree: Tree) -> None:
+    """Removes a tree and its branch."""
+    mark = f"{tree.path}{REMOVING}"
+    with open(mark, "w", encoding="utf-8"):
+        pass
+    if os.path.isdir(tree.path):
+        await git.run("worktree", "remove", "--force", tree.path, within=LONG_PATIENCE)
+        shutil.rmtree(tree.path, ignore_errors=True)
+    await git.ask("worktree", "prune")
+    await git.run("update-ref", "-d", f"refs/heads/{tree.branch}")
+    os.unlink(mark)
 
 
 async def _is_whole(git: Git, there: Worktree) -> bool:
