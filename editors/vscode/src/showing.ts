@@ -2,9 +2,8 @@
 
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { localPath } from "./debug/answers";
 import type { Debugger } from "./debug/debugger";
-import type { Body } from "./debug/target";
+import { type Body, localPath } from "./debug/target";
 import type { Job } from "./protocol";
 
 /** Scripts that are asked for all the time and say nothing to a person. */

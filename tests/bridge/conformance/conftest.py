@@ -1,6 +1,7 @@
 """Hosts for the suite: each is started once in a test process, and every test finds it as new."""
 
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def headless_host(tmp_path_factory) -> Iterator[Desk]:
 def opened_window(tmp_path_factory) -> Iterator[tuple[editor.Editor, Desk]]:
     folder = tmp_path_factory.mktemp("vscode")
     lay_out(folder / "shop")
+    subprocess.run(["git", "init", "--quiet", str(folder / "shop")], check=True, timeout=60)
     with editor.window(folder / "shop", **environment(folder)) as window:
         desk = Desk(folder / "shop", "vscode")
         yield window, desk
@@ -56,9 +58,12 @@ def desk(request) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def node_desk(desk) -> Desk:
-    """A host that can debug Node."""
-    place = desk.workspace / "node_modules"
-    if desk.kind == "headless" and not place.exists():
-        place.symlink_to(installed.node_modules(JS_DEBUG))
-    return desk
+def js_debug() -> Callable[[Desk], None]:
+    """Lets a host debug Node. An editor brings what it needs for that."""
+
+    def bring(desk: Desk) -> None:
+        place = desk.workspace / "node_modules"
+        if desk.kind == "headless" and not place.exists():
+            place.symlink_to(installed.node_modules(JS_DEBUG))
+
+    return bring

@@ -148,6 +148,10 @@ class TestBreakpoints:
         desk("debug.stop")
         desk("breakpoint.set", path="shop.py", line=15, hitCondition="3")
         assert values(desk("debug.start", program="shop.py")["locals"])["amount"] == "7"
+        desk("debug.stop")
+        desk("breakpoint.set", path="shop.py", line=15, condition="amount > 1", hitCondition=">=2")
+        assert values(desk("debug.start", program="shop.py")["locals"])["amount"] == "7", "the second that is so"
+        desk.fails("E_INVALID_PARAMS", "breakpoint.set", path="shop.py", line=15, hitCondition="often")
 
     def test_a_message_in_the_place_of_a_stop(self, desk):
         desk("breakpoint.set", path="shop.py", line=15, logMessage="now {amount}")
@@ -388,8 +392,8 @@ def test_a_file_that_cannot_be_compiled_is_diagnosed(desk):
 
 
 @pytest.mark.peers
-def test_node_is_debugged(node_desk):
-    desk = node_desk
+def test_node_is_debugged(desk, js_debug):
+    js_debug(desk)
     desk.write("sum.js", SUM)
     told = desk.stop_at("sum.js", 4)
     assert values(told["locals"])["sum"] == "0"

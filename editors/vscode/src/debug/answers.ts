@@ -2,10 +2,9 @@
 
 import * as fs from "node:fs";
 import * as path from "node:path";
-import * as vscode from "vscode";
 import { Fault, type Values } from "../protocol";
 import * as faults from "./faults";
-import { type Body, type Bound, Gone, placeOf, Refused, realPath, type Session, type Stop, type Target } from "./target";
+import { type Body, type Bound, Gone, localPath, placeOf, Refused, realPath, type Session, type Stop, type Target } from "./target";
 import { Budget, localsOf } from "./variables";
 import { TooLate } from "./waiting";
 
@@ -15,11 +14,6 @@ const FRAMES = 5;
 /** A path as it can be given back to any tool. */
 export function shownPath(file: string, workspace: string): string {
   return file.startsWith(workspace.replace(/\/$/, "") + path.sep) ? path.relative(workspace, file) : file;
-}
-
-/** A path on this machine, of one that the editor made an address of. */
-export function localPath(file: string): string {
-  return /^[\w-]+:\/\//.test(file) ? vscode.Uri.parse(file).fsPath : file;
 }
 
 /** The answer to a call that let the program go on. */
@@ -122,6 +116,7 @@ export async function framesOf(
   const found = await target.ask("stackTrace", { threadId: thread, startFrame: start, levels: limit });
   const listed: Body[] = (found.stackFrames ?? []).filter((one: Body) => one.presentationHint !== "label");
   const frames = listed.slice(0, limit).map((one) => frameOf(target, one));
+  if (start === 0 && target.stop?.thread === thread) target.stop.frame = listed[0]?.id;
   const code = start === 0 && listed[0] ? codeOf(listed[0]) : "";
   if (frames[0] && code) frames[0].code = code;
   return { frames, more: Number(found.totalFrames ?? 0) - start - frames.length, first: listed[0]?.id };

@@ -7,6 +7,7 @@ import { Fault, type Job, type Values } from "../protocol";
 import { shownPath } from "./answers";
 import type { Debugger, Script } from "./debugger";
 import { noFile, quoted } from "./faults";
+import { check } from "./hits";
 import { type Body, type Bound, placeOf, realPath } from "./target";
 
 const LISTED = "call breakpoint_list for those there are";
@@ -19,7 +20,8 @@ const wanted = new Map<string, number>();
 
 /** Has programs stop somewhere, now and in every later session. */
 async function set(debug: Debugger, params: Body, job: Job): Promise<Values> {
-  const hits = params.hitCondition === undefined ? undefined : String(params.hitCondition);
+  const hits = params.hitCondition === undefined ? undefined : String(params.hitCondition).trim();
+  if (hits !== undefined) check(hits);
   if (params.exceptions) return await setExceptions(debug, params.exceptions);
   if (params.function) {
     vscode.debug.removeBreakpoints(functions().filter((one) => one.functionName === params.function));

@@ -201,7 +201,8 @@ export class Debugger implements vscode.Disposable {
   }
 
   private track(dap: vscode.DebugSession): vscode.DebugAdapterTracker {
-    const target = new Target(this.sessionOf(dap), dap, (one, given) => this.filters(one, given), functionNames);
+    const filters = (one: Target, given: string[]): string[] => this.filters(one, given);
+    const target = new Target(this.sessionOf(dap), dap, filters, functionNames, () => this.changes.fire());
     this.targets.set(dap.id, target);
     this.changes.fire();
     return {
@@ -209,7 +210,7 @@ export class Debugger implements vscode.Disposable {
       onDidSendMessage: (message: Body) => {
         const before = target.state;
         target.hearAdapter(message);
-        if (target.state !== before || message.event === "stopped") this.changes.fire();
+        if (target.state !== before) this.changes.fire();
       },
       onExit: (code, signal) => target.loseAdapter(code, signal),
     };

@@ -178,6 +178,7 @@ export async function askValue(
 /** The adapter's id of the innermost frame. */
 async function topFrame(target: Target): Promise<number> {
   if (!target.stop) throw new Gone("stackTrace");
+  if (target.stop.frame !== undefined) return target.stop.frame;
   const thread = await threadOf(target, target.stop);
   const found = await target.ask("stackTrace", { threadId: thread, startFrame: 0, levels: 1 });
   if (!found.stackFrames?.length) {

@@ -1,9 +1,10 @@
 /** One process under the debugger, and the session it belongs to. Their states follow what adapters say to the editor. */
 
 import * as fs from "node:fs";
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 import type { Values } from "../protocol";
 import { exitCodeIn, plainOutput } from "./dialects";
+import { isDue, mustBeCounted } from "./hits";
 import { Output } from "./output";
 import type { Recorder } from "./recording";
 import type { References } from "./references";
@@ -32,6 +33,8 @@ export interface Stop {
   text: string;
   /** Whether an answer has told of it. */
   isTold: boolean;
+  /** The adapter's id of the innermost frame, once it is known. */
+  frame?: number;
 }
 
 /** What became of a breakpoint in one process. */
@@ -39,6 +42,9 @@ export interface Bound {
   path: string;
   line: number;
   isLog: boolean;
+  /** Which hits stop, if we are the ones who count. */
+  counted: string | undefined;
+  hits: number;
   verified: boolean;
   boundLine: number | undefined;
   message: string;
@@ -175,6 +181,7 @@ export class Target {
     readonly dap: vscode.DebugSession,
     private readonly filtersFor: (target: Target, given: string[]) => string[],
     private readonly functionNames: () => string[],
+    private readonly changed: () => void,
   ) {
     this.id = session.targets.length ? `${session.id}.${session.targets.length}` : session.id;
     this.name = dap.name;
@@ -239,7 +246,11 @@ export class Target {
     if (message.type !== "request") return;
     if (message.command === "configurationDone" && !this.capabilities.supportsFunctionBreakpoints) this.noteFunctions();
     if (["setBreakpoints", "initialize", "launch", "attach", ...RESUMING].includes(message.command)) {
-      this.asked.set(message.seq, { ...message, stop: this.stop });
+      this.asked.set(message.seq, { ...structuredClone(message), stop: this.stop });
+    }
+    if (message.command === "setBreakpoints") {
+      // Adapters are not told of counts that they would not keep.
+      for (const one of message.arguments?.breakpoints ?? []) if (this.counts(one)) delete one.hitCondition;
     }
     if (RESUMING.includes(message.command) && this.stop) this.goOn();
     if (message.command === "setExceptionBreakpoints" && message.arguments) {
@@ -308,14 +319,7 @@ export class Target {
         this.wrote(String(body.category || "console"), String(body.output ?? ""));
         break;
       case "stopped":
-        this.forget();
-        this.stop = {
-          thread: body.threadId,
-          reason: String(body.reason ?? ""),
-          text: String(body.text || body.description || ""),
-          isTold: false,
-        };
-        this.state = "paused";
+        void this.consider(body);
         break;
       case "continued":
         if (this.stop) this.goOn();
@@ -342,6 +346,43 @@ export class Target {
     }
   }
 
+  /** Whether it is us who count the hits of a breakpoint. */
+  private counts(wanted: Body): boolean {
+    return !this.session.isForeign && mustBeCounted(wanted, this.adapter);
+  }
+
+  /** Takes note of a stop, unless it is at a breakpoint whose time has not come. */
+  private async consider(body: Body): Promise<void> {
+    const isCounted = [...this.bound.values()].some((one) => one.counted);
+    if (isCounted && String(body.reason).includes("breakpoint") && (await this.isPassedOver(body))) return;
+    this.forget();
+    this.stop = {
+      thread: body.threadId,
+      reason: String(body.reason ?? ""),
+      text: String(body.text || body.description || ""),
+      isTold: false,
+    };
+    this.state = "paused";
+    this.changed();
+    this.session.signal.fire();
+  }
+
+  /** Has the program go on if no breakpoint here is due. */
+  private async isPassedOver(body: Body): Promise<boolean> {
+    try {
+      const found = await this.ask("stackTrace", { threadId: body.threadId, startFrame: 0, levels: 1 });
+      const top = found.stackFrames?.[0];
+      const path = realPath(localPath(String(top?.source?.path ?? "")));
+      const met = [...this.bound.values()].filter((one) => one.path === path && (one.boundLine ?? one.line) === top?.line);
+      for (const one of met) one.hits += 1;
+      if (!met.length || met.some((one) => one.counted === undefined || isDue(one.counted, one.hits))) return false;
+      await this.ask("continue", { threadId: body.threadId });
+      return true;
+    } catch {
+      return false; // then it is as well to say that it stands
+    }
+  }
+
   private wrote(category: string, text: string): void {
     if (this.isRoot) this.exitCode = exitCodeIn(this.adapter, text) ?? this.exitCode;
     this.session.output.add(category, plainOutput(this.adapter, text));
@@ -349,10 +390,14 @@ export class Target {
 
   private bind(asked: Body, found: Body[]): void {
     const path = realPath(String(asked.source?.path ?? ""));
-    for (const [key, one] of this.bound) if (one.path === path) this.bound.delete(key);
+    const before = this.bound;
+    this.bound = new Map([...before].filter(([, one]) => one.path !== path));
     for (const [number, one] of (asked.breakpoints ?? []).entries()) {
-      const bound = { path, line: Number(one.line), isLog: Boolean(one.logMessage), ...boundOf(found[number] ?? {}) };
-      this.bound.set(placeOf(bound), bound);
+      const place = { path, line: Number(one.line) };
+      const hits = before.get(placeOf(place))?.hits ?? 0;
+      const counted: string | undefined = this.counts(one) ? one.hitCondition : undefined;
+      const about = { isLog: Boolean(one.logMessage), counted, hits };
+      this.bound.set(placeOf(place), { ...place, ...about, ...boundOf(found[number] ?? {}) });
     }
   }
 
@@ -388,6 +433,11 @@ export function adapterOf(type: string): string {
 
 export function placeOf(one: { path: string; line: number }): string {
   return `${one.path}:${one.line}`;
+}
+
+/** A path on this machine, of one that the editor made an address of. */
+export function localPath(file: string): string {
+  return /^[\w-]+:\/\//.test(file) ? vscode.Uri.parse(file).fsPath : file;
 }
 
 export function realPath(path: string): string {
