@@ -16,7 +16,7 @@ from binnacle.processes.keeper import Keeper
 from binnacle.upstream import server as supervision
 from binnacle.upstream.config import Limits, Loaded, ServerConfig, Source, ToolRules
 from binnacle.upstream.gateway import Gateway
-from binnacle.upstream.lists import Lists
+from binnacle.upstream.lists import Lists, Offered
 from binnacle.upstream.pool import Pool
 from binnacle.upstream.redact import Redactor
 from binnacle.upstream.rolling import RollingFile, last_lines
@@ -222,7 +222,11 @@ async def test_a_lazy_server_rests_until_it_is_called_once_its_tools_are_known(d
     desk.gateways.remove(first)
     second = desk.gateway(lazy)
     assert "mcp_one_echo" in second.offers()
+    assert list(second.contents().prompts) == ["mcp_one_greet"]
+    assert list(second.contents().resources) == ["rogue://one"]
     assert desk.started == ["one"]
+    read = await second.ask("one", "resources/read", {"uri": "rogue://one"}, None, who="ann")
+    assert msgspec.json.decode(read["contents"])[0]["text"] == "what is in it"
     assert await said(second, "mcp_one_echo", "hi") == "hi"
     assert desk.started == ["one", "one"]
 
@@ -250,12 +254,13 @@ async def test_how_a_server_stands_is_known_once_it_was_tried(desk):
 
 def test_lists_belong_to_a_configuration(tmp_path):
     lists = Lists(str(tmp_path / "lists"))
-    lists.keep(a_server("one"), [Raw(b'{"name":"a"}')])
-    assert [bytes(one) for one in lists.find(a_server("one", line=5))] == [b'{"name":"a"}']
-    assert lists.find(a_server("one", "other")) == []
-    assert lists.find(a_server("two")) == []
+    offered = Offered(tools=(Raw(b'{"name":"a"}'),), resources=(Raw(b'{"uri":"x:1"}'),))
+    lists.keep(a_server("one"), offered)
+    assert lists.find(a_server("one", line=5)) == offered
+    assert lists.find(a_server("one", "other")) == Offered()
+    assert lists.find(a_server("two")) == Offered()
     (tmp_path / "lists" / "one.json").write_bytes(b"\xff{")
-    assert lists.find(a_server("one")) == []
+    assert lists.find(a_server("one")) == Offered()
 
 
 def test_a_rolling_file_keeps_the_end_of_what_was_written(tmp_path):

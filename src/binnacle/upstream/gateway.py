@@ -27,7 +27,7 @@ from binnacle.upstream.naming import collisions, display, public_names
 from binnacle.upstream.pins import Pins
 from binnacle.upstream.pointers import Pointers
 from binnacle.upstream.pool import Pool
-from binnacle.upstream.server import Tool, Upstream, tools_of
+from binnacle.upstream.server import Tool, Upstream
 from binnacle.upstream.sources import changed
 from binnacle.upstream.spill import fit, size_of
 from binnacle.wire.jsonrpc import RpcError
@@ -77,6 +77,7 @@ class Gateway:
         self._loaded = Loaded({}, ())
         self._servers: dict[str, Upstream] = {}
         self._screened: dict[str, tuple[tuple[Tool, ...], list[tuple[Tool, dict[str, Any]]]]] = {}
+        self._remembered: dict[str, tuple[tuple[Tool | Raw, ...], ...]] = {}
         self._pins = Pins(folder)
         self._lists = Lists(os.path.join(folder, "lists"))
         self._audit = Audit(os.path.join(folder, "calls.jsonl"))
@@ -139,9 +140,9 @@ class Gateway:
 
         Until it is, it offers what it did when it was last connected: few clients ask for the list a second time.
         """
-        if not server.tools:
-            server.recall(tools_of(self._lists.find(server.config)))
-        if server.config.lazy and server.tools:
+        if not server.is_known:
+            server.recall(self._lists.find(server.config))
+        if server.config.lazy and server.is_known:
             server.rest()
         else:
             server.start()
@@ -189,6 +190,7 @@ class Gateway:
     def _offered(self) -> dict[str, Offer]:
         found: dict[tuple[str, str], tuple[Tool, dict[str, Any]]] = {}
         for name, server in self._servers.items():
+            self._remember(server)
             for tool, entry in self._allowed(server) if server.is_offered else ():
                 called = server.config.tools.rename.get(tool.name, tool.name)
                 if (name, called) in found:
@@ -212,9 +214,14 @@ class Gateway:
         if known is None or known[0] is not server.tools:
             self.notes[name] = []
             known = self._screened[name] = (server.tools, self._screen(server))
-            if server.client is not None:
-                self._lists.keep(server.config, [tool.entry for tool in server.tools])
         return known[1]
+
+    def _remember(self, server: Upstream) -> None:
+        """Keeps what a server offers, if that is something else than before."""
+        now = (server.tools, server.prompts, server.resources, server.templates)
+        if server.client is not None and self._remembered.get(server.config.name) != now:
+            self._remembered[server.config.name] = now
+            self._lists.keep(server.config, server.offered)
 
     def _note(self, name: str, *notes: str) -> None:
         known = self.notes.setdefault(name, [])

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-from collections.abc import Sequence
 from hashlib import sha256
 
 import msgspec
@@ -12,11 +11,20 @@ from binnacle.config.whole import write_whole
 from binnacle.upstream.config import ServerConfig, Source
 
 
+class Offered(Struct, frozen=True):
+    """What a server has, entry by entry as it lists it."""
+
+    tools: tuple[Raw, ...] = ()
+    prompts: tuple[Raw, ...] = ()
+    resources: tuple[Raw, ...] = ()
+    templates: tuple[Raw, ...] = ()
+
+
 class _File(Struct):
     config: str
     """Stands for the configuration it was read under: another one may lead to another server."""
 
-    tools: list[Raw]
+    offered: Offered
 
 
 class Lists:
@@ -25,20 +33,20 @@ class Lists:
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
-    def keep(self, config: ServerConfig, tools: Sequence[Raw]) -> None:
-        content = msgspec.json.encode(_File(_digest(config), list(tools)))
+    def keep(self, config: ServerConfig, offered: Offered) -> None:
+        content = msgspec.json.encode(_File(_digest(config), offered))
         with contextlib.suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             write_whole(self._path(config), content)
 
-    def find(self, config: ServerConfig) -> list[Raw]:
+    def find(self, config: ServerConfig) -> Offered:
         """What a server offered under this configuration; nothing, if that is not known."""
         try:
             with open(self._path(config), "rb") as file:
                 found = msgspec.json.decode(file.read(), type=_File)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return []
-        return found.tools if found.config == _digest(config) else []
+            return Offered()
+        return found.offered if found.config == _digest(config) else Offered()
 
     def _path(self, config: ServerConfig) -> str:
         return os.path.join(self._folder, f"{config.name}.json")

@@ -21,6 +21,7 @@ from binnacle.errors import BinnacleError, TimedOut, UpstreamDown, UpstreamError
 from binnacle.upstream.client import UPDATED, Client
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.link import AGAIN, Link, Receive
+from binnacle.upstream.lists import Offered
 from binnacle.upstream.rate import Gate
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, RpcError
 
@@ -155,10 +156,21 @@ class Upstream:
         """The connection, while there is one."""
         return self._client
 
-    def recall(self, tools: tuple[Tool, ...]) -> None:
+    @property
+    def offered(self) -> Offered:
+        """All that it has, as it lists it."""
+        return Offered(tuple(tool.entry for tool in self.tools), self.prompts, self.resources, self.templates)
+
+    def recall(self, offered: Offered) -> None:
         """Offers what the server did when it was last connected, for as long as one that was lost just now."""
-        if tools:
-            self.tools, self._lost_at = tools, time.monotonic()
+        if offered != Offered():
+            self.tools, self._lost_at = tools_of(offered.tools), time.monotonic()
+            self.prompts, self.resources, self.templates = offered.prompts, offered.resources, offered.templates
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known what it has, from now or from earlier."""
+        return any((self.tools, self.prompts, self.resources, self.templates))
 
     @property
     def is_offered(self) -> bool:
