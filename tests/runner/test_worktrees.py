@@ -16,7 +16,7 @@ import pytest
 
 from binnacle.errors import InvalidInput, Refused
 from binnacle.runner import worktrees
-from binnacle.runner.merging import Conflict, Held, Merged, Nothing
+from binnacle.runner.merging import Conflict, Held, Merged, Merger, Nothing
 from binnacle.runner.worktrees import Worktrees
 from runner.repositories import Repository
 
@@ -239,6 +239,31 @@ def test_a_person_may_go_to_another_branch_meanwhile(repo, trees):
             assert not (repo.path / "a.py").exists()
 
     run(all_of_it())
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_a_person_may_commit_in_the_same_moment(repo, trees, monkeypatch, is_elsewhere):
+    move, times = Merger._move, iter(range(2))
+
+    async def late(*given):
+        if (number := next(times, None)) is not None:
+            repo.git("commit", "--quiet", "--allow-empty", "-m", f"the person's {number}")
+            if is_elsewhere:
+                repo.git("branch", "--force", "main")
+        return await move(*given)
+
+    async def all_of_it():
+        async with trees() as run:
+            tree = await run.take(1)
+            if is_elsewhere:
+                repo.git("checkout", "--quiet", "-b", "elsewhere")
+            monkeypatch.setattr(Merger, "_move", late)
+            assert isinstance(await do(run, tree, {"a.py": "a"}), Merged)
+
+    run(all_of_it())
+    said = repo.git("log", "--format=%s", "main").splitlines()
+    assert said[0] == "Merge work"
+    assert sorted(said[1:]) == ["first", "the person's 0", "the person's 1", "work"]
 
 
 def test_a_branch_that_is_being_rebased_is_left(repo, trees):

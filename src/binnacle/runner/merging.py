@@ -22,6 +22,9 @@ from binnacle.runner.moving import InTheWay, Move, Mover
 LOCK_PATIENCE = 600.0
 """Seconds to wait for others that merge; the hooks of the repository may run meanwhile."""
 
+ATTEMPTS = 5
+"""How often a merge is worked out anew because somebody else moved the branch."""
+
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
 
 
@@ -128,21 +131,30 @@ class Merger:
             GitError: git failed.
         """
         async with self.alone() as git:
-            here = git.at(tree.path)
-            if obstacle := await self._not_now(here, tree):
+            if obstacle := await self._not_now(git.at(tree.path), tree):
                 return obstacle
-            theirs, ours = await _tips(git, tree.branch, self.into)
-            if await _is_ancestor(git, theirs, ours):
-                self._forget(tree)
-                return Nothing(branch=tree.branch)
-            joined = await self._join(git, ours, theirs, message)
-            if not isinstance(joined, str):
-                return await self._hand_over(git, tree, theirs, ours, joined)
-            if in_the_way := await self._move(git, ours, joined):
-                return self._held(tree, in_the_way.reason, in_the_way.files)
+            for _ in range(ATTEMPTS):
+                theirs, ours = await _tips(git, tree.branch, self.into)
+                found = await self._merge(git, tree, theirs, ours, message)
+                # A person may commit in the same moment; then there is something else to merge with.
+                if not isinstance(found, Held) or await _tips(git, self.into) == [ours]:
+                    break
+            return found
+
+    async def _merge(
+        self, git: Git, tree: Tree, theirs: str, ours: str, message: str
+    ) -> Merged | Conflict | Nothing | Held:
+        if await _is_ancestor(git, theirs, ours):
             self._forget(tree)
-            files = (await git.ask("diff", "--name-only", "-z", ours, joined)).names
-            return Merged(branch=tree.branch, into=self.into, commit=joined, files=len(files))
+            return Nothing(branch=tree.branch)
+        joined = await self._join(git, ours, theirs, message)
+        if not isinstance(joined, str):
+            return await self._hand_over(git, tree, theirs, ours, joined)
+        if in_the_way := await self._move(git, ours, joined):
+            return self._held(tree, in_the_way.reason, in_the_way.files)
+        self._forget(tree)
+        files = (await git.ask("diff", "--name-only", "-z", ours, joined)).names
+        return Merged(branch=tree.branch, into=self.into, commit=joined, files=len(files))
 
     async def refresh(self, tree: Tree) -> Conflict | None:
         """Brings the branch of the run into a worker's tree, so that its next iteration starts from what others did.
@@ -205,8 +217,8 @@ class Merger:
                 return await self._mover.advance(git, move)
             if _is_rebasing(one, self.into):
                 return InTheWay(reason=f"{one.path} is in the middle of a rebase of {self.into}")
-        await git.ask("update-ref", "-m", "bn run: merge", f"refs/heads/{self.into}", new, old)
-        return None
+        ran = await git.run("update-ref", "-m", "bn run: merge", f"refs/heads/{self.into}", new, old)
+        return InTheWay(reason=ran.err) if ran.code else None
 
     async def _hand_over(self, git: Git, tree: Tree, theirs: str, ours: str, files: tuple[str, ...]) -> Conflict:
         """Begins the merge in the worker's tree."""
