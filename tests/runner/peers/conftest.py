@@ -182,13 +182,20 @@ class Tools(Http):
         await asyncio.to_thread(self.ask, message, authorization=f"Bearer {self.token}")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def fetched() -> None:
+    """Once, and before a test has a home of its own: what is fetched is kept in the person's."""
+    installed.node_modules()
+    installed.node_modules(HERE / "package.json")
+
+
 @pytest.fixture(params=AGENTS)
 def lead(request, tmp_path: Path, monkeypatch) -> Iterator[Lead]:
     """Afterwards no process of the agent is left."""
     mark = uuid.uuid4().hex
     monkeypatch.setenv("STAGE", mark)
     place = Ground(str(tmp_path), mark, None)
-    with models.playing() as model:
+    with models.playing(Led()) as model:
         yield Lead(request.param, place, model)
     servers = [pid for pid in place.stage.processes() if "fixture.py" in Path(f"/proc/{pid}/cmdline").read_text()]
     assert sorted(set(place.stage.processes()) - set(servers)) == []

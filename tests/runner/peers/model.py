@@ -9,7 +9,7 @@ import io
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from typing import Any
@@ -139,9 +139,8 @@ def _event(event: Json) -> str:
 
 
 @contextmanager
-def playing() -> Iterator[Led]:
-    """A model on a port of its own. Leaving it closes the port."""
-    model = Led()
+def playing(model: Led) -> Iterator[Led]:
+    """Puts a model on a port of its own. Leaving it closes the port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_LedChat,), {"model": model}))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -153,3 +152,42 @@ def playing() -> Iterator[Led]:
         server.shutdown()
         server.server_close()
         thread.join(timeout=30)
+
+
+class Builder(Led):
+    """Plays one that has read its prompt: plans two tasks, or does the one that is next and writes a file for it."""
+
+    def __init__(self, write: Callable[[str, str], Json]) -> None:
+        super().__init__()
+        self._write = write
+
+    def step(self, request: Json) -> Json:
+        messages = request["messages"]
+        offered = [tool["function"]["name"] for tool in request["tools"]]
+        taken = sum(message["role"] == "assistant" for message in messages)
+        results = [_text(message["content"]) for message in messages if message["role"] == "tool"]
+        can_complete = any(name.endswith("session-complete") for name in offered)
+        steps = self._work(results) if can_complete else PLANNING
+        return steps[taken] if taken < len(steps) else say("that was it")
+
+    def _work(self, results: list[str]) -> list[Json]:
+        found = re.search(r'"id":\s*"([^"]+)".*?Write (\w+)', results[0], re.DOTALL) if results else None
+        if results and found is None:
+            return [use("task-next"), say(f"nothing to do: {results[0]}")]
+        task, word = (found[1], found[2]) if found else ("", "")
+        return [
+            use("task-next"),
+            use("task-update", id=task, status="in_progress"),
+            self._write(f"{word}.txt", f"{word}\n"),
+            use("task-update", id=task, status="completed"),
+            use("iteration-summary", summary=f"Wrote {word}."),
+            use("session-complete"),
+            say(f"wrote {word}; {results[-1] if results else ''}"),
+        ]
+
+
+PLANNING = [
+    use("task-add", tasks=[{"content": "Write one"}, {"content": "Write two"}]),
+    use("iteration-summary", summary="Planned two tasks."),
+    say("planned"),
+]
