@@ -11,7 +11,7 @@ VSIX_SOURCES := $(wildcard $(EDITOR)/src/*.ts $(EDITOR)/src/*/*.ts $(EDITOR)/*.j
 	src/binnacle/bridge/scripts/manifest.json src/binnacle/bridge/debug/fast_debugpy.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format test-all adapters vsix bench docs snapshots lock clean
+.PHONY: help install demo test check format test-all adapters vsix bench docs picture snapshots lock clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -78,8 +78,10 @@ $(EDITOR)/node_modules/.installed: $(EDITOR)/package.json
 bench: install  ## measure, print a table and write bench/results/
 	@$(BIN)/python -m bench
 
-docs: install  ## write the reference pages and the picture anew
+docs: install  ## write the reference pages anew
 	@$(BIN)/python docs/generate.py
+
+picture: install  ## write what the demo shows anew, as the picture of the README
 	@$(BIN)/python demo/tour.py --svg docs/tour.svg
 
 snapshots: install  ## write what agents see of each recipe anew, to be looked at with git diff

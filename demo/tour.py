@@ -1,96 +1,145 @@
-"""The product in half a minute: a temporary repository, and `bn` doing a day's work in it.
+"""The product in half a minute: a temporary repository, and an agent that works in it until a specification is done.
 
 python demo/tour.py                     show it
 python demo/tour.py --svg docs/tour.svg write it as a picture, for the README
+
+The agent is the demo agent, which has no model; everything else is as with any other.
 """
 
 import argparse
 import contextlib
 import io
-import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-BN = str(Path(sys.executable).with_name("bn"))
+SHOP = Path(__file__).with_name("shop")
 
-ANN, BOB = {"BN_USER": "ann"}, {"BN_AGENT_ID": "bna-bob1"}
-
-STEPS: list[tuple[str, dict[str, str], str]] = [
+STEPS = [
+    ("A small shop, with a specification and a test that fails.", "cat spec.md"),
+    ("", "pytest -q --tb=no"),
     (
-        "Ann describes a part of the product and what is to be done there.",
-        ANN,
-        "feature add auth -d 'Login, tokens, sessions' -H",
+        "Run an agent on it. It plans the tasks, then does one in each iteration, with a debugger at hand.",
+        "bn run spec.md --agent demo --recipe loop_debug --approve all --headless -H",
     ),
-    ("", ANN, "task add 'Design the token table' -p high -f auth -a 'tokens expire' -H"),
-    ("", ANN, "task add 'Write the login endpoint' -f auth --after {Design} --reason 'needs the table' -H"),
-    ("", ANN, "task add 'Write the login page' -f auth --after {endpoint} -H"),
-    ("", ANN, "task add 'Login fails for names with accents' -k bug -p critical -H"),
-    ("What can be done now? What waits has a reason.", ANN, "ready -H"),
-    ("", ANN, "graph -H"),
-    ("An agent takes the next task. Nobody else can take it while the claim lasts.", BOB, "next --claim -H"),
-    ("", BOB, "task comment {accents} 'NFC and NFD forms differ; normalising both sides' -H"),
-    ("", BOB, "learning add 'User names arrive in NFD from macOS clients' -f auth -H"),
-    ("", BOB, "task done {accents} -m 'normalised to NFC, test added' -H"),
-    ("It goes on with the next one; finishing it sets free what waited.", BOB, "next --claim -H"),
-    ("", BOB, "task done {Design} -m 'migration merged' -H"),
-    ("A mistake changes nothing and says what to do.", ANN, "task dep add {endpoint} {page} -H"),
-    ("Everything written can be found again.", ANN, "search nfd -H"),
-    ("Programs and agents get the same as JSON.", ANN, "ready"),
-    ("And this is how the project stands.", ANN, "-H"),
+    (
+        "What it changed, a commit for each task.",
+        "git log --stat --format=%s HEAD~2..",
+    ),
+    ("", "git show --format= -U0 HEAD~1"),
+    ("The tests pass.", "pytest -q"),
+    ("What it found out is kept for the next agent, and for you.", "bn note list -H"),
+    ("", "bn task list --all -H"),
+    ("Whatever was changed, it is known by whom and when.", "bn log --limit 5 -H"),
 ]
-"""What is said, who does it, and the command; {word} stands for the id of the task with that word in its title."""
+"""What is said, and the command that shows it."""
+
+AFTERWARDS = """\
+With an agent of yours, in a repository of yours:
+
+    pip install '.[debug]'                       # once, from here
+    bn run spec.md --agent goose                 # or opencode, claude, codex, gemini, copilot,
+                                                 # or any command that speaks ACP
+    bn run spec.md --agent claude --workers 2    # two at once, each in its own working tree
+
+`bn run --help` shows all there is; docs/running.md explains it."""
 
 
-def main() -> None:
+def main() -> int:
     """Shows the tour, or writes it as a picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--svg", metavar="FILE", help="write a picture instead")
     svg = parser.parse_args().svg
     if not svg:
-        tour(print, coloured=sys.stdout.isatty())
-        return
+        return tour(lambda line: print(line, flush=True), coloured=sys.stdout.isatty())
     lines: list[str] = []
-    tour(lines.append, coloured=True)
-    Path(svg).write_text(picture("\n".join(lines)), encoding="utf-8")
+    code = tour(lines.append, coloured=True)
+    if not code:
+        Path(svg).write_text(picture("\n".join(lines)), encoding="utf-8")
+    return code
 
 
-def tour(show: Callable[[str], None], *, coloured: bool) -> None:
-    """Runs the steps in a temporary repository that is gone afterwards."""
+def tour(show: Callable[[str], None], *, coloured: bool) -> int:
+    """Runs the steps in a temporary repository that is gone afterwards. 0, unless the run did not come to its end."""
     bold, dim, plain = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if coloured else ("", "", "")
+    failed = 0
     with repository() as (repo, env):
-        for said, who, command in STEPS:
-            ids = {task["title"]: task["id"] for task in _bn(env, repo, "task", "list", "--all")}
-            words = [_filled(word, ids) for word in shlex.split(command)]
+        colour = {"FORCE_COLOR": "1", "PYTEST_ADDOPTS": "--color=yes"} if coloured else {"NO_COLOR": "1"}
+        git = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "color.ui", "GIT_CONFIG_VALUE_0": "always"}
+        for said, command in STEPS:
             if said:
                 show(f"\n{dim}# {said}{plain}")
-            show(f"{bold}{next(iter(who.values()))}$ {shlex.join(['bn', *words])}{plain}")
-            colour = {"FORCE_COLOR": "1"} if coloured else {}
-            done = subprocess.run(
-                [BN, *words],
-                cwd=repo,
-                env=env | who | colour,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-                timeout=60,
-            )
-            show(done.stdout.rstrip())
+            show(f"{bold}$ {command}{plain}")
+            words = shlex.split(command)
+            code = stream(words, repo, env | colour | (git if coloured else {}), show)
+            failed |= code if "run" in words else 0
+    show(f"\n{AFTERWARDS}")
+    return failed
+
+
+def stream(words: list[str], repo: str, env: dict[str, str], show: Callable[[str], None]) -> int:
+    """Runs a command and shows its lines as they come."""
+    with subprocess.Popen(
+        words, cwd=repo, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in folded(line.rstrip("\n") for line in process.stdout):
+            show(line)
+    return process.returncode
+
+
+def folded(lines: Iterable[str]) -> Iterator[str]:
+    """The lines with tool calls that follow each other on one, each named once."""
+    calls: list[str] = []
+    for line in lines:
+        if line.startswith("· "):
+            calls += [line] if line not in calls else []
+            continue
+        if calls:
+            yield from packed(calls)
+            calls = []
+        yield line
+    yield from packed(calls)
+
+
+def packed(calls: list[str]) -> Iterator[str]:
+    line = ""
+    for call in calls:
+        if line and len(line) + len(call) > 110:
+            yield line
+            line = ""
+        line += f" {call}" if line else call
+    if line:
+        yield line
 
 
 @contextlib.contextmanager
 def repository() -> Iterator[tuple[str, dict[str, str]]]:
-    """A git repository and an environment in which nothing outside it is touched."""
-    with tempfile.TemporaryDirectory(prefix="binnacle-") as folder:
-        repo = Path(folder, "shop")
-        subprocess.run(["git", "init", "--quiet", str(repo)], check=True, timeout=60)
-        env = {name: value for name, value in os.environ.items() if not name.startswith("BN_")}
-        yield str(repo), env | {"BN_DATA_DIR": f"{folder}/data", "XDG_CONFIG_HOME": f"{folder}/config"}
+    """The shop in a git repository, and an environment in which nothing outside of it is touched."""
+    with tempfile.TemporaryDirectory(prefix="binnacle-", ignore_cleanup_errors=True) as folder:
+        repo = os.path.join(folder, "shop")
+        shutil.copytree(SHOP, repo, ignore=shutil.ignore_patterns("__pycache__"))
+        who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com", "-c", "commit.gpgsign=false")
+        for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "A small shop")):
+            subprocess.run(["git", *who, *words], cwd=repo, check=True, timeout=60)
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("BN_", "GIT_"))}
+        env |= {name: f"{folder}/{name}" for name in ("BN_DATA_DIR", "BN_DEMO_STATE", "XDG_CONFIG_HOME")}
+        env |= {
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", os.defpath)]),
+            "VIRTUAL_ENV": sys.prefix,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "GIT_PAGER": "cat",
+        }
+        try:
+            yield repo, env
+        finally:
+            subprocess.run(["bn", "bridge", "stop"], cwd=repo, env=env, capture_output=True, check=False, timeout=60)
 
 
 def picture(text: str) -> str:
@@ -107,16 +156,5 @@ def picture(text: str) -> str:
     return svg.replace("<svg ", '<svg xml:space="preserve" ', 1)
 
 
-def _filled(word: str, ids: dict[str, str]) -> str:
-    if not word.startswith("{"):
-        return word
-    return next(task_id for title, task_id in ids.items() if word.strip("{}") in title)
-
-
-def _bn(env: dict[str, str], repo: str, *words: str) -> list[dict[str, str]]:
-    done = subprocess.run([BN, *words], cwd=repo, env=env, capture_output=True, check=True, timeout=60)
-    return json.loads(done.stdout)["tasks"]
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

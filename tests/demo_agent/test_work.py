@@ -86,7 +86,7 @@ def test_it_finds_the_faulty_line_under_a_failing_test_and_repairs_it(shop, env,
             assert ("breakpoint_set" in driver.calls()) == (recipe == "loop_debug")
         assert "    return whole - reduction\n" in (shop / "cart.py").read_text()
         (note,) = await notes(shop, env)
-        assert note.startswith("learning: cart.py:12 said")
+        assert note.startswith("learning: cart.py:12 `return whole + reduction` had to be")
         assert ("whole=30" in note) == (recipe == "loop_debug")
         assert set((await tasks(shop, env)).values()) == {"done"}
         await bn(shop, env, "bridge", "stop")

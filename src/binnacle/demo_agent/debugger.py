@@ -37,8 +37,9 @@ class Stop(Struct, frozen=True):
     variables: dict[str, str]
 
     def shown(self, *names: str) -> str:
-        """Variables as a line of text."""
-        return ", ".join(f"{name}={self.variables[name]}" for name in names or self.variables if name in self.variables)
+        """Variables as a line of text: all of them, or those of a name that is given."""
+        shown = dict.fromkeys(name for name in names or self.variables if name in self.variables)
+        return ", ".join(f"{name}={self.variables[name]}" for name in shown)
 
 
 class Debugger:

@@ -145,7 +145,7 @@ class Doing:
         await self._telling.say(f"The fault is in {repair.where}: `{old}` should be `{new}`.")
         await self._edit(repair.path, before, repair.source, line=repair.candidate.line)
         seen = f", seen with {repair.seen}" if repair.seen else ""
-        self._learned.append(f"{repair.where} said `{old}` where {failure.test} needs `{new}`{seen}")
+        self._learned.append(f"{repair.where} `{old}` had to be `{new}`{seen}; {failure.test} shows it")
         return repair
 
     async def _run(self, tests: Sequence[str]) -> list[Failure]:

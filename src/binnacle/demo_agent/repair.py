@@ -7,6 +7,7 @@ Either way a change is made to the project only once the tests pass with it in a
 
 import asyncio
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -131,7 +132,7 @@ async def _seen_to_work(
                 break
         seen = ""
         if found and (there := await _look(debugger, suspect.path, found[0].line, stop)):
-            seen = there.shown()
+            seen = there.shown(*re.findall(r"\w+", found[0].before))
             await telling.say(f"At {suspect.path}:{found[0].line} `{found[0].before.strip()}` sees {seen}.")
         return found, seen
 

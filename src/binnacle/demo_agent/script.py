@@ -72,8 +72,12 @@ class Turn:
     async def _iterate(self) -> None:
         await self._telling.plan(STEPS, 0)
         there = await self._work.tasks()
-        held = next((one for one in there if one.status == "in_progress" and one.claimed_by in (self._name, "")), None)
+        held = next(
+            (one for one in there if one.status == "in_progress" and one.claimed_by and one.claimed_by == self._name),
+            None,
+        )
         if held is not None:
+            held = await self._work.move(held, "in_progress")
             await self._telling.say(f"Going on with {held.id}: {held.title}")
         task = held or await self._take()
         if task is not None:

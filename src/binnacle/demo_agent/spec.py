@@ -29,7 +29,10 @@ _ITEM = re.compile(r"(\s*)(?:[-*+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
 _SERVERS_OWN = re.compile(r"\[P\d\] \[")
 """How a task begins in the list that the prompt itself has under this heading."""
 
-_BEHIND = ("instructions", "recent iterations", "notes", "answers to questions")
+_BEHIND = (
+    *("instructions", "recent iterations", "notes", "answers to questions"),
+    *("what is known", "current tasks", "rules", "workflow"),
+)
 """Headings that follow the specification in a prompt."""
 
 _AFTER = re.compile(r"\((?:depends on|after)[: ]\s*([^)]+)\)|^\s*depends on:?\s+(.+)$", re.IGNORECASE | re.MULTILINE)

@@ -39,6 +39,7 @@ class Task(Struct, frozen=True):
     status: str = "pending"
     claimed_by: str | None = None
     fence: int | None = None
+    description: str = ""
 
 
 class Work:
@@ -74,15 +75,16 @@ class Work:
         if not isinstance(data, dict):
             return msgspec.structs.replace(task, status=status)
         moved = _task(data.get("task") or {"id": task.id, "title": task.title, "status": status})
-        return msgspec.structs.replace(moved, fence=data.get("fence"))
+        return msgspec.structs.replace(
+            moved, fence=data.get("fence"), description=str(data.get("description") or task.description)
+        )
 
     async def description(self, task: Task) -> str:
-        """What a task says besides its title: as the tool for that tells it, or the one that takes it once more."""
-        if self._tools.find(*GET) is None:
-            known = (await self._ask((*UPDATE, *STATUS), id=task.id, status="in_progress")).data
-        else:
-            data = (await self._ask(GET, id=task.id)).data
-            known = data.get("task") if isinstance(data, dict) else None
+        """What a task says besides its title: as was told when it was taken, or as the tool for that tells it."""
+        if task.description or self._tools.find(*GET) is None:
+            return task.description
+        data = (await self._ask(GET, id=task.id)).data
+        known = data.get("task") if isinstance(data, dict) else None
         return str(known.get("description", "")) if isinstance(known, dict) else ""
 
     async def add(self, items: Sequence[Item]) -> int:
