@@ -70,7 +70,7 @@ def test_where_the_system_tells_of_nothing_both_sides_look(tmp_path, monkeypatch
             with pytest.raises(BridgeError, match="was cancelled"):
                 await call
             await until(lambda: not host._tasks)
-            assert client._watcher.is_polling
+            assert client._exchange._watcher.is_polling
             assert host._watcher.is_polling
             assert jobs(tmp_path) == []
             client.close()

@@ -34,7 +34,7 @@ def test_every_error_says_what_to_do_next():
         (path.name, node.lineno, {word.arg for word in node.keywords})
         for path in Path(folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("BridgeError", "_Unbegun")
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("BridgeError", "HostStuck")
     ]
     assert len(made) > 20
     assert [(name, line) for name, line, words in made if not words & {"hint", None}] == []
