@@ -130,7 +130,12 @@ async def test_a_change_touches_nothing_else_and_a_moved_line_is_none(desk):
     assert gateway.servers["two"] is not two
     await ready(gateway, "two")
     assert "mcp_two_x" in gateway.offers()
-    assert desk.started == ["one", "two", "two"]
+    gateway.now = (a_server("one", line=9), a_server("two", "more=x", timeout=5.0))
+    await gateway.reload()
+    await ready(gateway, "two")
+    gateway.offers()
+    assert Lists(os.path.join(desk.folder, "lists")).find(gateway.now[1]).tools, "kept for another configuration only"
+    assert desk.started == ["one", "two", "two", "two"]
 
 
 @at_desk

@@ -77,7 +77,7 @@ class Gateway:
         self._loaded = Loaded({}, ())
         self._servers: dict[str, Upstream] = {}
         self._screened: dict[str, tuple[tuple[Tool, ...], list[tuple[Tool, dict[str, Any]]]]] = {}
-        self._remembered: dict[str, tuple[tuple[Tool | Raw, ...], ...]] = {}
+        self._remembered: dict[str, tuple[object, ...]] = {}
         self._pins = Pins(folder)
         self._lists = Lists(os.path.join(folder, "lists"))
         self._audit = Audit(os.path.join(folder, "calls.jsonl"))
@@ -218,7 +218,7 @@ class Gateway:
 
     def _remember(self, server: Upstream) -> None:
         """Keeps what a server offers, if that is something else than before."""
-        now = (server.tools, server.prompts, server.resources, server.templates)
+        now = (server, server.tools, server.prompts, server.resources, server.templates)
         if server.client is not None and self._remembered.get(server.config.name) != now:
             self._remembered[server.config.name] = now
             self._lists.keep(server.config, server.offered)
