@@ -47,7 +47,7 @@ def timed(
     if reference is None:
         return result
     factor = taken.ratio(reference)
-    budget, met = (f"≤ {limit:g}×", factor <= limit) if limit else ("", None)
+    budget, met = (f"≤ {limit:.3g}×", factor <= limit) if limit else ("", None)
     return replace(result, ratio=factor, of=of, budget=budget, met=met)
 
 

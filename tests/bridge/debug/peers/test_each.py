@@ -34,6 +34,8 @@ class TestJavaScript:
     def test_a_forked_process_joins(self, desk):
         desk("breakpoint.set", path="child.js", line=3)
         told = desk("debug.start", program="family.js")
+        if where(told) == ("child.js", 1):  # on a busy machine js-debug may stop there before
+            told = desk("debug.continue")
         assert where(told) == ("child.js", 3)
         assert told["sessionId"] == "1.2"
         assert desk("debug.evaluate", expression="twice")["result"] == "14"
