@@ -7,9 +7,11 @@ import { Debugger } from "./debug/debugger";
 import { keep, restore } from "./debug/keeping";
 import { realPath } from "./debug/target";
 import { askToLeave } from "./client";
+import { adapters } from "./debug/adapters";
 import { Health } from "./health";
 import { JobHost, type Ways } from "./host";
 import type { Manifest } from "./parameters";
+import type { Values } from "./protocol";
 import { run, SCRIPTS } from "./scripts";
 import { Showing } from "./showing";
 
@@ -114,7 +116,7 @@ class Serving implements vscode.Disposable {
   }
 
   private async serve(folder: string): Promise<void> {
-    const host = new JobHost(folder, this.capabilities(), this.ways(folder));
+    const host = new JobHost(folder, this.capabilities(folder), this.ways(folder));
     try {
       await askToLeave(folder);
       restore(folder);
@@ -128,10 +130,9 @@ class Serving implements vscode.Disposable {
     this.showing.channel.info(`serving ${folder}`);
   }
 
-  private capabilities(): { [name: string]: unknown } {
-    const debuggers: unknown[] = vscode.extensions.all.flatMap((one) => one.packageJSON.contributes?.debuggers ?? []);
-    const types = debuggers.map((one) => String((one as { type: unknown }).type));
-    return { scripts: Object.keys(SCRIPTS).sort(), editor: vscode.env.appName, version: vscode.version, debuggers: types };
+  private capabilities(folder: string): Values {
+    const scripts = Object.keys(SCRIPTS).sort();
+    return { scripts, adapters: adapters(folder), editor: vscode.env.appName, version: vscode.version };
   }
 
   private ways(folder: string): Ways {

@@ -11,8 +11,8 @@ import { Fault } from "./protocol";
 const CAP = 1500;
 
 /** Milliseconds that a window may be too busy to answer, and while it builds all that shows a program being debugged. */
-const BUSY = 4000;
-const LAUNCHING = 20_000;
+const BUSY = 8000;
+const LAUNCHING = 30_000;
 
 export class Health {
   private last = performance.now();

@@ -92,6 +92,8 @@ class Desk:
 
     def reset(self) -> None:
         """Nothing is debugged, nothing is set, and the files are as they were."""
+        # A window that was too busy to answer may have left for a moment.
+        wait_until(lambda: (host := self.client.look_for_host()) is not None and host.kind == self.kind)
         while self.run(self._stops_one()):
             pass
         self("breakpoint.clear.project")

@@ -42,6 +42,8 @@ export interface Bound {
   path: string;
   line: number;
   isLog: boolean;
+  /** What was asked for there. */
+  terms: string;
   /** Which hits stop, if we are the ones who count. */
   counted: string | undefined;
   hits: number;
@@ -394,9 +396,12 @@ export class Target {
     this.bound = new Map([...before].filter(([, one]) => one.path !== path));
     for (const [number, one] of (asked.breakpoints ?? []).entries()) {
       const place = { path, line: Number(one.line) };
-      const hits = before.get(placeOf(place))?.hits ?? 0;
+      const terms = JSON.stringify([one.condition, one.hitCondition, one.logMessage]);
+      const known = before.get(placeOf(place));
+      const isSame = known?.terms === terms;
+      if (!isSame) this.hit.delete(placeOf(place));
       const counted: string | undefined = this.counts(one) ? one.hitCondition : undefined;
-      const about = { isLog: Boolean(one.logMessage), counted, hits };
+      const about = { isLog: Boolean(one.logMessage), terms, counted, hits: isSame ? known.hits : 0 };
       this.bound.set(placeOf(place), { ...place, ...about, ...boundOf(found[number] ?? {}) });
     }
   }

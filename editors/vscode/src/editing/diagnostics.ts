@@ -11,6 +11,7 @@ import { findPython } from "../debug/python";
 import { type Body, realPath } from "../debug/target";
 import { within } from "../debug/waiting";
 import type { Job, Values } from "../protocol";
+import { openFresh } from "./documents";
 
 const MOST = 200;
 
@@ -69,7 +70,7 @@ async function collect(_: Debugger, params: Body, job: Job): Promise<Values> {
 
 /** Opens a file, so that its language server looks at it, and waits until it has said what it has to say. */
 async function look(uri: vscode.Uri): Promise<void> {
-  const document = await vscode.workspace.openTextDocument(uri);
+  const document = await openFresh(uri);
   const isShown = vscode.window.visibleTextEditors.some((one) => one.document === document);
   // Some servers look only at what a person can see.
   if (!isShown) await vscode.window.showTextDocument(document, { preview: true, preserveFocus: true });

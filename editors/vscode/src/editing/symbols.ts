@@ -9,6 +9,7 @@ import { noFile, quoted } from "../debug/faults";
 import { type Body, realPath } from "../debug/target";
 import { TooLate, within } from "../debug/waiting";
 import { Fault, type Job, type Values } from "../protocol";
+import { openFresh } from "./documents";
 
 /** Milliseconds for a language server to answer, and to get ready before that. */
 const PATIENCE = 12_000;
@@ -128,7 +129,7 @@ async function rename(_: Debugger, params: Body, job: Job): Promise<Values> {
 async function replace(_: Debugger, params: Body, job: Job): Promise<Values> {
   const symbol = await find(params, job);
   checkWritable(symbol.file);
-  const document = await vscode.workspace.openTextDocument(symbol.uri);
+  const document = await openFresh(symbol.uri);
   let { range } = symbol;
   const indent = document.lineAt(range.start.line).text.slice(0, range.start.character);
   if (!indent.trim()) range = range.with(range.start.with(undefined, 0));
@@ -184,7 +185,7 @@ async function find(params: Body, job: Job): Promise<Found> {
 /** Every symbol of a file; undefined where nobody knows its language. A server that just starts gets some time. */
 async function symbolsOf(file: string): Promise<Found[] | undefined> {
   const uri = vscode.Uri.file(file);
-  await vscode.workspace.openTextDocument(uri);
+  await openFresh(uri);
   const end = performance.now() + WARM_UP;
   for (;;) {
     const found = await ask<(vscode.DocumentSymbol | vscode.SymbolInformation)[]>("vscode.executeDocumentSymbolProvider", uri);

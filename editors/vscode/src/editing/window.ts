@@ -8,6 +8,7 @@ import type { Debugger, Script } from "../debug/debugger";
 import { noFile } from "../debug/faults";
 import { type Body, realPath } from "../debug/target";
 import { Fault, type Job, type Values } from "../protocol";
+import { openFresh } from "./documents";
 
 /** Characters of a selection. */
 const SELECTION = 4000;
@@ -41,7 +42,7 @@ function position(at: vscode.Position): Values {
 async function goToLine(_: Debugger, params: Body, job: Job): Promise<Values> {
   const file = realPath(path.resolve(job.workspace, params.path));
   if (!fs.statSync(file, { throwIfNoEntry: false })?.isFile()) throw noFile(params.path, file);
-  const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
+  const document = await openFresh(vscode.Uri.file(file));
   if (params.line > document.lineCount) {
     const message = `${params.path} has ${document.lineCount} lines, not ${params.line}`;
     throw new Fault("E_INVALID_POSITION", message, `give a line from 1 to ${document.lineCount}`);
