@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -96,7 +95,7 @@ class DemoAgent:
             agent_capabilities=acp.AgentCapabilities(
                 load_session=True,
                 prompt_capabilities=acp.PromptCapabilities(embedded_context=True),
-                mcp_capabilities=acp.McpCapabilities(http=True),
+                mcp_capabilities=acp.McpCapabilities(http=os.environ.get("BN_DEMO_TRANSPORTS") != "stdio"),
             ),
             agent_info=acp.Implementation(name="bn-demo-agent", title="Binnacle's demo agent", version=__version__),
             auth_methods=(),
@@ -105,7 +104,7 @@ class DemoAgent:
     async def _new(self, asked: acp.NewSession) -> acp.Opened:
         session_id = f"demo-{os.urandom(6).hex()}"
         session = await self._open(session_id, asked, Kept(folder=asked.cwd))
-        memory.keep(self._folder, session_id, session.kept)
+        self._keep(session)
         return acp.Opened(session_id=session_id, models=MODELS)
 
     async def _load(self, asked: acp.LoadSession) -> acp.Opened:
@@ -158,7 +157,8 @@ class DemoAgent:
         session = self._session(asked.session_id)
         if session.turn is not None:
             raise RpcError(INVALID_REQUEST, f"session {session.id} is in a turn already")
-        session.turn = asyncio.current_task()
+        turn = session.turn = asyncio.current_task()
+        assert turn is not None
         session.is_cancelled = False
         session.telling.said = []
         text = "\n".join(_text(block) for block in asked.prompt)
@@ -171,12 +171,12 @@ class DemoAgent:
         except asyncio.CancelledError:
             if not session.is_cancelled:
                 raise
-            session.turn.uncancel() if session.turn else None
+            turn.uncancel()
             reason = "cancelled"
         finally:
             session.turn = None
             session.kept.exchanges.append(Exchange(text, "\n".join(session.telling.said)))
-            memory.keep(self._folder, session.id, session.kept)
+            self._keep(session)
         return acp.Prompted(stop_reason=reason, usage=await session.telling.used())
 
     async def _turn(self, session: Session, text: str) -> None:
@@ -185,6 +185,11 @@ class DemoAgent:
         if self._misbehaviour.asks_for("loop"):
             while True:
                 await tools.use("task-update", "task_update", id="bn-ffffffff", status="done")
+
+        def remember(name: str) -> None:
+            session.kept.name = name
+            self._keep(session)
+
         turn = Turn(
             text,
             work=Work(tools),
@@ -194,12 +199,15 @@ class DemoAgent:
             telling=session.telling,
             misbehaviour=self._misbehaviour,
             name=session.kept.name,
-            remember=_remembering(session.kept),
+            remember=remember,
         )
         is_whole = not session.is_begun or any(f"\n## {word}" in text for word in ("Instructions", "Workflow"))
         session.is_begun = True
         await (turn.begin() if is_whole else turn.reply(has_summary=session.has_summary))
         session.has_summary |= turn.has_summary
+
+    def _keep(self, session: Session) -> None:
+        memory.keep(self._folder, session.id, session.kept)
 
     async def _misbehaviour_at_prompt(self, session: Session) -> None:
         self._misbehaviour.next_turn()
@@ -209,13 +217,6 @@ class DemoAgent:
             chunk = acp.MessageChunk(content=acp.text_block("x" * size))
             for _ in range(1 if flood.argument == "line" else FLOOD // size):
                 await self._peer.tell(acp.UPDATE, acp.Notice(session_id=session.id, update=chunk))
-
-
-def _remembering(kept: Kept) -> Callable[[str], None]:
-    def remember(name: str) -> None:
-        kept.name = name
-
-    return remember
 
 
 def _text(block: acp.Content) -> str:

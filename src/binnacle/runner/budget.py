@@ -41,7 +41,7 @@ def parse_budget(words: Iterable[str]) -> Budget:
     for word in words:
         kind, _, amount = word.partition("=")
         if kind not in KINDS:
-            hint = did_you_mean(kind, list(KINDS)) or f"one of {', '.join(KINDS)}, as in minutes=30"
+            hint = did_you_mean(kind, list(KINDS))
             raise InvalidInput(f"not a budget: {word!r}", hint=hint)
         budget = replace(budget, **{kind: _positive(word, amount)})
     return budget

@@ -1,0 +1,187 @@
+"""`bn run` on the command line and on a terminal."""
+
+import fcntl
+import os
+import pty
+import select
+import shlex
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from binnacle.cli.run_footer import Known, elapsed, footer, thousands
+from binnacle.cli.screen import width_of
+from runner.repositories import Repository
+from runner.runs import TWO
+
+BN = os.path.join(os.path.dirname(sys.executable), "bn")
+AGENT = shlex.join([sys.executable, "-m", "binnacle.demo_agent"])
+
+
+@pytest.fixture
+def repo(tmp_path, monkeypatch) -> Repository:
+    for name, value in {
+        "HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "BN_DATA_DIR": str(tmp_path / "data"),
+        "BN_DEMO_STATE": str(tmp_path / "state"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("BN_AGENT_ID", raising=False)
+    return Repository.new(tmp_path / "repo", {"words.md": TWO})
+
+
+def bn(repo: Repository, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [BN, *words], cwd=repo.path, env={**os.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, timeout=110, check=False,
+    )  # fmt: skip
+
+
+class TestCommand:
+    def test_a_run_from_a_file_to_its_end(self, repo):
+        done = bn(repo, "run", "words.md", "--agent", AGENT)
+        answer = msgspec.json.decode(done.stdout)
+        assert (done.returncode, answer["why"], answer["name"], answer["closed"]) == (0, "complete", "words", 2)
+        assert "iteration 2" in done.stderr
+        assert bn(repo, "-H", "run", "--resume", "--agent", AGENT).returncode == 1
+
+    def test_everything_as_json(self, repo):
+        done = bn(repo, "run", "words.md", "--agent", AGENT, "--json", "--iterations", "1")
+        told = [msgspec.json.decode(line) for line in done.stdout.splitlines()]
+        assert (told[0]["event"], told[-1]["event"], told[-1]["why"]) == ("run_started", "run_ended", "budget")
+        assert done.returncode == 1
+
+    def test_what_is_left_is_gone_on_with(self, repo):
+        bn(repo, "run", "words.md", "--agent", AGENT, "--iterations", "1")
+        done = bn(repo, "-H", "run", "--resume", BN_RUN_AGENT=AGENT)
+        assert done.returncode == 0, done.stderr
+        assert "complete" in done.stdout
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            ((), "no agent given"),
+            (("--agent", "gose"), "did you mean 'goose'?"),
+            (("--agent", AGENT, "--budget", "hours=3"), "one of: iterations, minutes, tokens, cost"),
+            (("--agent", AGENT, "--workers", "0"), "not a number of workers"),
+            (("--agent", AGENT, "--name", "a b"), "not a name for a run"),
+            (("--agent", AGENT, "--resume"), "to go on with"),
+            (("--agent", AGENT, "--recipe", "lop"), "did you mean 'loop'?"),
+            (("--agent", AGENT, "--feature", "nowhere"), "nowhere"),
+            (("nowhere.md", "--agent", AGENT), "cannot read 'nowhere.md'"),
+            (("--agent", AGENT, "--resume", "--reset"), "exclude each other"),
+        ],
+    )
+    def test_what_is_wrong_is_said_before_anything_is_begun(self, repo, words, said):
+        done = bn(repo, "run", *words)
+        assert done.returncode in (1, 2)
+        assert said in done.stderr
+        assert done.stdout == ""
+        assert bn(repo, "log").stdout.strip() in ("", "[]") or "session" not in bn(repo, "log").stdout
+
+    def test_an_agent_that_takes_only_stdio_gets_it(self, repo):
+        done = bn(repo, "run", "words.md", "--agent", AGENT, BN_DEMO_TRANSPORTS="stdio")
+        assert msgspec.json.decode(done.stdout)["why"] == "complete", done.stderr
+
+
+class Terminal:
+    """A terminal with `bn run` in it."""
+
+    def __init__(self, repo: Repository, *words: str) -> None:
+        self.pid, self._master = pty.fork()
+        if self.pid == 0:
+            os.chdir(repo.path)
+            os.execv(BN, [BN, "-H", "run", *words])
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        self.shown = ""
+        self._before = 0
+
+    def wait_for(self, text: str) -> None:
+        """Waits until `text` is shown after what was waited for before."""
+        until = time.monotonic() + 60
+        while text not in self.shown[self._before :]:
+            assert time.monotonic() < until, self.shown[-3000:]
+            assert self._read(), self.shown[-3000:]
+        self._before = self.shown.index(text, self._before) + len(text)
+
+    def press(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def end(self) -> int:
+        """Reads to the end; the exit code."""
+        until = time.monotonic() + 60
+        while self._read():
+            assert time.monotonic() < until, self.shown[-3000:]
+        os.close(self._master)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def _read(self) -> bool:
+        if not select.select([self._master], [], [], 1)[0]:
+            return True
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:
+            return False
+        self.shown += data.decode(errors="replace")
+        return bool(data)
+
+
+class TestTerminal:
+    def test_a_person_watches_and_steers(self, repo):
+        terminal = Terminal(repo, "words.md", "--agent", f"{AGENT} --misbehave slow=0.2")
+        terminal.wait_for("Working on")
+        terminal.press("n")
+        terminal.wait_for("new note:")
+        terminal.press("Mind the gap\r")
+        terminal.wait_for("may the agent do this? Edit one.py")
+        terminal.press("y")
+        terminal.wait_for("may the agent do this?")
+        terminal.press("y")
+        terminal.wait_for("iteration 2")
+        terminal.wait_for("may the agent do this? Edit two.py")
+        terminal.press("n")
+        terminal.wait_for("refused (person)")
+        assert terminal.end() == 1
+        assert Path(repo.path / "one.py").exists()
+        assert not Path(repo.path / "two.py").exists()
+        assert "Mind the gap" in bn(repo, "note", "list").stdout
+
+    def test_a_key_stops_it(self, repo):
+        terminal = Terminal(repo, "words.md", "--agent", f"{AGENT} --misbehave slow=0.2", "--approve", "all")
+        terminal.wait_for("Working on")
+        terminal.press("s")
+        terminal.wait_for("interrupted")
+        assert terminal.end() == 130
+
+
+class TestFooter:
+    KNOWN = Known(name="auth", agent="goose", iterations={1: 3}, tasks={"bn-1f3a": "Log in"}, closed=1, total=4)
+
+    def test_it_says_how_the_run_stands(self):
+        shown = "\n".join(footer(self.KNOWN, width=80))
+        assert "auth · iteration 3 · 0:00 · goose" in shown
+        assert "◐ bn-1f3a Log in" in shown
+        assert "██████░░░░░░░░░░░░░░░░░░ 1/4 tasks" in shown
+
+    @pytest.mark.parametrize("width", [20, 41, 200])
+    def test_no_line_is_wider_than_the_terminal(self, width):
+        known = Known(tasks={"bn-1": "漢字 \x1b[31m very long " * 20}, question="why?" * 50, entry="x" * 500)
+        lines = footer(known, width=width)
+        assert max(map(width_of, lines)) <= width
+        assert all("\x1b" not in line for line in lines)
+
+    @pytest.mark.parametrize(("seconds", "shown"), [(5, "0:05"), (247, "4:07"), (3729, "1:02:09")])
+    def test_durations(self, seconds, shown):
+        assert elapsed(seconds) == shown
+
+    @pytest.mark.parametrize(("number", "shown"), [(950, "950"), (12_345, "12.3k"), (1_200_000, "1.2M")])
+    def test_numbers(self, number, shown):
+        assert thousands(number) == shown
