@@ -1,6 +1,6 @@
 """A FastMCP server with one tool, on stdio, or on HTTP if asked with `--http`.
 
-On HTTP it is served as `bn` is: the same uvicorn with the same settings, answers in JSON, the address in a line on
+On HTTP it is served by uvicorn with its fastest parser and event loop, answers in JSON, the address in a line on
 stdout once it listens.
 """
 

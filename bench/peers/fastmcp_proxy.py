@@ -1,7 +1,7 @@
 """FastMCP's proxy in front of the servers of a file, `fastmcp_proxy.py FILE [--http]`: their fastest way.
 
 By default it makes a new connection, and a new process, for every call. Here it is given a client that stays
-connected. On HTTP it is served as `bn` is: the same uvicorn with the same settings, answers in JSON.
+connected. On HTTP it is served by uvicorn with its fastest parser and event loop, answers in JSON.
 """
 
 import asyncio

@@ -1,6 +1,7 @@
 """How an answer comes back over HTTP, and how a server stops that has streams open."""
 
 import json
+import select
 import socket
 import threading
 from collections.abc import Iterator
@@ -174,6 +175,22 @@ def test_a_wish_for_another_protocol_is_passed_over(http: Http):
 def test_a_body_that_is_asked_about_is_asked_for(http: Http):
     message = posted(new_call(1, "echo", text="x"), "expect: 100-continue", "connection: close")
     assert exchanged(http, message).startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
+
+
+def test_who_asks_on_without_reading_answers_is_not_answered_on(server: Http):
+    one = posted(new_call(1, "echo", text="x" * (1 << 20)))
+    url = httpx.URL(server.url)
+    with socket.create_connection((url.host, url.port), timeout=WAIT) as client:
+        sending = threading.Thread(target=lambda: client.sendall(one * 100))
+        sending.start()
+        refused = 0
+        while sending.is_alive() and refused < 10_000:  # in a row, so that it is no accident
+            refused = 0 if select.select([], [client], [], 0)[1] else refused + 1
+        received = 0
+        while received < 100 << 20:
+            received += len(client.recv(1 << 20))
+        sending.join(timeout=WAIT)
+    assert server.peak < 100 << 20
 
 
 def test_a_head_without_end_is_refused(http: Http):

@@ -78,6 +78,9 @@ class Connection(asyncio.Protocol):
         """Requests in their order; the first is the one that is answered."""
 
         self._is_moving = False
+        self._is_full = False
+        """Whether the client has not read what it was sent."""
+
         self._is_paused = False
         self._is_stopping = False
         self._url = b""
@@ -114,7 +117,7 @@ class Connection(asyncio.Protocol):
         if self._line and self._line[0].is_taken:
             self._line[0].exchange.sign(now, keep_alive)
         elif now - self._heard_at > IDLE:
-            self._transport.close()
+            self.abort()
 
     def _move(self) -> None:
         """Goes as far along the line as can be gone. An answer that is given on the way comes back here."""
@@ -126,13 +129,15 @@ class Connection(asyncio.Protocol):
         self._is_moving = False
         if self._is_stopping and not self._line:
             self._transport.close()
-        elif (len(self._line) > 1) != self._is_paused and not self._transport.is_closing():
-            # Who asks on without waiting for answers has to wait for them.
+        elif (len(self._line) > 1 or self._is_full) != self._is_paused and not self._transport.is_closing():
+            # Who asks on without waiting for answers, or without reading them, has to wait.
             self._is_paused = not self._is_paused
             (self._transport.pause_reading if self._is_paused else self._transport.resume_reading)()
 
     def _serve(self, one: _Waiting) -> bool:
         """Does what can be done for a request; whether it is over."""
+        if self._is_full and not one.exchange.is_answered:
+            return False
         if one.refusal is not None:
             one.exchange.reply(one.refusal)
         elif one.is_whole and not one.is_taken:
@@ -161,6 +166,14 @@ class Connection(asyncio.Protocol):
             if not exchange.is_answered:
                 exchange.is_answered = True
                 exchange.on_gone()
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+        self._move()
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self._move()
 
     def data_received(self, data: bytes) -> None:
         self._heard_at = time.monotonic()

@@ -55,7 +55,8 @@ class Endpoints:
         except Reply as reply:
             exchange.reply(reply)
         else:
-            face.take(exchange)
+            if not exchange.is_answered:  # its client may have gone meanwhile
+                face.take(exchange)
 
     async def _found(self, session: str) -> HttpServer:
         found = self._opened.pop(session, None)

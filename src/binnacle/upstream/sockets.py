@@ -218,6 +218,10 @@ class Connection(asyncio.Protocol):
             self._is_paused = is_full
             (self._transport.pause_reading if is_full else self._transport.resume_reading)()
 
+    @property
+    def is_closing(self) -> bool:
+        return bool(self._transport.is_closing())
+
     def close(self) -> None:
         self._transport.abort()
 
@@ -324,7 +328,11 @@ class Connections:
 
     def _kept(self, place: Place) -> Connection | None:
         free = self._free.get(place)
-        return free.pop()[1] if free else None
+        while free:
+            _, connection = free.pop()
+            if not connection.is_closing:
+                return connection
+        return None
 
     async def _connect(self, place: Place) -> Connection:
         try:
