@@ -1,5 +1,6 @@
 """What the agent keeps of a session, so that another process of it can go on: a small file for each."""
 
+import contextlib
 import os
 import re
 
@@ -7,6 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.config.whole import write_whole
+
+SESSIONS = 100
+"""Sessions that are kept."""
 
 
 class Exchange(Struct, frozen=True):
@@ -36,6 +40,15 @@ def keep(folder: str, session_id: str, kept: Kept) -> None:
     """Writes a session down."""
     os.makedirs(folder, exist_ok=True)
     write_whole(_file(folder, session_id), msgspec.json.encode(kept))
+    _forget(folder)
+
+
+def _forget(folder: str) -> None:
+    """Drops all but the newest sessions."""
+    with os.scandir(folder) as entries, contextlib.suppress(FileNotFoundError):
+        found = [(one.stat().st_mtime, one.path) for one in entries if one.name.startswith("demo-")]
+        for _, path in sorted(found)[:-SESSIONS]:
+            os.unlink(path)
 
 
 def recall(folder: str, session_id: str) -> Kept | None:

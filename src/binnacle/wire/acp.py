@@ -389,8 +389,8 @@ class ToolCallChanged(ToolCall, frozen=True, kw_only=True, tag_field="sessionUpd
     """A tool call goes on or ends. Some agents begin one with this."""
 
 
-class PlanEntry(Shape, frozen=True, kw_only=True):
-    """One step of an agent's plan."""
+class PlanEntry(Shape, frozen=True, kw_only=True, omit_defaults=False):
+    """One step of an agent's plan. Written in full, as the protocol asks for."""
 
     content: str
     priority: str = "medium"
