@@ -109,6 +109,11 @@ class Server:
         wait_for(lambda: text in self.said, f"the server does not say '{text}'")
 
     @property
+    def is_asleep(self) -> bool:
+        """Whether it has nothing to do at this moment."""
+        return Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].startswith("S")
+
+    @property
     def peak(self) -> int:
         """Bytes it held in memory at most."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
