@@ -132,8 +132,12 @@ class Session:
         sys.stderr.flush()
         os._exit(int(code))
 
-    def do_close(self, _: str) -> None:
-        os.close(1)
+    def do_close(self, descriptor: str) -> None:
+        os.close(int(descriptor))
+
+    def do_die_later(self, seconds: str) -> None:
+        """Ends between two turns."""
+        threading.Timer(float(seconds), os._exit, [5]).start()
 
     def do_error(self, text: str) -> None:
         code, message, data = json.loads(text)

@@ -43,7 +43,16 @@ class TestByItself:
 
     def test_one_that_closes_its_output_is_lost(self, lead):
         with pytest.raises(AgentProtocol, match="rogue closed its output and goes on"):
-            lead.do("close")
+            lead.do("close 1")
+
+    def test_one_that_ends_between_two_turns_is_told_with_its_code(self, lead):
+        async def work() -> None:
+            async with lead.session() as session:
+                await lead.prompt(session, "die_later 0.1")
+                with pytest.raises(AgentEnded, match="exit code 5"):
+                    await lead.prompt(session, "hang")
+
+        lead.run(work())
 
 
 class TestEnded:

@@ -186,7 +186,9 @@ class Agent:
     def _send(self, data: bytes) -> None:
         assert self._process is not None
         if not self._process.send(data):
-            self._connection.fail(AgentProtocol(f"{self._command.name} takes no more input", hint=self._command.try_it))
+            # Mostly because it has ended, and then `watch` knows more about it in a moment.
+            error = AgentProtocol(f"{self._command.name} takes no more input", hint=self._command.try_it)
+            asyncio.get_running_loop().call_later(DRAIN, self._connection.fail, error)
 
     def _note(self, line: bytes) -> None:
         assert self._process is not None
