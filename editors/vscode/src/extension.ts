@@ -3,11 +3,11 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { askToLeave } from "./client";
+import { adapters } from "./debug/adapters";
 import { Debugger } from "./debug/debugger";
 import { keep, restore } from "./debug/keeping";
 import { realPath } from "./debug/target";
-import { askToLeave } from "./client";
-import { adapters } from "./debug/adapters";
 import { Health } from "./health";
 import { JobHost, type Ways } from "./host";
 import type { Manifest } from "./parameters";
@@ -119,7 +119,8 @@ class Serving implements vscode.Disposable {
     const host = new JobHost(folder, this.capabilities(folder), this.ways(folder));
     try {
       await askToLeave(folder);
-      restore(folder);
+      const exceptions = restore(folder);
+      if (this.debug.exceptions === undefined && exceptions) await this.debug.setExceptions(exceptions);
       host.serve();
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
@@ -137,7 +138,11 @@ class Serving implements vscode.Disposable {
 
   private ways(folder: string): Ways {
     return {
-      run: (job) => this.showing.during(job, () => run(this.debug, this.manifest, job)),
+      run: async (job) => {
+        const told = await this.showing.during(job, () => run(this.debug, this.manifest, job));
+        if (job.command.scriptName.startsWith("breakpoint.")) keep(folder, this.debug.exceptions);
+        return told;
+      },
       checkWindow: async () => {
         try {
           await this.health.check();
@@ -164,7 +169,10 @@ class Serving implements vscode.Disposable {
       ...(live.length
         ? [
             { label: "$(debug-stackframe) Go to where the agent stands", command: "binnacle.show" },
-            { label: `$(debug-stop) Stop what agents debug: ${live.map((one) => one.launch.title).join(", ")}`, command: "binnacle.stop" },
+            {
+              label: `$(debug-stop) Stop what agents debug: ${live.map((one) => one.launch.title).join(", ")}`,
+              command: "binnacle.stop",
+            },
           ]
         : []),
       this.isWanted
@@ -177,15 +185,20 @@ class Serving implements vscode.Disposable {
   }
 
   private summary(): string {
-    return this.hosts.size ? `Agents may use ${[...this.hosts.keys()].join(", ")}` : `Agents do not use this window: ${this.problem}`;
+    return this.hosts.size
+      ? `Agents may use ${[...this.hosts.keys()].join(", ")}`
+      : `Agents do not use this window: ${this.problem}`;
   }
 
   private async stop(): Promise<void> {
-    for (const one of this.debug.live()) if (!one.isForeign) await this.debug.end(one, "a person stopped it in the editor");
+    for (const one of this.debug.live())
+      if (!one.isForeign) await this.debug.end(one, "a person stopped it in the editor");
   }
 }
 
 function workspaces(): string[] {
   const folders = vscode.workspace.workspaceFolders ?? [];
-  return folders.filter((one) => one.uri.scheme === "file" || one.uri.scheme === "vscode-remote").map((one) => realPath(one.uri.fsPath));
+  return folders
+    .filter((one) => one.uri.scheme === "file" || one.uri.scheme === "vscode-remote")
+    .map((one) => realPath(one.uri.fsPath));
 }

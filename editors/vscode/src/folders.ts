@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { type Command, FOLDER, type Fault, type HostInfo, nowText } from "./protocol";
+import { type Command, type Fault, FOLDER, type HostInfo, nowText } from "./protocol";
 
 /** Bytes from which an answer is put into a file of its own. */
 const LARGE = 2 * 1024 * 1024;

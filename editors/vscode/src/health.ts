@@ -10,7 +10,7 @@ import { Fault } from "./protocol";
 /** Milliseconds in which a window answers. */
 const CAP = 1500;
 
-/** Milliseconds that a window may be too busy to answer, and while it builds all that shows a program being debugged. */
+/** Milliseconds that a window may be too busy to answer, and while it builds all that shows a debugged program. */
 const BUSY = 8000;
 const LAUNCHING = 30_000;
 
@@ -20,9 +20,11 @@ export class Health {
 
   /** Returns when the window has answered, or has done so a moment ago. */
   async check(): Promise<void> {
-    const answered = Promise.resolve(vscode.commands.executeCommand("setContext", "binnacle.alive", Date.now())).then(() => {
-      this.last = performance.now();
-    });
+    const answered = Promise.resolve(vscode.commands.executeCommand("setContext", "binnacle.alive", Date.now())).then(
+      () => {
+        this.last = performance.now();
+      },
+    );
     answered.catch(() => {});
     try {
       await within(answered, CAP);

@@ -139,7 +139,14 @@ export class JobHost {
       const since = this.unreadable.get(name) ?? Date.now();
       this.unreadable.set(name, since);
       if (Date.now() - since < UNREADABLE) return;
-      command = { version: VERSION, clientId: "", id: name, createdAt: "", scriptName: "", params: { problem: `${error}` } };
+      command = {
+        version: VERSION,
+        clientId: "",
+        id: name,
+        createdAt: "",
+        scriptName: "",
+        params: { problem: `${error}` },
+      };
     }
     if (command === undefined || !folders.claim(folder, this.info)) return;
     this.unreadable.delete(name);
@@ -208,10 +215,22 @@ export class JobHost {
     work.catch(() => {});
     const timer = job.command.timeout ? setTimeout(() => job.giveUp("late"), job.command.timeout) : undefined;
     try {
-      const over = await Promise.race([work.then(() => true, () => true), job.givenUp.then(() => false)]);
+      const over = await Promise.race([
+        work.then(
+          () => true,
+          () => true,
+        ),
+        job.givenUp.then(() => false),
+      ]);
       if (over) return await work;
       // It may end by itself, and is left behind if it does not.
-      const isStuck = await Promise.race([work.then(() => false, () => false), pause(COOPERATION).then(() => true)]);
+      const isStuck = await Promise.race([
+        work.then(
+          () => false,
+          () => false,
+        ),
+        pause(COOPERATION).then(() => true),
+      ]);
       if (isStuck) this.breaker.noteFailure();
       switch (job.reason) {
         case "late":
@@ -237,7 +256,11 @@ export class JobHost {
     this.breaker.noteFailure();
     const told = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     this.ways.log(`${job.command.scriptName} failed: ${error instanceof Error ? (error.stack ?? told) : told}`);
-    return new Fault("E_INTERNAL", `${job.command.scriptName} failed: ${told}`, "the log of Binnacle in the editor says more");
+    return new Fault(
+      "E_INTERNAL",
+      `${job.command.scriptName} failed: ${told}`,
+      "the log of Binnacle in the editor says more",
+    );
   }
 
   /** Sets aside what a host left that died over it. What nobody began is run, if somebody still wants it. */

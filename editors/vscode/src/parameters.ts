@@ -33,7 +33,8 @@ export function checked(script: string, known: Record<string, Parameter>, given:
     found[name] = converted(found[name], one);
     const problem = problemOf(found[name], one);
     // A configuration may be given in the place of its name.
-    if (problem && !OWN.includes(name) && !(name === "launch" && typeof found[name] === "object")) throw wrong(script, `${name} ${problem}`);
+    if (problem && !OWN.includes(name) && !(name === "launch" && typeof found[name] === "object"))
+      throw wrong(script, `${name} ${problem}`);
   }
   return found;
 }

@@ -12,7 +12,7 @@ import * as diagnostics from "./editing/diagnostics";
 import * as symbols from "./editing/symbols";
 import * as testing from "./editing/testing";
 import * as window from "./editing/window";
-import { type Manifest, checked } from "./parameters";
+import { checked, type Manifest } from "./parameters";
 import { Fault, type Job } from "./protocol";
 
 export const SCRIPTS: Record<string, Script> = {

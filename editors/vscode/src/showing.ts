@@ -81,7 +81,9 @@ export class Showing implements vscode.Disposable {
     const icon = this.running ? "$(sync~spin)" : served.length ? "$(compass)" : "$(circle-slash)";
     const state = live.some((one) => one.targets.some((two) => two.stop)) ? " paused" : live.length ? " debugging" : "";
     this.item.text = `${icon} Agents${state}`;
-    const about = served.length ? `Agents may use this window in ${served.join(", ")}.` : `Agents do not use this window: ${problem}.`;
+    const about = served.length
+      ? `Agents may use this window in ${served.join(", ")}.`
+      : `Agents do not use this window: ${problem}.`;
     this.item.tooltip = [about, ...(this.last ? [`Last: ${this.last}`] : [])].join("\n");
   }
 

@@ -10,15 +10,15 @@ const DAY = 24 * 60 * MINUTE;
 
 /** Takes away what nobody will look at any more. */
 export function sweep(workspace: string, running: ReadonlySet<string>): void {
-  sweepFolder(path.join(folders.bridgeFolder(workspace), "prepared"), new Set(), (job, age) => age > MINUTE || isAbandoned(job, age));
+  sweepFolder(
+    path.join(folders.bridgeFolder(workspace), "prepared"),
+    new Set(),
+    (job, age) => age > MINUTE || isAbandoned(job, age),
+  );
   sweepFolder(folders.executeFolder(workspace), running, isOld);
 }
 
-function sweepFolder(
-  folder: string,
-  spared: ReadonlySet<string>,
-  isDue: (job: string, age: number) => boolean,
-): void {
+function sweepFolder(folder: string, spared: ReadonlySet<string>, isDue: (job: string, age: number) => boolean): void {
   for (const name of list(folder)) {
     const job = path.join(folder, name);
     const found = fs.statSync(job, { throwIfNoEntry: false });
@@ -45,7 +45,10 @@ function isAbandoned(job: string, age: number): boolean {
 
 export function list(folder: string): string[] {
   try {
-    return fs.readdirSync(folder).filter((name) => !name.startsWith(".")).sort();
+    return fs
+      .readdirSync(folder)
+      .filter((name) => !name.startsWith("."))
+      .sort();
   } catch {
     return [];
   }

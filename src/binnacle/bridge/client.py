@@ -203,6 +203,8 @@ class BridgeClient:
     def _advice(self, host: HostInfo) -> str:
         if self._may_replace(host):
             return "call it again: if it still does not answer, another host takes its place"
+        if host.kind == "vscode":
+            return "reload or close the window of the editor; without it the next call starts another host"
         return "end it with: bn bridge stop; the next call starts another"
 
     def close(self) -> None:

@@ -143,6 +143,18 @@ def test_many_calls_at_once_are_all_answered(desk):
     assert desk.jobs() == []
 
 
+def test_more_than_ten_at_once_are_too_many(desk):
+    desk("debug.start", program="endless.py", wait=False)
+
+    async def many():
+        waits = (desk.ask("debug.wait-for-hit", timeoutMs=8000) for _ in range(11))
+        return await asyncio.gather(*waits, return_exceptions=True)
+
+    codes = [error.code for error in desk.run(many())]
+    assert sorted(set(codes)) == ["E_CAPACITY", "E_TIMEOUT"]
+    assert codes.count("E_CAPACITY") == 1
+
+
 def test_progress_is_told(desk):
     told = []
 

@@ -4,7 +4,18 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { Fault, type Values } from "../protocol";
 import * as faults from "./faults";
-import { type Body, type Bound, Gone, localPath, placeOf, Refused, realPath, type Session, type Stop, type Target } from "./target";
+import {
+  type Body,
+  type Bound,
+  Gone,
+  localPath,
+  placeOf,
+  Refused,
+  realPath,
+  type Session,
+  type Stop,
+  type Target,
+} from "./target";
 import { Budget, localsOf } from "./variables";
 import { TooLate } from "./waiting";
 

@@ -145,7 +145,7 @@ function lineOf(one: vscode.SourceBreakpoint): number {
 /** Removes breakpoints, and returns when no program that is debugged has them any more. */
 async function take(debug: Debugger, found: vscode.Breakpoint[]): Promise<void> {
   if (!found.length) return;
-  const places = found.filter((one) => one instanceof vscode.SourceBreakpoint).map(placesOf).flat();
+  const places = found.filter((one) => one instanceof vscode.SourceBreakpoint).flatMap(placesOf);
   vscode.debug.removeBreakpoints(found);
   for (const one of found) wanted.delete(one.id);
   await settled(debug, (bound) => !places.some((one) => bound.has(one)));
@@ -172,7 +172,9 @@ function row(debug: Debugger, one: vscode.SourceBreakpoint, workspace: string): 
   for (const name of ["condition", "hitCondition", "logMessage"] as const) if (one[name]) told[name] = one[name];
   told.path = shownPath(fileOf(one), workspace);
   const bound = debug.liveTargets().flatMap((target) => {
-    const found = placesOf(one).map((place) => target.bound.get(place)).find(Boolean);
+    const found = placesOf(one)
+      .map((place) => target.bound.get(place))
+      .find(Boolean);
     return found ? [found] : [];
   });
   told.verified = bound.some((other) => other.verified);

@@ -79,7 +79,13 @@ export class Debugger implements vscode.Disposable {
       throw new Fault("E_CAPACITY", `${LIVE} programs are being debugged: ${ids}`, "end one with debug_stop");
     }
     const about = { title: launch.title, adapter: launch.adapter, request: launch.request, workspace };
-    const session = new Session(launch, workspace, this.references, new Recorder(recordings(workspace), about), isForeign);
+    const session = new Session(
+      launch,
+      workspace,
+      this.references,
+      new Recorder(recordings(workspace), about),
+      isForeign,
+    );
     const over = [...this.sessions.values()].filter((one) => one.isOver && (one.isTold || one.isForeign));
     for (const old of over.slice(0, -REMEMBERED)) this.sessions.delete(old.id);
     this.sessions.set(session.id, session);
@@ -227,7 +233,14 @@ export class Debugger implements vscode.Disposable {
     const workspace = root.workspaceFolder?.uri.fsPath ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "/";
     const { [MARK]: _, ...configuration } = root.configuration;
     const request = String(configuration.request);
-    const launch = { title: root.name, adapter: adapterOf(root.type), request, filters: [], advice: "", isSilentOnSuccess: false };
+    const launch = {
+      title: root.name,
+      adapter: adapterOf(root.type),
+      request,
+      filters: [],
+      advice: "",
+      isSilentOnSuccess: false,
+    };
     const session = this.newSession({ ...launch, configuration, folder: root.workspaceFolder }, workspace, true);
     session.isUp = true;
     return session;

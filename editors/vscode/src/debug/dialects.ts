@@ -35,7 +35,10 @@ export function isWorthALook(variable: Body): boolean {
 
 /** The one line of a complaint that says what is wrong: tracebacks of Python end with it, others begin with it. */
 export function gist(complaint: string): string {
-  const lines = complaint.split("\n").map((line) => line.trim()).filter(Boolean);
+  const lines = complaint
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
   const line = lines[0]?.startsWith("Traceback") ? lines.at(-1) : lines[0];
   return line?.replace(/^error: /, "") ?? "no reason given";
 }

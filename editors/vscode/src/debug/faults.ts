@@ -29,12 +29,11 @@ export function stillRunning(session: string, seconds: number, output: Values): 
 }
 
 export function lost(session: string, how: string, output: Values): Fault {
-  return new Fault(
-    "E_SESSION_TERMINATED",
-    `session ${session} is gone: ${how}`,
-    "start it again using debug_start",
-    { sessionId: session, state: "terminated", ...output },
-  );
+  return new Fault("E_SESSION_TERMINATED", `session ${session} is gone: ${how}`, "start it again using debug_start", {
+    sessionId: session,
+    state: "terminated",
+    ...output,
+  });
 }
 
 export function busy(session: string, expression: string): Fault {

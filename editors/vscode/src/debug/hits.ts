@@ -14,8 +14,8 @@ const RULES: Record<string, (hits: number, number: number) => boolean> = {
 };
 
 /**
- * Adapters that count as we do, if a breakpoint has no condition besides. With one, debugpy stops if either is true, and
- * js-debug forgets the count.
+ * Adapters that count as we do, if a breakpoint has no condition besides. With one, debugpy stops if either is true,
+ * and js-debug forgets the count.
  */
 const KNOWING = ["debugpy", "js-debug"];
 

@@ -101,7 +101,11 @@ async function setVariable(debug: Debugger, params: Body): Promise<Values> {
     return { ...(await setExpression(target, scope[0], place, value)), name };
   }
   try {
-    return wasSet(target, name, await target.ask("setVariable", { variablesReference: reference, name, value }, 10_000));
+    return wasSet(
+      target,
+      name,
+      await target.ask("setVariable", { variablesReference: reference, name, value }, 10_000),
+    );
   } catch (error) {
     throw setFailed(name, error);
   }
@@ -246,7 +250,9 @@ function hidden(found: Body[]): string {
   const last = found.at(-1) ?? {};
   if (last.name !== "len()" || !/^\d+$/.test(String(last.value ?? ""))) return "";
   const total = Number(last.value);
-  const expression = String(last.evaluateName ?? "").replace(/^len\(/, "").replace(/\)$/, "");
+  const expression = String(last.evaluateName ?? "")
+    .replace(/^len\(/, "")
+    .replace(/\)$/, "");
   if (total <= found.length - 1 || !expression) return "";
   return `${total} in all; debug_evaluate ${expression}[…] shows others, debug_save_variable writes all to a file`;
 }

@@ -16,8 +16,8 @@ interface Kept {
   exceptions?: string[];
 }
 
-/** Shows in the editor what another host was told, in so far as it is not there. */
-export function restore(workspace: string): void {
+/** Shows in the editor what another host was told, in so far as it is not there; returns filters of exceptions. */
+export function restore(workspace: string): string[] | undefined {
   const kept = read(fileOf(workspace));
   const lines = new Set(vscode.debug.breakpoints.filter(isLine).map(placeOf));
   const names = new Set(vscode.debug.breakpoints.filter(isFunction).map((one) => one.functionName));
@@ -31,6 +31,7 @@ export function restore(workspace: string): void {
       .filter((one) => !names.has(one.name))
       .map((one) => new vscode.FunctionBreakpoint(one.name, true, one.condition, one.hitCondition)),
   ]);
+  return kept.exceptions;
 }
 
 /** Writes down what the editor has for a workspace. */

@@ -15,11 +15,15 @@ const SHELL = "/bin/sh";
 const PYTHON = ["debugpy", "python", OWN_TYPE];
 
 /** A text, which stays; a comment or a comma before a closing bracket, which goes. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[^]*?\*\/|,(?=(?:\s|\/\/[^\n]*|\/\*[^]*?\*\/)*[}\]])/g;
+const TOKEN = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\/|,(?=(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*[}\]])/g;
 
 /** Checks everything that can be checked before a process is started. */
 export async function prepare(params: Body, workspace: string): Promise<Launch> {
-  const folder = directory(path.resolve(workspace, params.folder ?? ""), "E_INVALID_PATH", "give folder relative to the workspace");
+  const folder = directory(
+    path.resolve(workspace, params.folder ?? ""),
+    "E_INVALID_PATH",
+    "give folder relative to the workspace",
+  );
   const given = CHOICES.filter((name) => params[name] !== undefined && params[name] !== null);
   if (given.length !== 1) {
     const names = configurations(folder).map((one) => one.name);
@@ -79,7 +83,8 @@ function configurations(folder: string): Body[] {
     const message = `${path.join(folder, ".vscode", "launch.json")} is no valid JSON: ${error}`;
     throw new Fault("E_INVALID_PARAMS", message, "mend the file, or give program instead");
   }
-  const known = vscode.workspace.getConfiguration("launch", vscode.Uri.file(folder)).get<Body[]>("configurations") ?? [];
+  const known =
+    vscode.workspace.getConfiguration("launch", vscode.Uri.file(folder)).get<Body[]>("configurations") ?? [];
   return [...own, ...known].filter((one) => one && typeof one === "object" && one.name);
 }
 
@@ -162,10 +167,15 @@ function typeOf(configuration: Body): string {
   const message = given
     ? `no debugger in this editor is of type ${quoted(given)}`
     : `no debugger is known for files like ${configuration.program}`;
-  throw new Fault("E_UNSUPPORTED", message, "give launch, a configuration of .vscode/launch.json, or install the extension that debugs it", {
-    script: "debug.start",
-    host: "vscode",
-  });
+  throw new Fault(
+    "E_UNSUPPORTED",
+    message,
+    "give launch, a configuration of .vscode/launch.json, or install the extension that debugs it",
+    {
+      script: "debug.start",
+      host: "vscode",
+    },
+  );
 }
 
 function typeOfFile(file: string): string {
@@ -213,7 +223,10 @@ function forPython(full: Body, cwd: string): Body {
   }
   const { python: given, pythonPath, envFile, ...rest } = full;
   const isOwn = full.type === OWN_TYPE;
-  const chosen = [given ?? pythonPath ?? []].flat().map(String).filter((word) => !word.includes("${command:python"));
+  const chosen = [given ?? pythonPath ?? []]
+    .flat()
+    .map(String)
+    .filter((word) => !word.includes("${command:python"));
   const python = chosen.length || !isOwn ? chosen : [findPython(cwd)];
   if (python[0] && !(python[0].includes("/") ? fs.existsSync(path.resolve(cwd, python[0])) : onPath(python[0]))) {
     throw new Fault("E_FILE_NOT_FOUND", `no such Python: ${python[0]}`, "give the path of another with python");
@@ -250,8 +263,17 @@ function variables(file: unknown, cwd: string): Record<string, string> {
   const lines = text.split("\n").filter((line) => line.includes("=") && !line.trimStart().startsWith("#"));
   return Object.fromEntries(
     lines.map((line) => {
-      const [name = "", ...rest] = line.trim().replace(/^export /, "").split("=");
-      return [name.trim(), rest.join("=").trim().replace(/^(['"])(.*)\1$/, "$2")];
+      const [name = "", ...rest] = line
+        .trim()
+        .replace(/^export /, "")
+        .split("=");
+      return [
+        name.trim(),
+        rest
+          .join("=")
+          .trim()
+          .replace(/^(['"])(.*)\1$/, "$2"),
+      ];
     }),
   );
 }

@@ -28,9 +28,15 @@ async function summary(_: Debugger, params: Body, job: Job): Promise<Values> {
     ...told,
     adapter: record.about.adapter ?? null,
     events: counted(record.entries.map((one) => one.type)),
-    lastStops: record.of("stop").slice(-5).map((one) => place(one.body)),
+    lastStops: record
+      .of("stop")
+      .slice(-5)
+      .map((one) => place(one.body)),
     lastException: exceptions.at(-1) ?? null,
-    lastLines: record.lines().slice(-5).map((line) => line.text),
+    lastLines: record
+      .lines()
+      .slice(-5)
+      .map((line) => line.text),
     sessions: numbers(recordings(job.workspace)).map(String),
   };
 }
@@ -79,7 +85,10 @@ async function exceptions(_: Debugger, params: Body, job: Job): Promise<Values> 
   }
   const { withContext = true, contextLines = 5, count = 10 } = params;
   const shown = found.slice(-count).map((one) => {
-    const before = record.lines().filter((line) => line.at <= Number(one.at)).map((line) => line.text);
+    const before = record
+      .lines()
+      .filter((line) => line.at <= Number(one.at))
+      .map((line) => line.text);
     const context = withContext ? { before: contextLines ? before.slice(-contextLines) : [] } : {};
     return { ...one, ...context, at: offset(Number(one.at), record) };
   });
@@ -110,11 +119,17 @@ async function timeline(_: Debugger, params: Body, job: Job): Promise<Values> {
 async function stats(_: Debugger, params: Body, job: Job): Promise<Values> {
   const groupBy = params.groupBy ?? "category";
   if (!["category", "source", "hour", "session"].includes(groupBy)) {
-    throw new Fault("E_INVALID_GROUP_BY", `cannot group by ${quoted(groupBy)}`, "one of: category, source, hour, session");
+    throw new Fault(
+      "E_INVALID_GROUP_BY",
+      `cannot group by ${quoted(groupBy)}`,
+      "one of: category, source, hour, session",
+    );
   }
   const all = groupBy === "session" && !params.sessionId;
   const wanted = all ? numbers(recordings(job.workspace)).map(String) : [params.sessionId];
-  const names = wanted.map((one) => load(job, one)).flatMap((record) => record.lines().map((line) => group(groupBy, line, record)));
+  const names = wanted
+    .map((one) => load(job, one))
+    .flatMap((record) => record.lines().map((line) => group(groupBy, line, record)));
   const counts = Object.entries(counted(names)).sort((a, b) => b[1] - a[1]);
   if (!counts.length) throw new Fault("E_NO_DATA", "nothing was written", "call dap_timeline for what happened");
   const told: Values = { groupBy, counts: Object.fromEntries(counts.slice(0, 50)) };
@@ -242,8 +257,13 @@ function place(body: Body): string {
 
 function what(entry: Entry): string {
   if (entry.type === "stop") return place(entry.body);
-  const words = Object.entries(entry.body).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
-  return words.map(([name, value]) => `${name}=${value}`).join(" ").slice(0, 200);
+  const words = Object.entries(entry.body).filter(([, value]) =>
+    ["string", "number", "boolean"].includes(typeof value),
+  );
+  return words
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ")
+    .slice(0, 200);
 }
 
 /** Seconds after the session began. */

@@ -48,7 +48,9 @@ function hasDebugpy(python: string): boolean {
   return homes.some((home) =>
     list(home)
       .filter((name) => name.startsWith("python"))
-      .some((name) => ["site-packages", "dist-packages"].some((box) => fs.existsSync(path.join(home, name, box, "debugpy")))),
+      .some((name) =>
+        ["site-packages", "dist-packages"].some((box) => fs.existsSync(path.join(home, name, box, "debugpy"))),
+      ),
   );
 }
 

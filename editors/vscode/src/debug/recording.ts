@@ -1,4 +1,4 @@
-/** Writes sessions down, a line of JSON for each event, where the host without an editor does: its number is their id. */
+/** Writes sessions down where the host without an editor does: a line of JSON for each event, by numbers. */
 
 import * as fs from "node:fs";
 import * as os from "node:os";
@@ -62,7 +62,10 @@ export function recordings(workspace: string): string {
 export function numbers(folder: string): number[] {
   try {
     const names = fs.readdirSync(folder).map((name) => /^(\d+)\.jsonl$/.exec(name)?.[1]);
-    return names.filter((name) => name !== undefined).map(Number).sort((a, b) => a - b);
+    return names
+      .filter((name) => name !== undefined)
+      .map(Number)
+      .sort((a, b) => a - b);
   } catch {
     return [];
   }

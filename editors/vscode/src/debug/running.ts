@@ -67,7 +67,10 @@ async function pause(debug: Debugger, params: Body, job: Job): Promise<Values> {
   const session = debug.session(params.sessionId);
   debug.current = session;
   if (!session.untold()) {
-    const target = session.live().reverse().find((one) => one.state === "running");
+    const target = session
+      .live()
+      .reverse()
+      .find((one) => one.state === "running");
     if (target) {
       const threads: Body[] = (await target.ask("threads")).threads ?? [];
       await target.ask("pause", { threadId: threads[0]?.id ?? 1 });
@@ -130,7 +133,8 @@ async function threads(debug: Debugger, params: Body): Promise<Values> {
   const session = debug.session(params.sessionId);
   const live = session.live();
   const target =
-    session.find(params.sessionId ?? "") ?? (session.focus && live.includes(session.focus) ? session.focus : session.root);
+    session.find(params.sessionId ?? "") ??
+    (session.focus && live.includes(session.focus) ? session.focus : session.root);
   if (!target) throw faults.noSession();
   const found: Body[] = (await target.ask("threads")).threads ?? [];
   const rows = found.map((one) => ({ id: one.id, name: one.name, isStopped: one.id === target.stop?.thread }));
@@ -146,12 +150,7 @@ async function now(session: Session): Promise<Values> {
   return await answer(session, standing);
 }
 
-async function next(
-  session: Session,
-  resumed: Target | undefined,
-  milliseconds: number,
-  job: Job,
-): Promise<Values> {
+async function next(session: Session, resumed: Target | undefined, milliseconds: number, job: Job): Promise<Values> {
   const target = await waitForStop(session, resumed, milliseconds, job);
   if (!target) return endOf(session);
   session.focus = target;

@@ -1,4 +1,4 @@
-/** One process under the debugger, and the session it belongs to. Their states follow what adapters say to the editor. */
+/** One process under the debugger, and its session. Their states follow what adapters say to the editor. */
 
 import * as fs from "node:fs";
 import * as vscode from "vscode";
@@ -132,7 +132,11 @@ export class Session {
 
   /** Breakpoints that no process of this session could place. */
   unbound(): Bound[] {
-    const placed = new Set(this.bound().filter((one) => one.verified).map(placeOf));
+    const placed = new Set(
+      this.bound()
+        .filter((one) => one.verified)
+        .map(placeOf),
+    );
     return distinct(this.bound().filter((one) => !placed.has(placeOf(one))));
   }
 
@@ -375,7 +379,9 @@ export class Target {
       const found = await this.ask("stackTrace", { threadId: body.threadId, startFrame: 0, levels: 1 });
       const top = found.stackFrames?.[0];
       const path = realPath(localPath(String(top?.source?.path ?? "")));
-      const met = [...this.bound.values()].filter((one) => one.path === path && (one.boundLine ?? one.line) === top?.line);
+      const met = [...this.bound.values()].filter(
+        (one) => one.path === path && (one.boundLine ?? one.line) === top?.line,
+      );
       for (const one of met) one.hits += 1;
       if (!met.length || met.some((one) => one.counted === undefined || isDue(one.counted, one.hits))) return false;
       await this.ask("continue", { threadId: body.threadId });

@@ -63,7 +63,11 @@ export async function localsOf(target: Target, frame: number, room: Budget): Pro
 
 /** Those of a function: in JavaScript, where every block has one, up to the function's own. */
 function localScopes(scopes: Body[]): Body[] {
-  const own = scopes.findIndex((one) => String(one.name ?? "").toLowerCase().includes("local"));
+  const own = scopes.findIndex((one) =>
+    String(one.name ?? "")
+      .toLowerCase()
+      .includes("local"),
+  );
   return scopes.slice(0, Math.max(own, 0) + 1);
 }
 

@@ -85,7 +85,10 @@ async function look(uri: vscode.Uri): Promise<void> {
       resolve();
     };
     const limit = setTimeout(end, PATIENCE);
-    let quiet: NodeJS.Timeout | undefined = setTimeout(end, vscode.languages.getDiagnostics(uri).length ? QUIET : PATIENCE / 2);
+    let quiet: NodeJS.Timeout | undefined = setTimeout(
+      end,
+      vscode.languages.getDiagnostics(uri).length ? QUIET : PATIENCE / 2,
+    );
     const heard = vscode.languages.onDidChangeDiagnostics((event) => {
       if (!event.uris.some((one) => one.toString() === uri.toString() || one.fsPath === uri.fsPath)) return;
       clearTimeout(quiet);

@@ -40,13 +40,19 @@ async function search(_: Debugger, params: Body, job: Job): Promise<Values> {
     name: one.name,
     kind: kindOf(one.kind),
     nodeId: nodeId(one, job),
-    ...(params.includeLocation === false ? {} : { path: shownPath(one.file, job.workspace), line: one.selection.start.line + 1 }),
+    ...(params.includeLocation === false
+      ? {}
+      : { path: shownPath(one.file, job.workspace), line: one.selection.start.line + 1 }),
     ...(params.includeContainer === false || one.qualified === one.name
       ? {}
       : { container: one.qualified.slice(0, -one.name.length - 1) }),
   }));
   const more = rows.length - symbols.length;
-  return { count: rows.length, symbols, ...(more > 0 ? { more: `${more}; give a larger limit, or a longer query` } : {}) };
+  return {
+    count: rows.length,
+    symbols,
+    ...(more > 0 ? { more: `${more}; give a larger limit, or a longer query` } : {}),
+  };
 }
 
 async function inDocument(params: Body, job: Job): Promise<Found[]> {
@@ -67,7 +73,8 @@ async function navigate(_: Debugger, params: Body, job: Job): Promise<Values> {
   const symbol = await find(params, job);
   const action = params.action ?? "references";
   const command = action === "references" ? "vscode.executeReferenceProvider" : "vscode.executeImplementationProvider";
-  const found = (await ask<(vscode.Location | vscode.LocationLink)[]>(command, symbol.uri, symbol.selection.start)) ?? [];
+  const found =
+    (await ask<(vscode.Location | vscode.LocationLink)[]>(command, symbol.uri, symbol.selection.start)) ?? [];
   const own = `${symbol.file}:${symbol.selection.start.line + 1}`;
   const places = found
     .map((one) => ("targetUri" in one ? new vscode.Location(one.targetUri, one.targetRange) : one))
@@ -115,7 +122,11 @@ async function rename(_: Debugger, params: Body, job: Job): Promise<Values> {
     edit = await ask<vscode.WorkspaceEdit>("vscode.executeDocumentRenameProvider", symbol.uri, at, params.newName);
   } catch (error) {
     if (error instanceof Fault) throw error;
-    throw new Fault("E_OPERATION_FAILED", `cannot rename ${symbol.qualified}: ${reason(error)}`, "read the message, then try again");
+    throw new Fault(
+      "E_OPERATION_FAILED",
+      `cannot rename ${symbol.qualified}: ${reason(error)}`,
+      "read the message, then try again",
+    );
   }
   if (!edit?.size) throw noServer(symbol.file, "renaming");
   const changed = edit.entries().map(([uri, edits]) => ({
@@ -134,7 +145,8 @@ async function replace(_: Debugger, params: Body, job: Job): Promise<Values> {
   const indent = document.lineAt(range.start.line).text.slice(0, range.start.character);
   if (!indent.trim()) range = range.with(range.start.with(undefined, 0));
   const isDeleted = params.replacement === "";
-  if (isDeleted && range.end.line + 1 < document.lineCount) range = range.with(undefined, new vscode.Position(range.end.line + 1, 0));
+  if (isDeleted && range.end.line + 1 < document.lineCount)
+    range = range.with(undefined, new vscode.Position(range.end.line + 1, 0));
   const edit = new vscode.WorkspaceEdit();
   edit.replace(symbol.uri, range, params.replacement);
   await apply(edit);
@@ -179,7 +191,11 @@ async function find(params: Body, job: Job): Promise<Found> {
     throw new Fault("E_NOT_FOUND", `no symbol ${quoted(name)} in ${place}`, `one of: ${names.join(", ")}`);
   }
   const choices = found.map((one) => `${one.qualified} at line ${one.selection.start.line + 1}`).join(", ");
-  throw new Fault("E_AMBIGUOUS_SYMBOL", `several symbols are called ${quoted(name)}: ${choices}`, "give nodeId, or the qualified name");
+  throw new Fault(
+    "E_AMBIGUOUS_SYMBOL",
+    `several symbols are called ${quoted(name)}: ${choices}`,
+    "give nodeId, or the qualified name",
+  );
 }
 
 /** Every symbol of a file; undefined where nobody knows its language. A server that just starts gets some time. */
@@ -188,7 +204,10 @@ async function symbolsOf(file: string): Promise<Found[] | undefined> {
   await openFresh(uri);
   const end = performance.now() + WARM_UP;
   for (;;) {
-    const found = await ask<(vscode.DocumentSymbol | vscode.SymbolInformation)[]>("vscode.executeDocumentSymbolProvider", uri);
+    const found = await ask<(vscode.DocumentSymbol | vscode.SymbolInformation)[]>(
+      "vscode.executeDocumentSymbolProvider",
+      uri,
+    );
     if (found?.length) return found.flatMap((one) => ("children" in one ? flat(one, uri, "") : [fromInformation(one)]));
     if (performance.now() > end) return found && [];
     await new Promise((resolve) => setTimeout(resolve, 250));
@@ -240,7 +259,11 @@ function noServer(file: string, what: string): Fault {
   );
 }
 
-function placeOf(uri: vscode.Uri, range: vscode.Range, job: Job): { file: string; path: string; line: number; column: number; code: string } {
+function placeOf(
+  uri: vscode.Uri,
+  range: vscode.Range,
+  job: Job,
+): { file: string; path: string; line: number; column: number; code: string } {
   const file = realPath(uri.fsPath);
   const { line, character } = range.start;
   let code = "";

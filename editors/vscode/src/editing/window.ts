@@ -29,7 +29,9 @@ async function getContext(_: Debugger, __: Body, job: Job): Promise<Values> {
     isDirty: document.isDirty,
     cursor: position(selection.active),
     ...(text
-      ? { selection: { start: position(selection.start), end: position(selection.end), text: text.slice(0, SELECTION) } }
+      ? {
+          selection: { start: position(selection.start), end: position(selection.end), text: text.slice(0, SELECTION) },
+        }
       : {}),
     open,
   };
@@ -50,7 +52,13 @@ async function goToLine(_: Debugger, params: Body, job: Job): Promise<Values> {
   const at = document.validatePosition(new vscode.Position(params.line - 1, (params.column ?? 1) - 1));
   const editor = await vscode.window.showTextDocument(document, { selection: new vscode.Range(at, at) });
   if (!editor.selection.active.isEqual(at)) {
-    throw new Fault("E_NAVIGATION_FAILED", `the editor did not go to ${params.path}:${params.line}`, "try again", {}, true);
+    throw new Fault(
+      "E_NAVIGATION_FAILED",
+      `the editor did not go to ${params.path}:${params.line}`,
+      "try again",
+      {},
+      true,
+    );
   }
   return { success: true, path: shownPath(file, job.workspace), ...position(at) };
 }
