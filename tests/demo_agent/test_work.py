@@ -94,6 +94,93 @@ def test_it_finds_the_faulty_line_under_a_failing_test_and_repairs_it(shop, env,
     asyncio.run(scenario())
 
 
+FAULTS = """def subtotal(items):
+    whole = 0
+    for price, count in items:
+        whole += price + count
+    return whole
+
+
+def total(items, *, tax=0):
+    return subtotal(items) + tax
+
+
+def last(items):
+    return items[len(items)]
+
+
+class Stock:
+    def __init__(self):
+        self.items = {}
+
+    def add(self, name, count):
+        self.items[name] = self.items.get(name, 0) - count
+
+    def left(self, name):
+        return self.items.get(name, 0)
+"""
+SHOWN = """import stock
+
+
+def test_total():
+    wanted = 23
+    assert stock.total([(10, 2)], tax=3) == wanted
+
+
+def test_last():
+    found = stock.last("abc")
+    assert found == "c"
+
+
+class TestStock:
+    def test_add(self):
+        tea = stock.Stock()
+        tea.add("tea", 2)
+        assert tea.left("tea") == 2
+"""
+
+
+def test_faults_in_helpers_in_methods_and_errors_are_repaired_one_after_the_other(shop, env):
+    async def scenario() -> None:
+        listed = "1. Fix the failing tests of the stock, tests/test_stock.py\n"
+        (shop / "stock.py").write_text(FAULTS)
+        (shop / "tests/test_stock.py").write_text(SHOWN)
+        await add(shop, env, listed)
+        async with served(shop, env, "loop_debug") as server, agent(env) as driver:
+            session = await driver.open(shop, server)
+            await driver.prompt(session, prompt(listed))
+            assert "Stopped in total (stock.py:9): items=[(10, 2)], tax=3." in driver.said()
+        changed = (shop / "stock.py").read_text()
+        for line in ("whole += price * count", "return items[len(items) - 1]", "self.items.get(name, 0) + count"):
+            assert line in changed
+        assert set((await tasks(shop, env)).values()) == {"done"}
+        await bn(shop, env, "bridge", "stop")
+
+    asyncio.run(scenario())
+
+
+def test_tools_are_used_under_the_names_that_are_listed(shop, env):
+    async def scenario() -> None:
+        recipes = shop / ".binnacle" / "recipes"
+        recipes.mkdir(parents=True)
+        (recipes / "plans.yaml").write_text(
+            "description: plans\ntools: [create_task, list_tasks, iteration_summary]\nsections: [input]\n"
+        )
+        (recipes / "does.yaml").write_text(
+            "description: does\nsections: [input]\ntools:\n"
+            "  [task_next, set_task_status, get_task, list_tasks, note_add, iteration_summary, session_complete]\n"
+        )
+        listed = f"{HELLO}2. Nothing (depends on 1)\n"
+        for recipe, text in (("plans", prompt(listed)), ("does", "Go on."), ("does", "Go on.")):
+            async with agent(env) as driver:
+                session = await driver.open(shop, started(recipe, env))
+                await driver.prompt(session, text)
+        assert await tasks(shop, env) == {"Greet": "done", "Nothing": "blocked"}
+        assert (shop / "hello.py").exists()
+
+    asyncio.run(scenario())
+
+
 def test_what_it_cannot_do_is_blocked_with_the_reason(shop, env):
     async def scenario() -> None:
         listed = f"1. Make tests/test_cart.py::test_round pass\n2. Think about it\n{HELLO}"

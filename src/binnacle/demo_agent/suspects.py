@@ -20,7 +20,7 @@ class Suspect(Struct, frozen=True, kw_only=True):
     path: str
     function: Function
     helpers: tuple[Function, ...]
-    """Functions of the same file that it calls."""
+    """Functions of the same file that it calls, or that the test calls besides it."""
 
     test_path: str
     lines: tuple[int, int]
@@ -48,10 +48,11 @@ def suspect_of(folder: str, failure: Failure) -> Suspect | None:
             target = _target(calling, call, assertion)
             if (found := known.get(called_name(call))) and target is not None:
                 path, function, helpers = found
+                beside = [other for place, other, _ in known.values() if place == path and other != function]
                 return Suspect(
                     path=path,
                     function=function,
-                    helpers=helpers,
+                    helpers=(*helpers, *(other for other in beside if other not in helpers)),
                     test_path=frame.path,
                     lines=(calling.lineno, calling.end_lineno or calling.lineno),
                     wanted=_replaced(assertion.test, target),
