@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,20 +20,51 @@ BN = str(Path(sys.executable).with_name("bn"))
 RUN_PATIENCE = 600
 
 
-@pytest.mark.parametrize("lead", AGENTS, indirect=True)
-def test_a_specification_is_planned_and_done(lead: Lead, tmp_path: Path):
-    repo = Repository.new(tmp_path / "repo", {"spec.md": "# Words\n\n## Tasks\n\n- Write one\n- Write two\n"})
-    write = WRITES[lead.name]
-    model = Builder(lambda name, text: write(str(repo.path / name), text))
-    with models.playing(model):
-        env = {**lead.env, **AGENTS[lead.name](model.url), "BN_DATA_DIR": str(tmp_path / "bn"), "BN_USER": "ann"}
+class Site:
+    """A repository with a specification, and runs in it."""
+
+    def __init__(self, lead: Lead) -> None:
+        spec = "# Words\n\n## Tasks\n\n- Write one\n- Write two\n"
+        self.repo = Repository.new(lead.home / "repo", {"spec.md": spec})
+        self.model = Builder(lambda name, text: WRITES[lead.name](str(self.repo.path / name), text))
+        self._lead = lead
+
+    def begin(self) -> "subprocess.Popen[str]":
+        env = {**self._lead.env, **AGENTS[self._lead.name](self.model.url)}
+        env |= {"BN_DATA_DIR": str(self._lead.home / "bn"), "BN_USER": "ann"}
         env["PATH"] = os.pathsep.join([env["PATH"], os.environ["PATH"]])
-        command = [BN, "run", "spec.md", "--agent", lead.name, "--approve", "edits", "--auto-commit", "--json"]
-        done = subprocess.run(
-            command, cwd=repo.path, env=env, capture_output=True, text=True, timeout=RUN_PATIENCE, check=False
-        )
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0, (told[-1:], done.stderr)
-    assert (told[-1]["why"], told[-1]["closed"], told[-1].get("left", 0)) == ("complete", 2, 0)
-    assert [repo.read(f"{word}.txt") for word in ("one", "two")] == ["one\n", "two\n"]
-    assert repo.git("log", "--format=%s").splitlines()[:2] == ["Write two", "Write one"]
+        words = ["--agent", self._lead.name, "--approve", "edits", "--auto-commit", "--json"]
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen([BN, "run", "spec.md", *words], cwd=self.repo.path, env=env, text=True, **streams)
+
+    def finish(self) -> list[dict[str, Any]]:
+        """A run to its end, which is the completion of the work; what it told."""
+        with self.begin() as run:
+            out, errors = run.communicate(timeout=RUN_PATIENCE)
+        told = [json.loads(line) for line in out.splitlines()]
+        assert run.returncode == 0, (told[-1:], errors)
+        assert (told[-1]["why"], told[-1]["closed"], told[-1].get("left", 0)) == ("complete", 2, 0)
+        assert [self.repo.read(f"{word}.txt") for word in ("one", "two")] == ["one\n", "two\n"]
+        assert self.repo.git("log", "--format=%s").splitlines()[:2] == ["Write two", "Write one"]
+        return told
+
+
+def test_a_specification_is_planned_and_done(lead: Lead):
+    site = Site(lead)
+    with models.playing(site.model):
+        site.finish()
+
+
+@pytest.mark.parametrize("lead", ["goose"], indirect=True)
+def test_a_run_that_was_killed_goes_on_in_the_session_of_its_agent(lead: Lead):
+    site = Site(lead)
+    with models.playing(site.model):
+        with site.begin() as run:
+            assert run.stdout is not None
+            told = (json.loads(line) for line in run.stdout)
+            assert any(event["event"] == "iteration_started" and event["number"] == 1 for event in told)
+            assert any(event["event"] == "tool" and "task-update" in event["title"] for event in told)
+            run.kill()
+        told_again = site.finish()
+    started = next(event for event in told_again if event["event"] == "agent_started")
+    assert started["was_loaded"]
