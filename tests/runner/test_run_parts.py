@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,31 @@ def test_a_wrong_template_is_told_before_anything_is_begun(repo, run):
     (repo.path / "mine.md").write_text("{{taks}}")
     (told,) = run("--template", "mine.md", code=1)
     assert "mine.md:1: unknown variable 'taks'" in told["error"]["message"]
+
+
+KILL = """\
+#!/bin/sh
+# At the moment in which the branch of the run would move: kills the run, once, and lets git fail.
+[ "$1" = prepared ] && grep -q refs/heads/main && [ ! -e FLAG ] || exit 0
+touch FLAG
+kill -9 $(awk '/^PPid/ {print $2}' /proc/$PPID/status)
+exit 1
+"""
+
+
+def test_work_that_was_done_but_not_merged_when_the_run_was_killed_is_merged_by_the_next(repo, run, tmp_path):
+    one, flag = TWO[: TWO.index("- Add the word two")], tmp_path / "flag"
+    repo.commit("one task", {"spec.md": one})
+    repo.write({".git/hooks/reference-transaction": KILL.replace("FLAG", str(flag))})
+    (repo.path / ".git/hooks/reference-transaction").chmod(0o755)
+    run("--workers", "2", code=-signal.SIGKILL)
+    assert flag.exists()
+    assert "one.py" not in repo.files("main")
+    happened = run("--workers", "2", code=1)
+    assert [one["branch"] for one in happened if one["event"] == "merged"] in (["bn/spec/1"], ["bn/spec/2"])
+    assert (happened[-1]["why"], happened[-1].get("kept", [])) == ("no_ready_task", [])
+    assert "one.py" in repo.files("main")
+    assert repo.status == ""
 
 
 def test_a_run_in_a_tree_of_its_own_leaves_a_branch(repo, run):

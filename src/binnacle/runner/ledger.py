@@ -112,6 +112,10 @@ class Ledger:
         """The newest iteration of a session."""
         return (await self.read(lambda tx: sessions.iterations(tx, session_id)))[-1]
 
+    async def last(self, session_id: str) -> Iteration | None:
+        """The newest iteration of a session; None before the first."""
+        return next(reversed(await self.read(lambda tx: sessions.iterations(tx, session_id))), None)
+
     async def finish(self, session_id: str, *, last_words: str) -> Iteration:
         """Ends an iteration. Where the agent wrote no summary, its last words stand for one."""
 

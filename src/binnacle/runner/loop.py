@@ -43,6 +43,9 @@ class Run:
         self._verdict: Verdict | None = None
         self._iterations = 0
         self._seen = 0
+        self._busy = 0
+        """Seats that are in an iteration."""
+
         self._looking = asyncio.Lock()
         self._begun = 0.0
 
@@ -110,20 +113,37 @@ class Run:
 
     async def _iterate(self, seat: Seat) -> None:
         idle = failures = 0
+        await self._keep_left(seat)
         while self._verdict is None:
             await self._job.control.wait_to_go_on()
             standing = await self._job.ledger.standing(self._ids)
             if verdict := self._over() or judge(standing, idle=idle, failures=failures):
+                if verdict.why == "complete" and self._busy:
+                    await self._job.control.sleep(LOOK)  # the work of another may be in conflict, which is a task
+                    continue
                 self._verdict = verdict
                 return
             if not standing.ready and not await self._job.ledger.holds(seat.session):
                 await self._wait_for_others(seat, "every task that is left waits for one in progress")
                 continue
             before = await self._fingerprint(seat)
-            finished, failures = await self._try(seat, failures)
-            if finished is not None and not finished.is_broken_off:
-                await self._trees.keep(self._job, seat, finished)
-                idle = 0 if await self._fingerprint(seat) != before else idle + 1
+            self._busy += 1
+            try:
+                finished, failures = await self._try(seat, failures)
+                if finished is not None and not finished.is_broken_off:
+                    await self._trees.keep(self._job, seat, finished)
+                    idle = 0 if await self._fingerprint(seat) != before else idle + 1
+            finally:
+                self._busy -= 1
+
+    async def _keep_left(self, seat: Seat) -> None:
+        """Keeps what an iteration changed that ended just before its run was killed."""
+        last = await self._job.ledger.last(seat.session)
+        if last is None:
+            await self._trees.keep_left(self._job, seat, None)
+        elif last.ended_at is not None:
+            done = Finished(last.number, last.summary, last.task_started or "", is_broken_off=False)
+            await self._trees.keep_left(self._job, seat, done)
 
     def _over(self) -> Verdict | None:
         """Whether the run was stopped, or has used up its budget."""

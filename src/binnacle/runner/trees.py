@@ -26,6 +26,12 @@ class Trees(Protocol):
     async def keep(self, job: Job, seat: Seat, finished: Finished) -> None:
         """Keeps what an iteration changed."""
 
+    async def keep_left(self, job: Job, seat: Seat, finished: Finished | None) -> None:
+        """Keeps what the last iteration changed, if the run was killed before that was done.
+
+        Where the iteration is not known, it was of a session that is over; what is committed is kept then.
+        """
+
     async def close(self) -> Sequence[str]:
         """Ends the work in them; the branches that hold what is nowhere else."""
 
@@ -54,6 +60,9 @@ class InPlace:
         else:
             if done is not None:
                 job.tell(events.Committed(worker=seat.number, commit=done.id, files=done.files))
+
+    async def keep_left(self, job: Job, seat: Seat, finished: Finished | None) -> None:
+        """What is not committed here may as well be the person's."""
 
     async def close(self) -> Sequence[str]:
         return ()
@@ -100,6 +109,17 @@ class InWorktrees:
                 job.tell(events.Committed(worker=seat.number, commit=done.id, files=done.files))
             if tree.number:
                 await self._merge(job, seat, tree, message)
+        except BinnacleError as error:
+            _warn(job, seat, error.message, error.hint)
+
+    async def keep_left(self, job: Job, seat: Seat, finished: Finished | None) -> None:
+        tree = self._taken[seat.number]
+        if finished is not None:
+            await self.keep(job, seat, finished)
+            return
+        try:
+            if tree.number and not await Git(tree.path).changed():
+                await self._merge(job, seat, tree, f"Merge {tree.branch}\n")
         except BinnacleError as error:
             _warn(job, seat, error.message, error.hint)
 
