@@ -111,6 +111,13 @@ def test_progress_of_a_call_that_says_nothing_new_is_left_out(tmp_path):
     assert [entry.status for entry in read_transcript(str(tmp_path))] == ["pending", "in_progress", "completed"]
 
 
+def test_a_usage_that_did_not_change_is_left_out(tmp_path):
+    with Transcript(str(tmp_path)) as transcript:
+        for used in (1, 1, 2, 2):
+            transcript.heard(acp.UsageUpdate(used=used, size=10))
+    assert [entry.used for entry in read_transcript(str(tmp_path))] == [1, 2]
+
+
 def test_long_results_are_clipped(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
         transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="completed", raw_output="x" * 1_000_000))

@@ -84,6 +84,7 @@ class Transcript:
         self._iteration = 0
         self._written = 0
         self._is_cut = False
+        self._usage: acp.UsageUpdate | None = None
         self._statuses: dict[str, str] = {}
         self._waiting: list[str] = []
         self._waiting_kind = ""
@@ -124,7 +125,8 @@ class Transcript:
                 self._tool(update)
             case acp.Plan():
                 self._write("plan", steps=tuple((step.content, step.status) for step in update.entries))
-            case acp.UsageUpdate():
+            case acp.UsageUpdate() if update != self._usage:
+                self._usage = update
                 cost = update.cost.amount if update.cost else None
                 self._write("usage", used=update.used, size=update.size, cost=cost)
 
