@@ -152,9 +152,12 @@ def test_a_discipline_brings_its_own_servers(bn, launch):
     servers = {"docs": {"command": "docs-server", "args": ["--fast"]}}
     bn("discipline", "add", "testing", "--upstreams", "-", stdin=json.dumps(servers))
     bn("upstream", "approve", "docs", "--discipline", "testing", "--yes")
-    met = launch("claude", "--recipe", "task_execution", "--discipline", "testing", part={})
+    met = launch("claude", "--recipe", "enrichment", "--discipline", "testing", part={})
     assert list(met["servers"]) == ["binnacle", "docs"]
     assert met["servers"]["docs"] == servers["docs"]
+    # Where other servers join ours, the client does not connect to them a second time.
+    met = launch("claude", "--recipe", "task_execution", "--discipline", "testing", part={})
+    assert list(met["servers"]) == ["binnacle"]
 
 
 def test_what_nobody_approved_is_not_given_to_a_client(bn, launch):
@@ -164,7 +167,7 @@ def test_what_nobody_approved_is_not_given_to_a_client(bn, launch):
         "web": {"url": "https://example.org/mcp"},
     }
     bn("discipline", "add", "testing", "--upstreams", "-", stdin=json.dumps(servers))
-    words = ("--recipe", "task_execution", "--discipline", "testing")
+    words = ("--recipe", "enrichment", "--discipline", "testing")
     met = launch("claude", *words, part={}, env={"BN_USER": "ann"})
     assert list(met["servers"]) == ["binnacle", "web"]
 

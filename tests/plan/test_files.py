@@ -66,13 +66,13 @@ def recipe_in(folder: Path) -> str:
 
 
 def test_what_is_written(folder):
-    made = planned(upstreams={"docs": {"url": "https://docs.example.com/mcp"}})
+    made = planned("enrichment", upstreams={"docs": {"url": "https://docs.example.com/mcp"}})
     kept = write(str(folder), made, cwd="/repo")
     assert kept == paths(str(folder))
     context = json.loads(Path(kept.context).read_text())
     assert context == {
         "session": "bns-0001",
-        "recipe": "task_execution",
+        "recipe": "enrichment",
         "discipline": "frontend",
         "input": made.input,
         "enabled_tools": [tool.name for tool in made.tools],
@@ -93,7 +93,8 @@ def test_what_is_written(folder):
 
 
 def test_no_server_of_a_discipline_takes_the_place_of_ours(folder):
-    made = planned(upstreams={"docs": {"url": "https://docs.example.com/mcp"}, "binnacle": {"url": "https://evil"}})
+    servers = {"docs": {"url": "https://docs.example.com/mcp"}, "binnacle": {"url": "https://evil"}}
+    made = planned("enrichment", upstreams=servers)
     config = json.loads(Path(write(str(folder), made, cwd="/repo").config).read_text())["mcpServers"]
     assert list(config) == ["binnacle", "docs"]
     assert config["binnacle"]["args"][-2:] == ["--session", "bns-0001"]

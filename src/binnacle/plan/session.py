@@ -58,7 +58,7 @@ class SessionPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     prompt: Prompt
     upstreams: Mapping[str, Any] = {}
-    """MCP servers of the discipline, in the shape of `mcp.json`."""
+    """MCP servers of the discipline, in the shape of `mcp.json`; none where their tools come through our server."""
 
     catalog: str
     """Changes whenever the tools, their limits or the recipe do."""
@@ -117,7 +117,7 @@ def plan(recipe: Recipe, catalog: Catalog, about: Subject, loaded: Loaded, *, se
         tools=tools,
         disabled=disabled,
         prompt=render(recipe, loaded, names, all_names=all_names(catalog)),
-        upstreams=about.discipline.upstreams if about.discipline else {},
+        upstreams=about.discipline.upstreams if about.discipline and not recipe.upstreams else {},
         catalog=digest(recipe, entries),
     )
 
