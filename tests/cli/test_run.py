@@ -51,6 +51,12 @@ class TestCommand:
         answer = msgspec.json.decode(done.stdout)
         assert (done.returncode, answer["why"], answer["name"], answer["closed"]) == (0, "complete", "words", 2)
         assert "iteration 2" in done.stderr
+        shown = msgspec.json.decode(bn(repo, "session", "show", "words").stdout)
+        assert [one["number"] for one in shown["iterations"]] == [0, 1, 2]
+        first = msgspec.json.decode(bn(repo, "session", "transcript", answer["session"], "--iteration", "1").stdout)
+        assert {"prompt", "tool", "message", "end"} <= {entry["kind"] for entry in first["entries"]}
+        for word in ("list", "show words", "transcript words"):
+            assert bn(repo, "session", *word.split(), "-H").stdout
         assert bn(repo, "-H", "run", "--resume", "--agent", AGENT).returncode == 1
 
     def test_everything_as_json(self, repo):

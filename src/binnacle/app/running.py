@@ -115,7 +115,7 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
             spent=Spending(),
             pending=[],
         )
-        return await Run(job, seats, trees, goes_on=opened.goes_on).run()
+        return await Run(job, seats, trees, home=cwd, goes_on=opened.goes_on).run()
 
 
 def _open(project: Project, wanted: Wanted) -> Opened:

@@ -33,6 +33,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "other MCP servers whose tools agents get",
     ),
     "run": ("run", "run agents in iterations until the work is done"),
+    "session": ("session", "sessions of agents, their iterations and transcripts"),
     "mcp": ("mcp", "serve this project to agents over MCP"),
     "bridge": ("bridge", "the host that debugs programs for agents"),
     "script": ("script script_files", "scripts that agents get as tools; your own"),

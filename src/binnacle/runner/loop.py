@@ -5,6 +5,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from msgspec.structs import replace
+
 from binnacle.errors import AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed
 from binnacle.runner import events
 from binnacle.runner.budget import exceeded
@@ -34,8 +36,10 @@ INTERRUPTED = Verdict("interrupted", "the run was stopped", "go on with: bn run 
 class Run:
     """One run of agents over the work of a project. `run` is called once."""
 
-    def __init__(self, job: Job, seats: Sequence[Seat], trees: Trees, *, goes_on: bool) -> None:
+    def __init__(self, job: Job, seats: Sequence[Seat], trees: Trees, *, home: str, goes_on: bool) -> None:
+        """`home` is the folder that hooks of the run as a whole run in; `goes_on`, whether it was begun before."""
         self._job = job
+        self._home = replace(seats[0], cwd=home)
         self._seats = seats
         self._trees = trees
         self._goes_on = goes_on
@@ -75,7 +79,7 @@ class Run:
     async def _decide(self) -> Verdict:
         """Works; why it ended."""
         with self._ending_with_errors():
-            await run_hooks(self._job, "session_start", self._seats[0])
+            await run_hooks(self._job, "session_start", self._home)
             if self._job.options.has_spec:
                 await self._plan()
         if self._verdict is None:
@@ -219,7 +223,7 @@ class Run:
             self._job.tell(events.TaskMoved(task=task.id, title=task.title, status=task.status))
             if task.status == "done":
                 said = await run_hooks(
-                    self._job, "on_task_complete", self._seats[0], task_id=task.id, task_title=task.title
+                    self._job, "on_task_complete", self._home, task_id=task.id, task_title=task.title
                 )
                 if said:
                     self._job.pending.append(said)
@@ -253,7 +257,7 @@ class Run:
         )
         try:
             why = "" if verdict.why == "complete" else f"{verdict.why}: {verdict.said}"
-            await run_hooks(self._job, "session_end", self._seats[0], error=why)
+            await run_hooks(self._job, "session_end", self._home, error=why)
         except HookFailed as error:
             self._job.tell(events.Warned(message=error.message, hint=error.hint))
         self._job.tell(ended)

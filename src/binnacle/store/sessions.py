@@ -44,6 +44,14 @@ def get(tx: Reader, session_id: str) -> Session:
     return found
 
 
+def find(tx: Reader, text: str) -> Session:
+    """The session with this id, or the newest of this name."""
+    found = SESSIONS.first(tx, "where id = ? or name = ? order by number desc", text, text)
+    if found is None:
+        raise NotFound(f"no session {text[:60]!r}", hint="list them with: bn session list")
+    return found
+
+
 def listed(tx: Reader, *, limit: int = 50) -> list[Session]:
     """The newest sessions, newest first."""
     return SESSIONS.select(tx, "order by number desc limit ?", limit)

@@ -1,0 +1,108 @@
+"""`bn session`: the sessions of agents, their iterations, and what was said and done in them."""
+
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, printable
+from binnacle.store import sessions
+
+if TYPE_CHECKING:
+    from binnacle.runner.transcript import Entry
+
+SESSION = Group("session")
+
+ID = arg("id", metavar="ID|NAME", help="the session, such as bns-1f3a, or the name of a run for its newest")
+STYLES = {"prompt": "cyan", "thought": "dim", "tool": "", "message": "", "permission": "yellow", "end": "dim"}
+
+
+def _show_list(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import ago
+
+    if not answer["sessions"]:
+        screen.line("no sessions; one begins with: bn run SPEC, or: bn plan launch CLIENT")
+        return
+    rows = (
+        (one.id, one.status, one.name, one.recipe, one.feature or one.task_id or "", ago(one.created_at), one.reason)
+        for one in answer["sessions"]
+    )
+    screen.table(rows, flexible=6, headings=("ID", "STATUS", "NAME", "RECIPE", "ABOUT", "BEGUN", ""))
+
+
+def _show_one(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import fields
+
+    session = answer["session"]
+    screen.heading(f"{session.id}  {session.name or session.recipe}")
+    names = ("status", "reason", "recipe", "discipline", "feature", "task_id", "created_at", "ended_at")
+    fields([*((name, getattr(session, name)) for name in names), ("files", answer["folder"])], screen)
+    for one in answer["iterations"]:
+        screen.line()
+        screen.heading(f"iteration {one.number}{f', {one.task_started}' if one.task_started else ''}")
+        screen.block(one.summary or ("(under way)" if one.ended_at is None else "(no summary)"))
+
+
+def _show_transcript(answer: Any, screen: Screen) -> None:
+    if not answer["entries"]:
+        screen.line("nothing was recorded")
+    for entry in answer["entries"]:
+        if entry.kind == "iteration":
+            screen.heading(f"── iteration {entry.iteration}")
+        elif text := _text(entry):
+            for line in text.splitlines():
+                screen.line(screen.styled(f"{entry.kind[:8]:>10}  {printable(line)}", STYLES.get(entry.kind, "dim")))
+
+
+def _text(entry: "Entry") -> str:
+    match entry.kind:
+        case "tool":
+            return f"{entry.title or entry.id} {entry.status}".strip()
+        case "plan":
+            return "\n".join(f"{status}: {step}" for step, status in entry.steps)
+        case "permission":
+            return f"{'allowed' if entry.is_allowed else 'refused'} by {entry.by}: {entry.title}"
+        case "usage":
+            return ""
+    return entry.text
+
+
+@SESSION.command(
+    "list",
+    "the newest sessions",
+    "bn session list -H",
+    arg("-n", "--limit", type=int, default=20, metavar="N", help="how many to show (20)"),
+    view=_show_list,
+)
+def list_sessions(context: Context, args: Namespace) -> Any:
+    with context.reading() as tx:
+        return {"sessions": sessions.listed(tx, limit=args.limit)}
+
+
+@SESSION.command("show", "a session with its iterations", "bn session show bns-1f3a -H", ID, view=_show_one)
+def show(context: Context, args: Namespace) -> Any:
+    from binnacle.app.planning import session_folder
+
+    with context.reading() as tx:
+        session = sessions.find(tx, args.id)
+        iterations = sessions.iterations(tx, session.id)
+    return {"session": session, "iterations": iterations, "folder": session_folder(context.project, session.id)}
+
+
+@SESSION.command(
+    "transcript",
+    "what was said and done in a session of bn run, as far as this machine has it",
+    "bn session transcript auth --iteration 3 -H",
+    ID,
+    arg("--iteration", type=int, metavar="N", help="only this one"),
+    view=_show_transcript,
+)
+def transcript(context: Context, args: Namespace) -> Any:
+    from binnacle.app.planning import session_folder
+    from binnacle.runner.transcript import read_transcript
+
+    with context.reading() as tx:
+        session = sessions.find(tx, args.id)
+    found: Iterator[Entry] = read_transcript(session_folder(context.project, session.id), iteration=args.iteration)
+    return {"session": session.id, "entries": list(found)}
