@@ -123,6 +123,12 @@ class Session:
         self.cancelled.wait(FOR_EVER)
         raise Refuse(-32603, "Internal error", None)
 
+    def do_fragile(self, _: str) -> None:
+        """Does not outlive a cancelled turn."""
+        self.say("fragile")
+        self.cancelled.wait(FOR_EVER)
+        os._exit(4)
+
     def do_pause(self, seconds: str) -> None:
         time.sleep(float(seconds))
 

@@ -77,8 +77,27 @@ class TestEnded:
 
     def test_one_that_hears_neither_cancel_nor_signal_is_killed(self, lead, monkeypatch):
         monkeypatch.setattr(sessions, "CANCEL_PATIENCE", 0.5)
-        with pytest.raises(AgentSilent):
-            lead.do("deaf", flags=("--stubborn",), silence=1)
+
+        async def work() -> None:
+            async with lead.session("--stubborn") as session:
+                with pytest.raises(AgentSilent):
+                    await lead.prompt(session, "deaf", silence=1)
+                monkeypatch.setattr(sessions, "CANCEL_PATIENCE", 1000)
+                assert not await session.cancel(), "it is not waited for a second time"
+
+        lead.run(work())
+
+    def test_one_that_dies_of_a_cancel_is_not_waited_for(self, lead, monkeypatch):
+        monkeypatch.setattr(sessions, "CANCEL_PATIENCE", 1000)
+
+        async def work() -> None:
+            async with lead.session() as session:
+                turn = asyncio.ensure_future(lead.prompt(session, "fragile"))
+                await lead.wait_for_words("fragile")
+            with pytest.raises(AgentEnded, match="exit code 4"):
+                await turn
+
+        lead.run(work())
 
     def test_a_cancelled_caller_leaves_nothing(self, lead):
         async def work() -> None:

@@ -126,9 +126,12 @@ class Agent:
         finally:
             exited.cancel()
 
-    async def end(self) -> None:
-        """Cancels what it does, waits for that, ends its process. Never raises; nothing of it is left."""
+    async def stop(self) -> None:
+        """Cancels what it does and waits for that, within a bound."""
         await asyncio.gather(*(session.cancel() for session in self._sessions.values()))
+
+    async def end(self) -> None:
+        """Ends its process. Nothing of it is left."""
         if self._process is not None:
             await self._process.end()
         await self._connection.aclose()
@@ -238,7 +241,10 @@ async def open_agent(
         await agent.greet(within=within)
         yield agent
     finally:
-        if watching is not None:
-            watching.cancel()
-            await asyncio.wait([watching])
-        await agent.end()
+        try:
+            await agent.stop()
+        finally:
+            if watching is not None:
+                watching.cancel()
+                await asyncio.wait([watching])
+            await agent.end()
