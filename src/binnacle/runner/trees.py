@@ -108,7 +108,7 @@ class InWorktrees:
             if done is not None:
                 job.tell(events.Committed(worker=seat.number, commit=done.id, files=done.files))
             if tree.number:
-                await self._merge(job, seat, tree, message)
+                await self._merge(job, seat, tree, f"Merge {tree.branch}: {message}")
         except BinnacleError as error:
             _warn(job, seat, error.message, error.hint)
 
