@@ -33,6 +33,15 @@ class TestJudge:
         assert verdict.why == "complete"
         assert "2 blocked" in verdict.said
 
+    def test_what_came_up_after_the_end_is_done(self):
+        assert why(Standing(is_complete=True, closed_here=1, ready=1)) is None
+        assert why(Standing(is_complete=True, closed_here=1, in_progress=1)) is None
+
+    def test_an_agent_may_give_up(self):
+        verdict = judge(Standing(given_up="no network", ready=3))
+        assert verdict is not None
+        assert (verdict.why, verdict.said) == ("aborted", "the agent gave up: no network")
+
     def test_an_open_question_is_asked_for(self):
         assert why(Standing(needs_input=1, waiting=4, closed_here=1)) == "needs_input"
 

@@ -19,6 +19,7 @@ ENDINGS = {
     "stagnation": ("✗", "red"),
     "agent_failing": ("✗", "red"),
     "hook_failed": ("✗", "red"),
+    "aborted": ("✗", "red"),
     "error": ("✗", "red"),
 }
 

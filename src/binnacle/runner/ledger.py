@@ -96,6 +96,7 @@ class Ledger:
         return await self.write(lambda tx: self._begin(tx, session_id, is_planning), session=session_id)
 
     def _begin(self, tx: Writer, session_id: str, is_planning: bool) -> Begun:
+        sessions.reopen(tx, session_id)
         before = sessions.unfinished(tx, session_id)
         iteration = before or sessions.begin_iteration(tx, session_id, first=0 if is_planning else 1)
         if is_planning:
@@ -165,7 +166,10 @@ class Ledger:
         return (await self.read(lambda tx: tasks.get(tx, task_id))).title
 
     async def hand_over(self, session_id: str, title: str, description: str) -> str:
-        """Makes a task, unless it is there, and gives it to a session, unless that holds another; returns its id."""
+        """Makes a task, unless it is there, and gives it to a session, unless that holds another; returns its id.
+
+        One that an agent could not do is left for people.
+        """
 
         def give(tx: Writer) -> str:
             known, _ = tasks.listed(tx, TaskFilter(feature=self.feature, closed_too=True), limit=100_000)
@@ -175,7 +179,7 @@ class Ledger:
                 task = tasks.add(tx, [new])[0]
             elif is_closed(task.status):
                 task = flow.reopen(tx, task.id).task
-            if not tasks.held_by(tx, session_id):
+            if task.status == "pending" and not tasks.held_by(tx, session_id):
                 with tx.acting_as(Actor(session_id, "agent"), session=None):
                     flow.start(tx, task.id)
             return task.id
@@ -206,11 +210,14 @@ def _standing(tx: Reader, feature: str | None, session_ids: Sequence[str]) -> St
     no_end = "claim_expires_at is null and status = 'in_progress'"
     by_people = tx.count(f"select count(*) from task {where} {'and' if where else 'where'} {no_end}", *values)
 
+    ours = [sessions.get(tx, one) for one in session_ids]
+
     def of(*statuses: str) -> int:
         return sum(count for (status, _), count in counts.items() if status in statuses)
 
     return Standing(
-        is_complete=any(sessions.get(tx, one).status == "complete" for one in session_ids),
+        is_complete=any(one.status == "complete" for one in ours),
+        given_up=next((one.reason or "no reason given" for one in ours if one.status == "aborted"), ""),
         ready=counts.get(("pending", 0), 0) + of("partial"),
         waiting=counts.get(("pending", 1), 0),
         in_progress=of("in_progress") - by_people,

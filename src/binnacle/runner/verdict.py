@@ -12,6 +12,7 @@ Ending = Literal[
     "needs_input",
     "agent_failing",
     "hook_failed",
+    "aborted",
     "interrupted",
     "error",
 ]
@@ -37,6 +38,9 @@ class Standing(Struct, frozen=True, kw_only=True):
 
     is_complete: bool = False
     """Whether an agent, or an earlier run, completed the session."""
+
+    given_up: str = ""
+    """Why an agent aborted the session."""
 
     ready: int = 0
     waiting: int = 0
@@ -70,13 +74,16 @@ def judge(standing: Standing, *, idle: int = 0, failures: int = 0) -> Verdict | 
 
     `idle` counts iterations in a row without a change, `failures` those in which the agent failed.
     """
-    if standing.is_complete:
+    if standing.given_up:
+        return Verdict("aborted", f"the agent gave up: {standing.given_up}", "begin anew with: bn run --reset")
+    is_at_work = standing.ready or standing.in_progress
+    if standing.is_complete and not (is_at_work or standing.waiting):  # something may have come up since
         return _completed(standing)
     if failures >= FAILURES:
         return Verdict(
             "agent_failing", f"the agent failed {failures} times in a row", "see what it said above, and in its log"
         )
-    if not (standing.ready or standing.in_progress):
+    if not is_at_work:
         return _nothing_to_do(standing)
     if idle >= STAGNATION:
         said = f"{idle} iterations changed no task, no note and no file"

@@ -138,6 +138,15 @@ def complete(tx: Writer, session_id: str, *, reason: str = "") -> Session:
     return _end(tx, session, "complete", reason)
 
 
+def reopen(tx: Writer, session_id: str) -> Session:
+    """Has a completed session go on, because something came up after its end."""
+    session = get(tx, session_id)
+    if session.status == "complete":
+        SESSIONS.update(tx, {"status": "active", "reason": "", "ended_at": None}, "id = ?", session.id)
+        tx.record("session", session.id, "reopened", {})
+    return get(tx, session.id)
+
+
 def abort(tx: Writer, session_id: str, *, reason: str) -> Session:
     """Ends a session that cannot go on."""
     return _end(tx, _active(tx, session_id), "aborted", reason)
