@@ -83,8 +83,9 @@ class TestOwnTools:
             "binnacle-task-add",
             "binnacle__task-add",
             "binnacle/task-add",
-            "binnacle: task add",
+            "binnacle: task-add",
             "Binnacle: Task-add",
+            "Tool: binnacle/task-add",
             "task-add (binnacle MCP Server)",
         ],
     )
@@ -117,4 +118,9 @@ class TestOwnTools:
         own = OwnTools(server="binnacle")
         assert not own.has(request("other", title))
         assert not own.has(request("edit", "binnacle_notes"))
-        assert own.has(request("other", "mcp__binnacle__anything"))
+
+    @pytest.mark.parametrize(
+        "title", ["mcp__binnacle__x-y", "binnacle_x_y", "binnacle-x", "Tool: binnacle/x", "x-y (binnacle MCP Server)"]
+    )
+    def test_what_could_not_be_is_one(self, title):
+        assert OwnTools(server="binnacle").has(request("other", title))

@@ -26,7 +26,7 @@ class PermissionRequest:
     title: str = ""
     kind: str = "other"
     name: str = ""
-    """Of the tool, where the agent tells it besides the title."""
+    """Of the tool, where the agent tells it besides the title; else the title that the call began with."""
 
     input: Any = None
     paths: tuple[str, ...] = ()
@@ -71,26 +71,28 @@ class OwnTools:
 
     server: str
     tools: Collection[str] = field(default_factory=frozenset)
-    """Without any, a name that begins like those of the server is one, unless it could be a file or a command."""
+    """Without any, every tool of the server is one, where its name could be neither a file nor a command."""
 
     def has(self, request: PermissionRequest) -> bool:
         """Whether a request is about one of them. Only a whole name counts: a title may be a command line."""
-        titles = (request.title,) if self.tools or request.kind == "other" else ()
-        return any(self._is_name(name) for name in (request.name, *titles) if name)
+        if not self.tools and request.kind != "other":
+            return False
+        return any(self._is_name(name.strip()) for name in (request.name, request.title))
 
     def _is_name(self, name: str) -> bool:
-        found = re.fullmatch(_NAMES.format(server=re.escape(self.server)), name.strip(), re.IGNORECASE)
-        if found is None:
-            return False
-        if not self.tools:
-            return not re.search(r"[\s./]", name)
-        tool = next(part for part in found.groups() if part)
-        return _plain(tool) in {_plain(known) for known in self.tools}
+        forms = (*NAMES, *LOOSE_NAMES) if self.tools else NAMES
+        server = re.escape(self.server)
+        found = (re.fullmatch(form.format(server=server, tool=r"([\w-]+)"), name, re.IGNORECASE) for form in forms)
+        tools = {_plain(match[1]) for match in found if match}
+        return bool(tools if not self.tools else tools & {_plain(known) for known in self.tools})
 
 
-_NAMES = r"(?:mcp(?:__|_|\.))?{server}(?:__|_|-|/|\.|: ?)([\w. -]+)|([\w-]+) \({server} mcp server\)"
-"""claude `mcp__x__tool`, gemini `mcp_x_tool` and `tool (x MCP Server)`, goose `x__tool` and `x: tool`, opencode
-`x_tool`, copilot `x-tool`, codex `mcp.x.tool`."""
+NAMES = (r"(?:mcp__?)?{server}(?:__|_|-){tool}", r"tool: {server}/{tool}", r"{tool} \({server} mcp server\)")
+"""claude `mcp__x__tool`, goose `x__tool`, opencode `x_tool`, copilot `x-tool`, codex `Tool: x/tool`, gemini
+`mcp_x_tool` and `tool (x MCP Server)`."""
+
+LOOSE_NAMES = (r"(?:mcp\.)?{server}[/.]{tool}", r"{server}: ?{tool}")
+"""codex `mcp.x.tool`, goose `x: tool`."""
 
 
 def _plain(tool: str) -> str:

@@ -86,6 +86,11 @@ class TestQuestions:
         )
         assert turn.tool_calls == 1
 
+    def test_a_request_with_a_title_of_its_own_knows_that_of_the_call(self, lead):
+        call = {"kind": "tool_call", "toolCallId": "c", "title": "binnacle-echo"}
+        lead.do(f"update {json.dumps(call)}", 'ask {"toolCallId":"c","title":"Approve a tool call"}')
+        assert (lead.requests[0].name, lead.requests[0].title) == ("binnacle-echo", "Approve a tool call")
+
     @pytest.mark.parametrize(("name", "kind"), [("write", "edit"), ("shell", "execute"), ("x__write", "other")])
     def test_a_kind_that_is_not_told_is_that_of_a_tool_with_a_known_name(self, lead, name, kind):
         call = {"kind": "tool_call", "toolCallId": "c", "_meta": {"x": {"y": {"toolName": name}}}}

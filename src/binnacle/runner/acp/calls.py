@@ -35,7 +35,7 @@ class Calls:
         """How many there were."""
 
     def asked(self, request: acp.RequestPermission) -> PermissionRequest:
-        """A request for permission, with what was known before."""
+        """A request for permission, with what was known before. Some agents give it another title than the call."""
         return replace(self.note(request.tool_call), options=request.options)
 
     def note(self, call: acp.ToolCall) -> PermissionRequest:
@@ -44,7 +44,7 @@ class Calls:
         if before is None:
             self.count += 1
             before = PermissionRequest(tool_call_id=call.tool_call_id)
-        name = _name_in(call.meta) or before.name
+        name = _name_in(call.meta) or before.name or call.title or ""
         known = PermissionRequest(
             tool_call_id=call.tool_call_id,
             title=call.title or before.title,
