@@ -5,16 +5,17 @@ import re
 import sys
 from argparse import Namespace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.errors import InvalidInput, UsageError
+from binnacle.errors import ConfigError, InvalidInput, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from binnacle.app.running import Wanted
     from binnacle.runner.events import RunEnded
+    from binnacle.runner.permissions import Approve
 
 RUN = Group("run")
 
@@ -116,11 +117,11 @@ def _wanted(context: Context, args: Namespace) -> "Wanted":
         spec_file=args.spec if args.spec and args.spec != "-" else "",
         extra=args.extra,
         template=read_template(context.project, args.template),
-        recipe=args.recipe,
+        recipe=args.recipe or settings.text("run.recipe") or None,
         discipline=args.discipline,
         feature=args.feature,
         budget=budget,
-        approve=args.approve or ("ask" if _has_person(args) else "edits"),
+        approve=_approve(settings.text("run.approve"), args),
         auto_commit=args.auto_commit,
         is_reset=args.reset,
         is_resumed=args.resume,
@@ -130,6 +131,14 @@ def _wanted(context: Context, args: Namespace) -> "Wanted":
         silence=settings.number("run.silence_minutes") * 60,
         within=settings.number("run.iteration_minutes") * 60,
     )
+
+
+def _approve(configured: str, args: Namespace) -> "Approve":
+    chosen = args.approve or configured or ("ask" if _has_person(args) else "edits")
+    if chosen not in APPROVE:
+        hint = did_you_mean(chosen, APPROVE)
+        raise ConfigError(f"run.approve takes ask, edits, all or none, not {chosen!r}", hint=hint)
+    return cast("Approve", chosen)
 
 
 def _name(context: Context, args: Namespace) -> str:

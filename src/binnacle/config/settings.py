@@ -34,6 +34,8 @@ SETTINGS = {
         ),
         Setting("run.agent", "", "the agent that bn run starts: a name or a command", "BN_RUN_AGENT"),
         Setting("run.model", "", "the model it uses; its own choice when empty", "BN_RUN_MODEL"),
+        Setting("run.recipe", "", "the recipe of its iterations; loop when empty", "BN_RUN_RECIPE"),
+        Setting("run.approve", "", "what it may do: ask, edits, all or none", "BN_RUN_APPROVE"),
         Setting("run.silence_minutes", 15.0, "how long an agent may say nothing", "BN_RUN_SILENCE_MINUTES", 0.01),
         Setting("run.iteration_minutes", 120.0, "how long an iteration may take", "BN_RUN_ITERATION_MINUTES", 0.01),
         Setting("project.title", "", "name of the project in prompts and pages"),
