@@ -183,7 +183,7 @@ def test_a_script_of_the_project_tells_how_far_it_is_and_ends_with_all_it_starte
         while (heard := agent.read()).get("method") != "notifications/progress":
             pass
         assert heard["params"] == {"progressToken": 1, "progress": 50, "total": 100, "message": "half way"}
-        assert any("sleep" in command_of(pid) for pid in desk.stage.processes())
+        wait_until(lambda: any("sleep" in command_of(pid) for pid in desk.stage.processes()))
         agent.cancel("slow")
         wait_until(lambda: not any("sleep" in command_of(pid) for pid in desk.stage.processes()))
         assert agent.error("debug_status")["code"] == "E_NO_SESSION", "the session goes on"

@@ -119,7 +119,7 @@ class Serving implements vscode.Disposable {
     const host = new JobHost(folder, this.capabilities(folder), this.ways(folder));
     try {
       await askToLeave(folder);
-      const exceptions = restore(folder);
+      const exceptions = await restore(folder);
       if (this.debug.exceptions === undefined && exceptions) await this.debug.setExceptions(exceptions);
       host.serve();
     } catch (error) {

@@ -7,8 +7,12 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { readText, writeWhole } from "../folders";
+import { pause } from "../host";
 import { recordings } from "./recording";
 import { realPath } from "./target";
+
+const LATE = 1500;
+const LOOK = 50;
 
 interface Kept {
   lines?: { path: string; line: number; condition?: string; hitCondition?: string; logMessage?: string }[];
@@ -17,8 +21,12 @@ interface Kept {
 }
 
 /** Shows in the editor what another host was told, in so far as it is not there; returns filters of exceptions. */
-export function restore(workspace: string): string[] | undefined {
+export async function restore(workspace: string): Promise<string[] | undefined> {
   const kept = read(fileOf(workspace));
+  // An editor that has just started tells of its own a moment later.
+  const isAwaited = Boolean(kept.lines?.length || kept.functions?.length);
+  for (let waited = 0; isAwaited && waited < LATE && !vscode.debug.breakpoints.length; waited += LOOK)
+    await pause(LOOK);
   const lines = new Set(vscode.debug.breakpoints.filter(isLine).map(placeOf));
   const names = new Set(vscode.debug.breakpoints.filter(isFunction).map((one) => one.functionName));
   const missing = (kept.lines ?? []).filter((one) => !lines.has(`${one.path}:${one.line}`) && fs.existsSync(one.path));
