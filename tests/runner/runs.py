@@ -63,7 +63,7 @@ class Runs:
         self, spec: str = TWO, *, misbehave: str = "", on: Callable[[Event, Control], None] | None = None, **more: Any
     ) -> RunEnded:
         """A run in this process; its agents are processes of their own. `on` sees everything as it happens."""
-        words = shlex.join([sys.executable, "-m", "binnacle.demo_agent"])
+        words = more.pop("agent", shlex.join([sys.executable, "-m", "binnacle.demo_agent"]))
         agent = resolve_agent(f"{words} --misbehave {misbehave}" if misbehave else words)
         given: dict[str, Any] = {"name": "words", "approve": "all", "silence": 60, "within": 100, **more}
         wanted = running.Wanted(agent=agent, start=str(self.repo.path), spec=spec, **given)

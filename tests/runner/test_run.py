@@ -1,13 +1,24 @@
 """A run from its specification to its end, with a real agent process on a real server."""
 
+import shlex
+import sys
 import time
+import urllib.request
+from pathlib import Path
 
+import msgspec
 import pytest
 
+from binnacle.app import open_store
 from binnacle.runner import events
 from binnacle.runner.budget import Budget
+from binnacle.store import tasks
+from binnacle.work.actor import SYSTEM
+from binnacle.work.task import NewTask
 from runner.repositories import Repository
 from runner.runs import Runs, many, marked_processes
+
+HERE = Path(__file__).parent
 
 
 @pytest.fixture
@@ -205,3 +216,31 @@ class TestWorkers:
         assert runs.repo.files() == ["readme.md"]
         (branch,) = ended.kept
         assert runs.repo.files(branch) == ["one.py", "readme.md", "two.py"]
+
+
+class TestServer:
+    """What an agent is given."""
+
+    def look(self, runs, path, awaited="task-next", **more):
+        agent = shlex.join([sys.executable, str(HERE / "looker.py"), str(path), awaited])
+        with open_store(runs.project) as store, store.write(by=SYSTEM) as tx:
+            tasks.add(tx, [NewTask(title="Look")])
+        runs.run(spec="", agent=agent, budget=Budget(iterations=1), **more)
+        return msgspec.json.decode(path.read_bytes())
+
+    def test_the_eight_tools_at_an_address_of_its_own(self, runs, tmp_path):
+        seen = self.look(runs, tmp_path / "seen")
+        eight = "task-add task-update task-list task-next note-add note-list iteration-summary session-complete"
+        assert seen["tools"] == eight.split()
+        server = seen["server"]
+        assert (server["type"], server["name"]) == ("http", "binnacle")
+        assert server["url"].startswith("http://127.0.0.1:")
+        assert [one["name"] for one in server["headers"]] == ["Authorization"]
+        with pytest.raises(OSError, match="refused"):
+            urllib.request.urlopen(server["url"], timeout=5)
+
+    def test_tools_of_other_servers_and_of_the_debugger_join(self, runs, tmp_path):
+        echo = f"echo={shlex.join([sys.executable, str(HERE.parent / 'upstream' / 'rogue.py')])}"
+        seen = self.look(runs, tmp_path / "seen", "mcp_echo_echo", servers=(echo,), recipe="loop_debug")
+        assert "mcp_echo_echo" in seen["tools"]
+        assert "debug_start" in seen["tools"]
