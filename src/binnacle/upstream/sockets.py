@@ -175,8 +175,6 @@ class Response:
         if not self._is_whole:
             self._connection.close()
 
-    release = close
-
 
 class Connection(asyncio.Protocol):
     """One connection, with one request under way at most."""
