@@ -136,6 +136,16 @@ def test_an_unknown_misbehaviour_is_refused_with_the_nearest(env):
     )
 
 
+def test_streams_that_are_no_pipes_are_refused(env):
+    words = [sys.executable, "-m", "binnacle.demo_agent"]
+    nothing = subprocess.DEVNULL
+    done = subprocess.run(
+        words, env=env, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert "pipes of a client" in done.stderr
+
+
 def test_nonsense_is_answered_and_passed_over(env):
     words = [sys.executable, "-m", "binnacle.demo_agent"]
     given = 'nonsense\n\n{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n'

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import stat
 import sys
 
 from binnacle import __version__
@@ -11,6 +12,8 @@ from binnacle.demo_agent.face import DemoAgent
 from binnacle.demo_agent.memory import state_folder
 from binnacle.demo_agent.misbehaviour import WORDS, Misbehaviour, parse
 from binnacle.errors import UsageError
+
+HINT = "have it run with: bn run SPEC --agent demo"
 
 
 def run() -> None:
@@ -31,7 +34,15 @@ def run() -> None:
         parser.exit(2, f"error: {error.message}\nhint: {error.hint}\n")
     misbehaviour = Misbehaviour(misdeeds, state_folder())
     misbehaviour.at_start()
+    if not all(_can_be_watched(stream) for stream in (0, 1)):
+        parser.exit(2, f"error: standard input and output are pipes of a client, not files\nhint: {HINT}\n")
     if sys.stdin.isatty():
-        sys.stderr.write("bn-demo-agent speaks ACP, not with people; have it run with: bn run SPEC --agent demo\n")
+        sys.stderr.write(f"bn-demo-agent speaks ACP, not with people; {HINT}\n")
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(DemoAgent(misbehaviour, state_folder()).serve())
+
+
+def _can_be_watched(stream: int) -> bool:
+    """Whether an event loop can wait for a stream, as it can for none of a file or a device like /dev/null."""
+    mode = os.fstat(stream).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(stream)
