@@ -5,11 +5,13 @@ import { Fault, type Values } from "../protocol";
 import { adapterPython, OWN_TYPE } from "./python";
 import type { Body } from "./target";
 
-/** Every debugger that has a name for people. */
+/** Every debugger that has a name for people. Those of js-debug have two names for programs. */
 export function adapters(folder: string): Values[] {
   return vscode.extensions.all.flatMap((extension) => {
     const { version, contributes } = extension.packageJSON;
-    const named: Body[] = (contributes?.debuggers ?? []).filter((one: Body) => one.label);
+    const named: Body[] = (contributes?.debuggers ?? []).filter(
+      (one: Body) => one.label && !one.type.startsWith("pwa-"),
+    );
     return named.map((one) => {
       const row = { name: one.type, language: label(one.label, extension) };
       return one.type === OWN_TYPE ? { ...row, ...debugpy(folder) } : { ...row, found: true, version };
