@@ -71,6 +71,11 @@ class TestToTheEnd:
         titles = runs.repo.git("log", "--format=%s").splitlines()
         assert titles[:2] == ["Add the word two", "Add the word one"]
 
+    def test_the_lock_of_a_git_that_was_killed_does_not_keep_it_from_committing(self, runs):
+        (runs.repo.path / ".git" / "index.lock").touch()
+        assert runs.run(auto_commit=True).why == "complete"
+        assert runs.repo.status == ""
+
     def test_a_second_run_of_what_is_done_is_no_success(self, runs):
         runs.run()
         again = runs.run()

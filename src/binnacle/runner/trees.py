@@ -43,8 +43,10 @@ class InPlace:
         """`git` of that folder, if it is in a repository."""
         self._git = git
 
-    async def refresh(self, job: Job, seat: Seat) -> None:
-        """It is as it was left."""
+    async def refresh(self, job: Job, seat: Seat) -> None:  # noqa: ARG002 - there is one
+        """It is as it was left, but for the locks of a git that was killed with its agent."""
+        if self._git is not None:
+            await self._git.remove_dead_locks()
 
     async def fingerprint(self, seat: Seat) -> str:  # noqa: ARG002 - there is one
         return "" if self._git is None else await self._git.fingerprint()
