@@ -1,5 +1,6 @@
 """An ACP agent that does nothing but look: it writes down what it was given and which tools it finds there."""
 
+import contextlib
 import json
 import sys
 import time
@@ -12,17 +13,22 @@ META = {
 }
 
 
-def tools(server: dict) -> list[str]:
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}
+def ask(server: dict, method: str, params: dict, *, within: float = 20) -> dict:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
     headers = {one["name"]: one["value"] for one in server["headers"]} | {
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
         "MCP-Protocol-Version": "2026-07-28",
-        "Mcp-Method": "tools/list",
+        "Mcp-Method": method,
+        "Mcp-Name": params.get("name", ""),
     }
     request = urllib.request.Request(server["url"], json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        return [tool["name"] for tool in json.load(answer)["result"]["tools"]]
+    with urllib.request.urlopen(request, timeout=within) as answer:
+        return json.load(answer)["result"]
+
+
+def tools(server: dict) -> list[str]:
+    return [tool["name"] for tool in ask(server, "tools/list", {})["tools"]]
 
 
 def main(path: str, awaited: str) -> None:
@@ -40,6 +46,9 @@ def main(path: str, awaited: str) -> None:
             until = time.monotonic() + 20
             while awaited not in (found := tools(server)) and time.monotonic() < until:
                 time.sleep(0.1)
+            if awaited.endswith("_hang"):
+                with contextlib.suppress(TimeoutError):
+                    ask(server, "tools/call", {"name": awaited, "arguments": {}}, within=6)
             with open(path, "w", encoding="utf-8") as file:
                 json.dump({"server": server, "tools": found}, file)
             result = {"stopReason": "end_turn"}

@@ -249,3 +249,8 @@ class TestServer:
         seen = self.look(runs, tmp_path / "seen", "mcp_echo_echo", servers=(echo,), recipe="loop_debug")
         assert "mcp_echo_echo" in seen["tools"]
         assert "debug_start" in seen["tools"]
+
+    def test_an_agent_that_waits_for_a_tool_is_not_silent(self, runs, tmp_path):
+        echo = f"echo={shlex.join([sys.executable, str(HERE.parent / 'upstream' / 'rogue.py')])}"
+        self.look(runs, tmp_path / "seen", "mcp_echo_hang", servers=(echo,), silence=2)
+        assert runs.kinds(events.Warned) == []

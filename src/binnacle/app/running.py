@@ -171,6 +171,7 @@ class _Desk:
         self._url = url
         self._faces = faces
         self._upstreams = SharedUpstreams(project, wanted.servers)
+        self._serving: dict[str, HttpServer] = {}
 
     @asynccontextmanager
     async def serve(self, session: str, recipe: str) -> AsyncIterator[Sequence[acp.McpServer]]:
@@ -180,7 +181,8 @@ class _Desk:
         async with open_engine(
             self._project, served, prompts=tuple, timeout=BN_RUN_TIMEOUT, upstreams=self._upstreams
         ) as engine:
-            with self._faces.shown(path, HttpServer(engine, token=token, path=path)):
+            self._serving[session] = face = HttpServer(engine, token=token, path=path)
+            with self._faces.shown(path, face):
                 yield [
                     acp.HttpServer(
                         name=SERVER,
@@ -215,6 +217,10 @@ class _Desk:
                 plan = with_template(tx, project, catalog, wanted.template, made.recipe, plan, values, extra=extra)
         keep_plan(project, plan)
         return plan.prompt.text
+
+    def is_busy(self, session: str) -> bool:
+        face = self._serving.get(session)
+        return face is not None and face.is_busy
 
     def folder(self, session: str) -> str:
         return session_folder(self._project, session)

@@ -51,6 +51,9 @@ class Desk(Protocol):
     def serve(self, session: str, recipe: str) -> AbstractAsyncContextManager[Sequence[acp.McpServer]]:
         """Serves a session under a recipe, by each of the ways that agents can take. Leaving it ends that."""
 
+    def is_busy(self, session: str) -> bool:
+        """Whether a tool that the agent of a session called is still at work."""
+
     async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
         """What the agent of an iteration is told; `more` is what has come up since."""
 

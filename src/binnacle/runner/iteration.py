@@ -19,7 +19,7 @@ from binnacle.runner.budget import seconds_left
 from binnacle.runner.conversation import Conversation
 from binnacle.runner.desk import PLANNING, Seat
 from binnacle.runner.job import Job
-from binnacle.runner.ledger import Begun, Ledger
+from binnacle.runner.ledger import Begun
 from binnacle.runner.limits import limit_in_words
 from binnacle.runner.moments import run_hooks
 from binnacle.runner.transcript import Transcript
@@ -102,7 +102,7 @@ async def _talk(job: Job, seat: Seat, begun: Begun, transcript: Transcript, *, i
             budget=job.options.budget,
             spent=job.spent,
         )
-        async with _alive(job.ledger, seat.session):
+        async with _alive(job, seat, session):
             await _lead(job, seat, conversation, prompt, is_planning=is_planning)
     return conversation
 
@@ -155,22 +155,32 @@ async def _lead(job: Job, seat: Seat, conversation: Conversation, prompt: str, *
 
 
 @asynccontextmanager
-async def _alive(ledger: Ledger, session: str) -> AsyncIterator[None]:
-    """Keeps what a session holds from lapsing while its agent works without calling tools."""
+async def _alive(job: Job, seat: Seat, session: Session) -> AsyncIterator[None]:
+    """Takes an agent for alive that works without calling tools, or waits for one of ours.
 
-    async def beat() -> None:
+    What it holds does not lapse in the one case, and it is not silent in the other.
+    """
+
+    async def renew() -> None:
         while True:
-            await asyncio.sleep(ledger.lease / 3)
-            # The next beat tries again; a store that stays away shows in the calls of the agent.
+            await asyncio.sleep(job.ledger.lease / 3)
+            # The next time tries again; a store that stays away shows in the calls of the agent.
             with contextlib.suppress(BinnacleError):
-                await ledger.renew(session)
+                await job.ledger.renew(seat.session)
 
-    beating = asyncio.create_task(beat())
+    async def touch() -> None:
+        while True:
+            await asyncio.sleep(min(1.0, job.options.silence / 3))
+            if job.desk.is_busy(seat.session):
+                session.touch()
+
+    beating = [asyncio.create_task(renew()), asyncio.create_task(touch())]
     try:
         yield
     finally:
-        beating.cancel()
-        await asyncio.gather(beating, return_exceptions=True)
+        for task in beating:
+            task.cancel()
+        await asyncio.gather(*beating, return_exceptions=True)
 
 
 def _memo(job: Job, seat: Seat) -> str:

@@ -36,9 +36,10 @@ class Faces:
 
     def take(self, exchange: Exchange) -> None:
         face = self._open.get(exchange.path)
+        if face is None:
+            exchange.reply(Reply(404, jsonrpc.error_message(jsonrpc.NO_ID, INVALID_REQUEST, "no such session")))
+            return
         try:
-            if face is None:
-                raise Reply(404, jsonrpc.error_message(jsonrpc.NO_ID, INVALID_REQUEST, "no such session"))
             face.admit(exchange.headers)
         except Reply as reply:
             exchange.reply(reply)

@@ -85,6 +85,11 @@ class HttpServer:
             exchange.end()
             exchange.on_gone()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request waits for its answer; streams of changes do not count."""
+        return bool(self._works)
+
     def cancel(self) -> None:
         """Stops every request under way."""
         for work in self._works:
