@@ -303,7 +303,7 @@ def test_the_sweep_takes_what_is_old_and_spares_the_rest(tmp_path):
     dead = f"cli-{2**22 + 1}"
     made = {name: publish(tmp_path, command(client_id=who)) for name, who in (
         ("fresh", "mcp-server"), ("finished", "mcp-server"), ("orphan", dead), ("kept", dead), ("set aside", dead),
-        ("running", dead),
+        ("running", dead), ("half gone", "mcp-server"),
     )}  # fmt: skip
     folders.finish(made["finished"])
     for name, mark in (("kept", "keep"), ("set aside", "dlq")):
@@ -315,12 +315,26 @@ def test_the_sweep_takes_what_is_old_and_spares_the_rest(tmp_path):
         one = command(**(ours | {"client_pid": os.getpid(), "client_start": 0} if wanted else ours))
         made[f"of ours, {wanted}"] = publish(tmp_path, one)
     begun = folders.prepare(str(tmp_path), command(**ours))
-    ages = {"finished": 2 * 86400, "orphan": 3600, "kept": 30 * 86400, "set aside": 86400, "running": 3600}
+    os.unlink(os.path.join(made["half gone"], "command.json"))
+    unwritten, fresh = (tmp_path / ".vsc-bridge" / "prepared" / name for name in ("unwritten", "fresh"))
+    unwritten.mkdir()
+    os.utime(unwritten, (time.time() - 10,) * 2)
+    fresh.mkdir()
+    ages = {
+        "finished": 2 * 86400,
+        "orphan": 3600,
+        "kept": 30 * 86400,
+        "set aside": 86400,
+        "running": 3600,
+        "half gone": 10,
+    }
     for name, age in ages.items():
         os.utime(made[name], (time.time() - age,) * 2)
     os.utime(prepared, (time.time() - 3600,) * 2)
-    assert sweep(str(tmp_path), {os.path.basename(made["running"])}) == 5
+    assert sweep(str(tmp_path), {os.path.basename(made["running"])}) == 7
     left = {name for name, folder in made.items() if os.path.exists(folder)}
     assert left == {"fresh", "kept", "set aside", "running", "of ours, True"}
     assert not os.path.exists(prepared)
     assert not os.path.exists(begun)
+    assert not unwritten.exists()
+    assert fresh.exists()

@@ -16,6 +16,9 @@ FINISHED = DAY
 QUARANTINED = 7 * DAY
 UNFINISHED = 2 * DAY
 PREPARED = 60.0
+UNWRITTEN = 5.0
+"""Seconds that a job is kept without a command: its client was killed as it wrote it, or took it away."""
+
 ORPHANED = 60.0
 """Seconds that a job is kept whose client seems to be gone, but may be in another container."""
 
@@ -23,7 +26,7 @@ ORPHANED = 60.0
 def sweep(workspace: str, running: Collection[str]) -> int:
     """Takes away what nobody will look at any more; returns how many jobs that were."""
     folder = folders.bridge_folder(workspace)
-    swept = _sweep(os.path.join(folder, "prepared"), (), lambda path, age: age > PREPARED or _is_abandoned(path, age))
+    swept = _sweep(os.path.join(folder, "prepared"), (), _is_left)
     return swept + _sweep(os.path.join(folder, "execute"), running, _is_old)
 
 
@@ -36,6 +39,11 @@ def _sweep(folder: str, spared: Collection[str], is_old: Callable[[str, float], 
                     folders.remove(entry.path)
                     swept += 1
     return swept
+
+
+def _is_left(folder: str, age: float) -> bool:
+    """Whether a job will not be published any more."""
+    return age > PREPARED or _is_abandoned(folder, age)
 
 
 def _is_old(folder: str, age: float) -> bool:
@@ -53,6 +61,7 @@ def _is_old(folder: str, age: float) -> bool:
 
 def _is_abandoned(folder: str, age: float) -> bool:
     with suppress(msgspec.DecodeError):
-        command = folders.read_command(folder)
-        return command is not None and not command.is_wanted() and (age > ORPHANED or bool(command.namespace))
+        if (command := folders.read_command(folder)) is None:
+            return age > UNWRITTEN
+        return not command.is_wanted() and (age > ORPHANED or bool(command.namespace))
     return False
