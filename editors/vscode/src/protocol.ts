@@ -9,7 +9,6 @@ export const PING = "bridge.ping";
 /** Has a host leave the workspace. */
 export const STOP = "bridge.stop";
 
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json | undefined };
 export type Values = { [name: string]: unknown };
 
 /** What a client asks for. */

@@ -147,7 +147,7 @@ def test_more_than_ten_at_once_are_too_many(desk):
     desk("debug.start", program="endless.py", wait=False)
 
     async def many():
-        waits = (desk.ask("debug.wait-for-hit", timeoutMs=8000) for _ in range(11))
+        waits = (desk.ask("debug.wait-for-hit", timeoutMs=4000) for _ in range(11))
         return await asyncio.gather(*waits, return_exceptions=True)
 
     codes = [error.code for error in desk.run(many())]

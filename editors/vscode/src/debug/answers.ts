@@ -4,18 +4,8 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { Fault, type Values } from "../protocol";
 import * as faults from "./faults";
-import {
-  type Body,
-  type Bound,
-  Gone,
-  localPath,
-  placeOf,
-  Refused,
-  realPath,
-  type Session,
-  type Stop,
-  type Target,
-} from "./target";
+import { type Bound, placeOf, type Session } from "./session";
+import { type Body, Gone, localPath, Refused, realPath, type Stop, type Target } from "./target";
 import { Budget, localsOf } from "./variables";
 import { TooLate } from "./waiting";
 

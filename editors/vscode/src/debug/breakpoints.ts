@@ -8,7 +8,8 @@ import { shownPath } from "./answers";
 import type { Debugger, Script } from "./debugger";
 import { noFile, quoted } from "./faults";
 import { check } from "./hits";
-import { type Body, type Bound, placeOf, realPath } from "./target";
+import { type Bound, placeOf } from "./session";
+import { type Body, realPath } from "./target";
 
 const LISTED = "call breakpoint_list for those there are";
 
@@ -18,18 +19,21 @@ const BINDING = 2000;
 /** Lines as they were asked for: the editor moves a breakpoint to where it was bound. */
 const wanted = new Map<string, number>();
 
+/** Those that we removed: the word that they were added may come later, and bring them back for a moment. */
+const removed = new Set<string>();
+
 /** Has programs stop somewhere, now and in every later session. */
 async function set(debug: Debugger, params: Body, job: Job): Promise<Values> {
   const hits = params.hitCondition === undefined ? undefined : String(params.hitCondition).trim();
   if (hits !== undefined) check(hits);
   if (params.exceptions) return await setExceptions(debug, params.exceptions);
   if (params.function) {
-    vscode.debug.removeBreakpoints(functions().filter((one) => one.functionName === params.function));
+    drop(functions().filter((one) => one.functionName === params.function));
     vscode.debug.addBreakpoints([new vscode.FunctionBreakpoint(params.function, true, params.condition, hits)]);
     return { success: true, function: params.function };
   }
   const [file, line] = place(params, job);
-  vscode.debug.removeBreakpoints(at(file, line));
+  drop(at(file, line));
   const location = new vscode.Location(vscode.Uri.file(file), new vscode.Position(line - 1, 0));
   const one = new vscode.SourceBreakpoint(location, true, params.condition, hits, params.logMessage);
   wanted.set(one.id, line);
@@ -58,7 +62,7 @@ async function remove(debug: Debugger, params: Body, job: Job): Promise<Values> 
     if (!found.length) {
       throw new Fault("E_NOT_FOUND", `no breakpoint on the function ${quoted(params.function)}`, LISTED);
     }
-    vscode.debug.removeBreakpoints(found);
+    drop(found);
     return { success: true };
   }
   if (params.path === undefined || params.line === undefined) {
@@ -122,12 +126,12 @@ function absolute(given: string, job: Job): string {
 }
 
 function lines(): vscode.SourceBreakpoint[] {
-  const found = vscode.debug.breakpoints.filter((one) => one instanceof vscode.SourceBreakpoint);
+  const found = present().filter((one) => one instanceof vscode.SourceBreakpoint);
   return found.sort((a, b) => fileOf(a).localeCompare(fileOf(b)) || lineOf(a) - lineOf(b));
 }
 
 function functions(): vscode.FunctionBreakpoint[] {
-  return vscode.debug.breakpoints.filter((one) => one instanceof vscode.FunctionBreakpoint);
+  return present().filter((one) => one instanceof vscode.FunctionBreakpoint);
 }
 
 function at(file: string, line: number): vscode.SourceBreakpoint[] {
@@ -142,12 +146,23 @@ function lineOf(one: vscode.SourceBreakpoint): number {
   return wanted.get(one.id) ?? one.location.range.start.line + 1;
 }
 
+function present(): vscode.Breakpoint[] {
+  return vscode.debug.breakpoints.filter((one) => !removed.has(one.id));
+}
+
+function drop(found: vscode.Breakpoint[]): void {
+  vscode.debug.removeBreakpoints(found);
+  for (const one of found) {
+    removed.add(one.id);
+    wanted.delete(one.id);
+  }
+}
+
 /** Removes breakpoints, and returns when no program that is debugged has them any more. */
 async function take(debug: Debugger, found: vscode.Breakpoint[]): Promise<void> {
   if (!found.length) return;
   const places = found.filter((one) => one instanceof vscode.SourceBreakpoint).flatMap(placesOf);
-  vscode.debug.removeBreakpoints(found);
-  for (const one of found) wanted.delete(one.id);
+  drop(found);
   await settled(debug, (bound) => !places.some((one) => bound.has(one)));
 }
 

@@ -7,7 +7,8 @@ import * as faults from "./faults";
 import { adapterPython, OWN_TYPE } from "./python";
 import { Recorder, recordings } from "./recording";
 import { References } from "./references";
-import { ADAPTER_ENDED, adapterOf, type Body, type Launch, Session, Target } from "./target";
+import { type Launch, Session } from "./session";
+import { ADAPTER_ENDED, adapterOf, type Body, Target } from "./target";
 import { Cancelled, TooLate, within } from "./waiting";
 
 export type Script = (debug: Debugger, params: Body, job: Job) => Promise<unknown>;

@@ -8,7 +8,8 @@ import { Fault } from "../protocol";
 import { NODE_IN_SHELL } from "./dialects";
 import { quoted } from "./faults";
 import { adapterPython, findPython, OWN_TYPE, onPath, pythonType } from "./python";
-import { adapterOf, type Body, type Launch } from "./target";
+import type { Launch } from "./session";
+import { adapterOf, type Body } from "./target";
 
 const CHOICES = ["launch", "program", "module", "pytest", "port", "pid"];
 const SHELL = "/bin/sh";

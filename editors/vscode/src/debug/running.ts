@@ -5,7 +5,8 @@ import { answer, running, terminated } from "./answers";
 import type { Debugger, Script } from "./debugger";
 import * as faults from "./faults";
 import { prepare } from "./launch";
-import { type Body, Gone, type Launch, type Session, type Target } from "./target";
+import type { Launch, Session } from "./session";
+import { type Body, Gone, type Target } from "./target";
 import { Cancelled, TooLate } from "./waiting";
 
 const PATIENCE = 30_000;

@@ -8,7 +8,8 @@ import { noFile } from "../debug/faults";
 import { prepare } from "../debug/launch";
 import { findPython } from "../debug/python";
 import { begin, follow } from "../debug/running";
-import { type Body, realPath, type Session } from "../debug/target";
+import type { Session } from "../debug/session";
+import { type Body, realPath } from "../debug/target";
 import { within } from "../debug/waiting";
 import { Fault, type Job, type Values } from "../protocol";
 
