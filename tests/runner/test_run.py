@@ -215,6 +215,17 @@ class TestWorkers:
         assert set(runs.times("done").values()) == {1}
         assert runs.repo.status == ""
 
+    def test_a_conflict_becomes_a_task_that_is_settled(self, runs):
+        runs.repo.commit("words", {"words.py": "import os\n"})
+        item = "- Add the function {0}\n  ```python words.py\n  def {0}():\n      return {0!r}\n  ```\n"
+        spec = "# Words\n\n## Tasks\n\n" + "".join(item.format(word) for word in ("one", "two"))
+        ended = runs.run(spec, workers=2, misbehave="slow=0.2")
+        assert (ended.why, ended.kept) == ("complete", ())
+        assert {"one", "two"} <= set(runs.repo.read("words.py").replace("()", " ").split())
+        (conflict,) = [event for event in runs.kinds(events.Merged) if event.conflicts]
+        assert conflict.conflicts == ("words.py",)
+        assert runs.statuses() == ["done"] * 3
+
     def test_a_run_in_its_own_worktree_leaves_the_checkout_alone(self, runs):
         ended = runs.run(has_worktree=True)
         assert ended.why == "complete"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from binnacle.demo_agent.commands import run
-from binnacle.demo_agent.editing import merged, place, read, write
+from binnacle.demo_agent.editing import both_sides, merged, place, read, write
 from binnacle.demo_agent.repair import Repair, find_repair
 from binnacle.demo_agent.spec import Block, blocks_in
 from binnacle.demo_agent.telling import Telling
@@ -56,6 +56,8 @@ class Doing:
             Stuck: it cannot.
             Rejected: the client does not allow what it takes.
         """
+        if conflicts := await self._conflicts():
+            return await self._settle(conflicts)
         blocks = [one for one in blocks_in(description) if one.path or one.is_command]
         said = [await (self._command(one) if one.is_command else self._place(one)) for one in blocks]
         prose = _FENCED.sub("", description)
@@ -65,6 +67,24 @@ class Doing:
         if not said:
             raise Stuck("no code, no command and no test is named in it, and I can do nothing else")
         return Done(summary="; ".join(said), learned=tuple(self._learned), changed=tuple(dict.fromkeys(self._changed)))
+
+    async def _conflicts(self) -> list[str]:
+        """The files in which a merge that was begun here left marks."""
+        words = ["git", "-C", self._folder, "diff", "--name-only", "--relative", "--diff-filter=U"]
+        ended = await run(self._keeper, words, folder=self._folder)
+        return ended.output.split("\n")[:-1] if ended.is_good else []
+
+    async def _settle(self, paths: Sequence[str]) -> Done:
+        """Keeps both sides of a conflict, which is right where both only added something."""
+        for path in paths:
+            try:
+                before = read(place(self._folder, path))
+            except (ValueError, OSError) as error:
+                raise Stuck(str(error)) from error
+            if before is None:
+                raise Stuck(f"one side of the merge deleted {path}, and I cannot tell who is right")
+            await self._edit(path, before, both_sides(before), line=1)
+        return Done(summary=f"kept both sides in {', '.join(paths)}", changed=tuple(paths))
 
     async def mend(self, text: str) -> str:
         """Makes the failing tests that a text names pass; what came of it. Nothing, if it names none."""

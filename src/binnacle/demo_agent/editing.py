@@ -5,6 +5,8 @@ import os
 
 from binnacle.demo_agent.spec import Block
 
+_MARKS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
+
 
 def place(folder: str, path: str) -> str:
     """Where a file of the project is.
@@ -38,6 +40,17 @@ def write(file: str, text: str) -> None:
     if int(os.stat(file).st_mtime) == before:
         # Python takes code it has compiled for current if neither the second nor the size has changed.
         os.utime(file, (before + 1, before + 1))
+
+
+def both_sides(text: str) -> str:
+    """A text with the marks of a merge taken out, and with what stood on both sides of them left in."""
+    kept, is_ancestor = [], False
+    for line in text.splitlines(keepends=True):
+        mark = line[:7]
+        is_ancestor = mark == "|||||||" or (is_ancestor and mark != "=======")
+        if not is_ancestor and mark not in _MARKS:
+            kept.append(line)
+    return "".join(kept)
 
 
 def merged(old: str | None, block: Block) -> str:
