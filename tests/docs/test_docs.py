@@ -33,7 +33,8 @@ def test_every_error_class_is_in_the_tree_with_its_code():
     tree = errors.__doc__
     classes = [errors.BinnacleError]
     for one in classes:
-        classes += one.__subclasses__()
+        if one is not errors.BridgeError:  # each of its kind has the code of what went wrong, listed in bridge.codes
+            classes += one.__subclasses__()
     for one in classes[1:]:
         assert re.search(rf"─ {one.__name__} +{one.code} ", tree), one
     assert len({one.code for one in classes}) == len(classes)
