@@ -3,6 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from binnacle.bridge.debug import dialects, faults
@@ -133,15 +134,15 @@ async def get_variable(debugger: "Debugger", params: GetVariable, job: Job) -> d
 
 async def set_variable(debugger: "Debugger", params: SetVariable, job: Job) -> dict[str, Any]:  # noqa: ARG001
     """Gives a variable another value, written in the program's language."""
-    value = params.value if isinstance(params.value, str) else repr(params.value)
     if params.variables_reference is not None:
         target, reference = debugger.references.take("variables", params.variables_reference)
         await _find(target, reference, params.name)
     else:
         target, frame = debugger.frame(params.frame_id, params.session_id)
         if (found := await _find_in_scopes(target, frame, params.name)) is None:
-            return await _set_expression(target, frame, params.name, value)
+            return await _set_expression(target, frame, params.name, _written(target, params.value))
         reference = found
+    value = _written(target, params.value)
     if target.adapter == "debugpy" and (scope := target.scopes.get(reference)):
         # Here debugpy would keep the old value without a word if the new one cannot be evaluated.
         place = f"globals()[{params.name!r}]" if scope[1] == "Globals" else params.name
@@ -153,6 +154,13 @@ async def set_variable(debugger: "Debugger", params: SetVariable, job: Job) -> d
     except Refused as error:
         raise _set_failed(params.name, error) from error
     return _was_set(target, params.name, answer)
+
+
+def _written(target: "Target", value: Any) -> str:
+    """A value in the program's language; text is in it already."""
+    if isinstance(value, str):
+        return value
+    return repr(value) if target.adapter == "debugpy" else msgspec.json.encode(value).decode()
 
 
 async def evaluate(debugger: "Debugger", params: Evaluate, job: Job) -> dict[str, Any]:
