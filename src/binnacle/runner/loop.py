@@ -78,7 +78,7 @@ class Run:
 
     async def _decide(self) -> Verdict:
         """Works; why it ended."""
-        with self._ending_with_errors():
+        with self._ending_with(BinnacleError):
             await run_hooks(self._job, "session_start", self._home)
             if self._job.options.has_spec:
                 await self._plan()
@@ -90,11 +90,11 @@ class Run:
         return self._verdict
 
     @contextmanager
-    def _ending_with_errors(self) -> Iterator[None]:
-        """What goes wrong here is the end of the run; other seats finish the iteration they are in."""
+    def _ending_with(self, kind: type[BinnacleError]) -> Iterator[None]:
+        """An error of this kind is the end of the run; other seats finish the iteration they are in."""
         try:
             yield
-        except BinnacleError as error:
+        except kind as error:
             why: Ending = "hook_failed" if isinstance(error, HookFailed) else "error"
             self._verdict = self._verdict or Verdict(why, error.message, error.hint)
 
@@ -112,7 +112,7 @@ class Run:
 
     async def _sit(self, seat: Seat) -> None:
         """Iterates at one seat until the run has its verdict."""
-        with self._ending_with_errors():
+        with self._ending_with(BinnacleError):
             await self._iterate(seat)
 
     async def _iterate(self, seat: Seat) -> None:
@@ -131,14 +131,23 @@ class Run:
                 await self._wait_for_others(seat, "every task that is left waits for one in progress")
                 continue
             before = await self._fingerprint(seat)
-            self._busy += 1
-            try:
+            with self._counted():
                 finished, failures = await self._try(seat, failures)
                 if finished is not None and not finished.is_broken_off:
+                    self._iterations += 1
                     await self._trees.keep(self._job, seat, finished)
                     idle = 0 if await self._fingerprint(seat) != before else idle + 1
-            finally:
-                self._busy -= 1
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """An iteration that is under way counts as made, so that several seats keep to the budget together."""
+        self._busy += 1
+        self._job.spent.iterations = self._iterations + self._busy
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            self._job.spent.iterations = self._iterations + self._busy
 
     async def _keep_left(self, seat: Seat) -> None:
         """Keeps what an iteration changed that ended just before its run was killed."""
@@ -174,9 +183,6 @@ class Run:
             except BinnacleError as error:
                 return None, await self._failed(seat, error, failures)
             else:
-                if not is_planning and not finished.is_broken_off:
-                    self._iterations += 1
-                    self._job.spent.iterations += 1
                 return finished, 0
 
     async def _failed(self, seat: Seat, error: BinnacleError, failures: int) -> int:
@@ -211,7 +217,7 @@ class Run:
             await asyncio.sleep(LOOK)
             try:
                 async with self._looking:
-                    with self._ending_with_errors():
+                    with self._ending_with(HookFailed):
                         await self._look()
             except BinnacleError as error:  # the store may come back; if not, the iterations say so
                 self._job.tell(events.Warned(message=error.message, hint=error.hint))
@@ -234,7 +240,7 @@ class Run:
     async def _end(self, verdict: Verdict) -> events.RunEnded:
         """Leaves nothing held, and says how it ended."""
         ledger = self._job.ledger
-        with self._ending_with_errors():
+        with self._ending_with(BinnacleError):
             await self._look()
         if verdict.why == "complete":
             await ledger.complete(self._ids, verdict.said)
