@@ -149,14 +149,9 @@ def build(context: Context, args: Namespace) -> Any:
 
 
 def _show_approved(answer: Any, screen: Screen) -> None:
-    for name in answer["approved"]:
-        screen.line(f"{screen.styled('✓', 'green')} agents may run {name}")
-    for name in answer["declined"]:
-        screen.line(f"⊘ {name} stays as it was")
-    for name in answer["unchanged"]:
-        screen.line(f"✓ {name} was approved before")
-    if not any(answer.values()):
-        screen.line("nothing waits for approval")
+    from binnacle.cli.views import approvals
+
+    approvals(answer, screen, may="agents may run")
 
 
 @SCRIPT.command(
