@@ -22,6 +22,11 @@ settings.load_profile("binnacle")
 _numbers = itertools.count(1)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Two for each core: half of the time a test waits for a process, a timeout or a kill."""
+    return 2 * (os.cpu_count() or 1)
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """A server that lives as long as this test process."""

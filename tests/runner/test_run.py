@@ -38,6 +38,13 @@ def runs(tmp_path, monkeypatch, mark) -> Runs:
 
 
 @pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """Agents that do not listen get less time than in earnest."""
+    monkeypatch.setattr("binnacle.runner.acp.session.CANCEL_PATIENCE", 1.0)
+    monkeypatch.setattr("binnacle.runner.loop.BACKOFF", (0.1,))
+
+
+@pytest.fixture(autouse=True)
 def nothing_is_left(mark):
     """No process outlives a run."""
     yield

@@ -42,6 +42,9 @@ class TestJudge:
         assert verdict is not None
         assert (verdict.why, verdict.said) == ("aborted", "the agent gave up: no network")
 
+    def test_completed_with_an_open_question_is_no_success(self):
+        assert why(Standing(is_complete=True, closed_here=1, needs_input=1)) == "needs_input"
+
     def test_an_open_question_is_asked_for(self):
         assert why(Standing(needs_input=1, waiting=4, closed_here=1)) == "needs_input"
 

@@ -63,7 +63,7 @@ def test_five_hundred_tools_stay_within_the_budget_and_are_called_in_two_steps(b
 def test_few_tools_are_all_listed_and_nothing_is_to_be_found(bn, connect):  # noqa: F811
     agent = connect(*flag("few", "--tools", "10"))
     tools = until_listed(agent, "mcp_few_violin_9")
-    assert len([name for name in tools if name.startswith("mcp_few_")]) == 13
+    assert len([name for name in tools if name.startswith("mcp_few_")]) == 14
     assert not set(FINDERS) & set(tools)
     assert agent.fails("tool_search", query="violin")["code"] == "E_TOOL_DISABLED"
 

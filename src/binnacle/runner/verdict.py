@@ -92,6 +92,8 @@ def judge(standing: Standing, *, idle: int = 0, failures: int = 0) -> Verdict | 
 
 
 def _completed(standing: Standing) -> Verdict:
+    if standing.needs_input:
+        return _unanswered(standing)
     if not standing.closed_here:
         return Verdict("no_ready_task", "nothing was done: the session was completed without closing a task")
     rest = f"; {standing.blocked} blocked" if standing.blocked else ""
@@ -105,8 +107,7 @@ def _nothing_to_do(standing: Standing) -> Verdict:
         hint = "add tasks with: bn task add, or give a specification: bn run SPEC"
         return Verdict("no_ready_task", "nothing was done: there is no open task", hint)
     if standing.needs_input:
-        said = f"{standing.needs_input} task(s) wait for an answer"
-        return Verdict("needs_input", said, "answer with: bn ask list; then: bn run --resume")
+        return _unanswered(standing)
     counts = {
         "blocked": standing.blocked,
         "held by people": standing.held_by_people,
@@ -115,3 +116,8 @@ def _nothing_to_do(standing: Standing) -> Verdict:
     }
     said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     return Verdict("no_ready_task", f"no task can be taken: {said}", "see why with: bn blocked")
+
+
+def _unanswered(standing: Standing) -> Verdict:
+    said = f"{standing.needs_input} task(s) wait for an answer"
+    return Verdict("needs_input", said, "answer with: bn ask list; then: bn run --resume")

@@ -130,9 +130,7 @@ def complete(tx: Writer, session_id: str, *, reason: str = "") -> Session:
     session = _active(tx, session_id)
     scope, values = (" and feature = ?", [session.feature]) if session.feature else ("", [])
     rows = tx.rows(
-        f"select id from task where status in ('pending', 'in_progress', 'partial', 'needs_input'){scope} "
-        "order by number",
-        *values,
+        f"select id from task where status in ('pending', 'in_progress', 'partial'){scope} order by number", *values
     )
     check_complete([row[0] for row in rows])
     return _end(tx, session, "complete", reason)

@@ -99,7 +99,7 @@ class TestWhatIsServed:
             (["--recipe", "yap", "--feature", "atuh"], 1, "'atuh'", "auth"),
             (["--recipe", "yap", "--task", "bn-000"], 1, "bn-000", ""),
             (["--session", "bns-0000"], 1, "no session 'bns-0000'", "another project"),
-            (["--session", "bns-0000", "--recipe", "default"], 2, "--session brings its own recipe", "leave out"),
+            (["--session", "bns-0000", "--feature", "auth"], 2, "--session brings its own subject", "leave out"),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else None,
     )

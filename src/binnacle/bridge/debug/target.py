@@ -368,7 +368,9 @@ class Target:
 
 def unmask(error: Refused) -> Refused | Gone:
     """What debugpy's adapter answers for a program that ended over the request is no refusal."""
-    is_gone = "No more messages" in error.message or "disconnected unexpectedly" in error.message
+    # An error number in front is the adapter's own: those of the program come with their traceback.
+    is_broken = error.message.startswith("[Errno ")
+    is_gone = is_broken or "No more messages" in error.message or "disconnected unexpectedly" in error.message
     return Gone(error.command) if is_gone else error
 
 
