@@ -1,4 +1,7 @@
-"""An ACP agent that does nothing but look: it writes down what it was given and which tools it finds there."""
+"""An ACP agent that does nothing but look: it writes down what it was given and which tools it finds there.
+
+When it is told to end it looks once more: the server must still be there.
+"""
 
 import contextlib
 import json
@@ -54,6 +57,8 @@ def main(path: str, awaited: str) -> None:
             result = {"stopReason": "end_turn"}
         if "id" in message:
             print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+    with open(f"{path}.last", "w", encoding="utf-8") as file:
+        json.dump(tools(server), file)
 
 
 main(*sys.argv[1:])

@@ -255,6 +255,7 @@ class TestServer:
         seen = self.look(runs, tmp_path / "seen")
         eight = "task-add task-update task-list task-next note-add note-list iteration-summary session-complete"
         assert seen["tools"] == eight.split()
+        assert (tmp_path / "seen.last").exists(), "the server is there for as long as the agent"
         server = seen["server"]
         assert (server["type"], server["name"]) == ("http", "binnacle")
         assert server["url"].startswith("http://127.0.0.1:")
