@@ -156,7 +156,7 @@ def _name(context: Context, args: Namespace) -> str:
         with context.reading() as tx:
             if (newest := newest_run(tx, context.project)) is not None:
                 return newest
-    return args.feature or "run"
+    return args.feature or "work"
 
 
 def _has_person(args: Namespace) -> bool:
