@@ -40,6 +40,9 @@ LISTEN_AGAIN, LISTEN_LAST = 1.0, 60.0
 HEARD_WITHIN = 5.0
 """Seconds until a server must have said which changes it will tell of."""
 
+FIRST_HEARD = 0.5
+"""Seconds that a new connection waits for that."""
+
 PAGES = 200
 """Pages of a list that are asked for at most."""
 
@@ -122,6 +125,15 @@ class Client:
             raise UpstreamError(f"{self.name} answered nonsense: {error}", hint="is it an MCP server?") from error
         if self.era == "stateless":
             self._listening = asyncio.get_running_loop().create_task(self._listen(()))
+            await self._wait_to_be_heard(self._listening)
+
+    async def _wait_to_be_heard(self, listening: "asyncio.Task[None]") -> None:
+        """Waits a moment until the server tells of changes, so that none is missed once the first lists were asked for."""
+        acknowledged = asyncio.ensure_future(self._acknowledged.wait())
+        try:
+            await asyncio.wait({acknowledged, listening}, timeout=FIRST_HEARD, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            acknowledged.cancel()
 
     async def _negotiate(self) -> None:
         """Asks in the new era first; what is no sign of it leads to the handshake, as does silence."""

@@ -33,6 +33,9 @@ RESUMES = 5
 FIRST_DELAY, LAST_DELAY = 0.1, 60.0
 """Seconds before a stream that ended is opened again: at first, and at most."""
 
+HEARD_WITHIN = 0.5
+"""Seconds that a new session waits for its stream of changes. Some servers begin one with its first event."""
+
 LASTING = 10.0
 """Seconds after which a stream that ends counts as one that was there."""
 
@@ -62,6 +65,8 @@ class HttpLink:
         self._session_id = ""
         self._works = Works()
         self._listening = False
+        self._heard = asyncio.Event()
+        """Set once the server has answered whether it has a stream of changes."""
 
     async def open(self) -> None:
         """Nothing is to be made: the first request shows whether the server is there."""
@@ -232,6 +237,10 @@ class HttpLink:
         if not self._listening:
             self._listening = True
             self._works.start(self._listen())
+            # What changes after the first lists were asked for must be heard of.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HEARD_WITHIN):
+                    await self._heard.wait()
 
     async def _tell(self, message: bytes) -> None:
         response = await self._web.send("POST", ACCEPT | self._handshake_headers(), message)
@@ -268,7 +277,10 @@ class HttpLink:
 
     async def _listen_once(self, events: Events) -> bool:
         """Hears a stream to its end. False if the server has none."""
-        response = await self._events_from(events)
+        try:
+            response = await self._events_from(events)
+        finally:
+            self._heard.set()
         if response is not None:
             await self._read(response, events, b"")
         return response is not None

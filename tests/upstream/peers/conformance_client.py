@@ -64,9 +64,9 @@ async def use(gateway: Gateway) -> None:
         await call(gateway, name, {key: TYPICAL[part.get("type", "string")] for key, part in wanted.items()})
     server = gateway.servers["suite"]
     for resource in server.resources:
-        await gateway.ask("suite", "resources/read", {"uri": json.loads(bytes(resource))["uri"]}, Person())
+        await gateway.ask("suite", "resources/read", {"uri": json.loads(bytes(resource))["uri"]}, Person(), who="agent")
     for prompt in server.prompts:
-        await gateway.ask("suite", "prompts/get", {"name": json.loads(bytes(prompt))["name"]}, Person())
+        await gateway.ask("suite", "prompts/get", {"name": json.loads(bytes(prompt))["name"]}, Person(), who="agent")
 
 
 async def main(url: str) -> None:
