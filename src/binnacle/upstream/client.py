@@ -128,7 +128,7 @@ class Client:
             await self._wait_to_be_heard(self._listening)
 
     async def _wait_to_be_heard(self, listening: "asyncio.Task[None]") -> None:
-        """Waits a moment until the server tells of changes, so that none is missed once the first lists were asked for."""
+        """Waits a moment until the server tells of changes, so that none is missed from the first list on."""
         acknowledged = asyncio.ensure_future(self._acknowledged.wait())
         try:
             await asyncio.wait({acknowledged, listening}, timeout=FIRST_HEARD, return_when=asyncio.FIRST_COMPLETED)
