@@ -14,6 +14,9 @@ import { realPath } from "./target";
 const LATE = 1500;
 const LOOK = 50;
 
+/** Milliseconds after which an editor has told of all breakpoints that it kept itself. */
+const LATEST = 60_000;
+
 interface Kept {
   lines?: { path: string; line: number; condition?: string; hitCondition?: string; logMessage?: string }[];
   functions?: { name: string; condition?: string; hitCondition?: string }[];
@@ -30,16 +33,29 @@ export async function restore(workspace: string): Promise<string[] | undefined> 
   const lines = new Set(vscode.debug.breakpoints.filter(isLine).map(placeOf));
   const names = new Set(vscode.debug.breakpoints.filter(isFunction).map((one) => one.functionName));
   const missing = (kept.lines ?? []).filter((one) => !lines.has(`${one.path}:${one.line}`) && fs.existsSync(one.path));
+  const restored = missing.map((one) => {
+    const at = new vscode.Location(vscode.Uri.file(one.path), new vscode.Position(one.line - 1, 0));
+    return new vscode.SourceBreakpoint(at, true, one.condition, one.hitCondition, one.logMessage);
+  });
+  giveWay(new Map(restored.map((one) => [placeOf(one), one])));
   vscode.debug.addBreakpoints([
-    ...missing.map((one) => {
-      const at = new vscode.Location(vscode.Uri.file(one.path), new vscode.Position(one.line - 1, 0));
-      return new vscode.SourceBreakpoint(at, true, one.condition, one.hitCondition, one.logMessage);
-    }),
+    ...restored,
     ...(kept.functions ?? [])
       .filter((one) => !names.has(one.name))
       .map((one) => new vscode.FunctionBreakpoint(one.name, true, one.condition, one.hitCondition)),
   ]);
   return kept.exceptions;
+}
+
+/** Removes what we restored where the editor comes late with one of its own. */
+function giveWay(restored: Map<string, vscode.SourceBreakpoint>): void {
+  const listening = vscode.debug.onDidChangeBreakpoints(({ added }) => {
+    for (const one of added.filter(isLine)) {
+      const ours = restored.get(placeOf(one));
+      if (ours && ours.id !== one.id) vscode.debug.removeBreakpoints([ours]);
+    }
+  });
+  setTimeout(() => listening.dispose(), LATEST).unref();
 }
 
 /** Writes down what the editor has for a workspace. */
