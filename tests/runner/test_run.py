@@ -1,5 +1,6 @@
 """A run from its specification to its end, with a real agent process on a real server."""
 
+import asyncio
 import shlex
 import sys
 import time
@@ -182,6 +183,25 @@ class TestSteering:
         def on(event, control):
             if isinstance(event, events.TaskMoved) and event.status == "in_progress":
                 control.stop()
+
+        assert runs.run(misbehave="hang@2", on=on).why == "interrupted"
+        assert runs.holders() == set()
+
+    def test_a_stop_does_not_wait_for_an_agent_that_does_not_start(self, runs):
+        def on(event, control):
+            if isinstance(event, events.IterationStarted):
+                asyncio.get_running_loop().call_later(0.5, control.stop)
+
+        assert runs.run(misbehave="hang-start", on=on).why == "interrupted"
+        assert runs.kinds(events.Warned) == [], "it was not waited for until its time was up"
+
+    def test_a_second_stop_does_not_wait_for_an_agent_to_listen(self, runs, monkeypatch):
+        monkeypatch.setattr("binnacle.runner.acp.session.CANCEL_PATIENCE", 600.0)
+
+        def on(event, control):
+            if isinstance(event, events.TaskMoved) and event.status == "in_progress":
+                control.stop()
+                asyncio.get_running_loop().call_later(0.5, control.stop)
 
         assert runs.run(misbehave="hang@2", on=on).why == "interrupted"
         assert runs.holders() == set()

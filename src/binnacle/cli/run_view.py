@@ -121,6 +121,8 @@ class LiveView:
 
     def _read(self) -> None:
         typed = os.read(sys.stdin.fileno(), 1024).decode(errors="replace")
+        if not typed:  # the terminal is gone, and would be readable for ever
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
         if typed.startswith(ESCAPE) and len(typed) > 1:
             return  # an arrow or the like
         for key in typed:

@@ -2,7 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """The run was stopped while something was done that it did not wait for."""
 
 
 class Control:
@@ -13,6 +20,7 @@ class Control:
         self._may_go_on = asyncio.Event()
         self._may_go_on.set()
         self._stopped = asyncio.Event()
+        self._hurried = asyncio.Event()
         self._stopping: list[Callable[[], None]] = []
 
     @property
@@ -42,7 +50,9 @@ class Control:
         return told
 
     def stop(self) -> None:
-        """Breaks off the iterations under way and ends the run."""
+        """Breaks off the iterations under way and ends the run; a second time, without waiting for agents to listen."""
+        if self.is_stopped:
+            self._hurried.set()
         self._stopped.set()
         self._may_go_on.set()
         for tell in self._stopping:
@@ -55,6 +65,22 @@ class Control:
         self._stopping.append(tell)
         return lambda: self._stopping.remove(tell)
 
+    async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """Does something that a stop breaks off.
+
+        Raises:
+            Stopped: it did.
+        """
+        return await _unless(self._stopped, work)
+
+    async def unless_hurried(self, work: Coroutine[Any, Any, T]) -> T:
+        """Does something that a second stop breaks off.
+
+        Raises:
+            Stopped: it did.
+        """
+        return await _unless(self._hurried, work)
+
     async def wait_to_go_on(self) -> None:
         """Waits while the run is paused."""
         await self._may_go_on.wait()
@@ -66,3 +92,16 @@ class Control:
                 await self._stopped.wait()
         except TimeoutError:
             pass
+
+
+async def _unless(event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
+    doing, waiting = asyncio.create_task(work), asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait({doing, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise Stopped
+        return doing.result()
+    finally:
+        for task in (doing, waiting):
+            task.cancel()
+        await asyncio.gather(doing, waiting, return_exceptions=True)

@@ -6,7 +6,7 @@ from binnacle.runner import events
 from binnacle.runner.acp.session import Session
 from binnacle.runner.acp.turn import Turn
 from binnacle.runner.budget import Budget, Spending, exceeded
-from binnacle.runner.control import Control
+from binnacle.runner.control import Control, Stopped
 from binnacle.runner.events import Tell
 from binnacle.runner.permissions import Ask, Decision, PermissionRequest
 from binnacle.runner.transcript import Transcript
@@ -60,9 +60,11 @@ class Conversation:
         breaking = asyncio.create_task(self._breaking_off.wait())
         try:
             await asyncio.wait({speaking, breaking}, return_when=asyncio.FIRST_COMPLETED)
-            if not speaking.done() and not await self._session.cancel():
+            if not speaking.done() and not await self._control.unless_hurried(self._session.cancel()):
                 return None
             turn = await speaking
+        except Stopped:
+            return None
         finally:
             take_back()
             for task in (speaking, breaking):

@@ -5,7 +5,7 @@ import contextlib
 import os
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from binnacle.runner import events
 from binnacle.runner.acp.agent import Agent, open_agent
 from binnacle.runner.acp.session import Session
 from binnacle.runner.budget import seconds_left
+from binnacle.runner.control import Stopped
 from binnacle.runner.conversation import Conversation
 from binnacle.runner.desk import PLANNING, Seat
 from binnacle.runner.job import Job
@@ -61,7 +62,7 @@ async def iterate(job: Job, seat: Seat, *, is_planning: bool = False) -> Finishe
     with Transcript(job.desk.folder(seat.session)) as transcript:
         transcript.iteration(begun.number)
         talked = await _talk(job, seat, begun, transcript, is_planning=is_planning)
-    if talked.is_broken_off:
+    if talked is None or talked.is_broken_off:
         return Finished(begun.number, "", held, is_broken_off=True)
     ended = await job.ledger.finish(seat.session, last_words=talked.last_words)
     _forget(job, seat)
@@ -75,23 +76,31 @@ async def iterate(job: Job, seat: Seat, *, is_planning: bool = False) -> Finishe
     return Finished(ended.number, ended.summary, task, is_broken_off=False)
 
 
-async def _talk(job: Job, seat: Seat, begun: Begun, transcript: Transcript, *, is_planning: bool) -> Conversation:
-    """Has an agent work, from its start to its end. The server it uses outlives it."""
+async def _talk(
+    job: Job, seat: Seat, begun: Begun, transcript: Transcript, *, is_planning: bool
+) -> Conversation | None:
+    """Has an agent work, from its start to its end; None if the run was stopped before it had started.
+
+    The server it uses outlives it.
+    """
     recipe = PLANNING if is_planning else job.options.recipe
     if not is_planning and (said := await run_hooks(job, "pre_iteration", seat, iteration=begun.number)):
         job.pending.append(said)
     prompt = await job.desk.prompt(seat.session, recipe, iteration=begun.number, more=_more(job, begun))
-    async with (
-        job.desk.serve(seat.session, recipe) as servers,
-        open_agent(
-            job.keeper,
-            job.options.agent,
-            cwd=seat.cwd,
-            env=job.desk.environment(seat.session),
-            log=os.path.join(job.desk.folder(seat.session), "agent.log"),
-        ) as agent,
-    ):
-        session = await _open(job, seat, agent, servers, goes_on=begun.goes_on)
+    agent = open_agent(
+        job.keeper,
+        job.options.agent,
+        cwd=seat.cwd,
+        env=job.desk.environment(seat.session),
+        log=os.path.join(job.desk.folder(seat.session), "agent.log"),
+    )
+    async with job.desk.serve(seat.session, recipe) as servers, AsyncExitStack() as stack:
+        try:
+            opened = await job.control.unless_stopped(stack.enter_async_context(agent))
+            opening = _open(job, seat, opened, servers, goes_on=begun.goes_on)
+            session = await job.control.unless_stopped(opening)
+        except Stopped:
+            return None
         conversation = Conversation(
             session,
             worker=seat.number,
