@@ -10,11 +10,10 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
+from contextlib import AbstractContextManager
 from typing import Any
 
-from server.peers.model import Json, Model, _Chat, _from_anthropic, _text
+from server.peers.model import Json, Model, _Chat, _from_anthropic, _text, serving
 
 PIECES = 2000
 """Of speech that nobody stops."""
@@ -138,20 +137,9 @@ def _event(event: Json) -> str:
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
 
 
-@contextmanager
-def playing(model: Led) -> Iterator[Led]:
+def playing(model: Led) -> AbstractContextManager[Led]:
     """Puts a model on a port of its own. Leaving it closes the port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_LedChat,), {"model": model}))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    model.url = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield model
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(timeout=30)
+    return serving(model, _LedChat)
 
 
 class Builder(Led):

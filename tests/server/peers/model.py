@@ -138,9 +138,9 @@ def playing(*script: Use | Say) -> AbstractContextManager[Model]:
 
 
 @contextmanager
-def serving(model: Model) -> Iterator[Model]:
-    """A model on a port of its own. Leaving it closes the port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Chat,), {"model": model}))
+def serving(model: Any, chat: type[BaseHTTPRequestHandler] | None = None) -> Iterator[Any]:
+    """A model on a port of its own, where it is spoken with as `chat` does. Leaving it closes the port."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (chat or _Chat,), {"model": model}))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
