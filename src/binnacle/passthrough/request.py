@@ -47,16 +47,17 @@ def make_request(args: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Re
         texts = _texts(request)
         size = sum(len(text.encode("utf-8", "surrogateescape")) + 1 for text in texts)
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"not a text a process can be given: {error.object!r}") from error
+        hint = "take the half characters out of it"
+        raise InvalidInput(f"not a text a process can be given: {error.object!r}", hint=hint) from error
     if size > MAX_BYTES:
         raise InvalidInput(
             f"the command line and its environment are longer than {MAX_BYTES} bytes: {size}",
             hint="put long texts into a file and pass its name",
         )
     if (bad := next((text for text in texts if "\0" in text), None)) is not None:
-        raise InvalidInput(f"a NUL character cannot be passed to a process: {bad!r}")
+        raise InvalidInput(f"a NUL character cannot be passed to a process: {bad!r}", hint="take it out")
     if (bad := next((name for name in env if not name or "=" in name), None)) is not None:
-        raise InvalidInput(f"not a name of a variable: {bad!r}")
+        raise InvalidInput(f"not a name of a variable: {bad!r}", hint="a name without '='")
     return request
 
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import msgspec
 
 from binnacle.config.whole import write_whole
-from binnacle.errors import AgentLimited, BinnacleError
+from binnacle.errors import BinnacleError
 from binnacle.runner import events
 from binnacle.runner.acp.agent import Agent, open_agent
+from binnacle.runner.acp.failures import limited
 from binnacle.runner.acp.session import Session
 from binnacle.runner.budget import seconds_left
 from binnacle.runner.control import Stopped
@@ -147,7 +148,7 @@ async def _lead(job: Job, seat: Seat, conversation: Conversation, prompt: str, *
         within = max(1.0, min(bound for bound in left if bound is not None))
         turn = await conversation.say(text, silence=options.silence, within=within)
         if turn is not None and (limit := limit_in_words(turn.text)) is not None and not turn.tool_calls:
-            raise AgentLimited(f"{options.agent.name} is limited: {turn.text.strip()[:200]}", after=limit.after)
+            raise limited(options.agent, turn.text.strip()[:200], limit.after)
         return turn is not None and not conversation.is_broken_off
 
     if not await say(prompt):

@@ -249,7 +249,7 @@ class HttpLink:
             return
         error = refused(self._config.name, response, await self._web.refusal(response))
         self._check_session(response)
-        raise error if isinstance(error, UpstreamError) else UpstreamError(error.message)
+        raise error if isinstance(error, UpstreamError) else UpstreamError(error.message, hint="see its log")
 
     async def _recant(self, request_id: bytes) -> None:
         """Tells the server that nobody waits for an answer any more."""

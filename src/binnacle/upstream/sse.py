@@ -106,7 +106,7 @@ class SseLink(Duplex):
         try:
             await super().tell(message)
         except RpcError as error:
-            raise UpstreamError(error.message) from error
+            raise UpstreamError(error.message, hint="see its log") from error
 
     async def _send(self, message: bytes) -> None:
         try:
@@ -114,7 +114,7 @@ class SseLink(Duplex):
         except TimeoutError:
             name = self._config.name
             why = self.ended.result() if self.ended.done() else f"{name} did not take a message in time"
-            raise UpstreamDown(why) from None
+            raise UpstreamDown(why, hint="try again later") from None
         except UpstreamDown as error:
             if is_unreachable(error):
                 self._end(error.message)

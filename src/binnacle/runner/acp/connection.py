@@ -124,7 +124,7 @@ class Connection:
 
     async def aclose(self) -> None:
         """Waits for the answers that are being given up."""
-        self.fail(AgentError(f"{self._name} was ended"))
+        self.fail(AgentError(f"{self._name} was ended", hint="start it again"))
         if self._answering:
             await asyncio.wait(self._answering)
 
