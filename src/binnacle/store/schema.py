@@ -7,7 +7,7 @@ from binnacle.store.connection import Connection
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
-LATEST = 3
+LATEST = 4
 """Number of the newest migration. A constant, so that opening a store lists no directory."""
 
 

@@ -57,6 +57,16 @@ class Agent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Start time of the process as the system tells it; a reused pid has another."""
 
     parent_pid: int | None = None
+    client: str = ""
+    """What its client calls itself."""
+
+    session: str | None = None
+    """The session it works in, by its public id."""
+
+    server_pid: int | None = None
+    """The server process that its connection goes to."""
+
+    server_started: str | None = None
     created_at: datetime
     active_at: datetime
     ended_at: datetime | None = None
