@@ -4,6 +4,7 @@
     ├── UsageError          E_USAGE              the command line itself is wrong
     ├── InvalidInput        E_INVALID_PARAMS     a value is of the wrong kind, size or form
     ├── ConfigError         E_CONFIG             a configuration file or setting is wrong
+    ├── NoProject           E_NO_PROJECT         the folder is not a project
     ├── NotFound            E_NOT_FOUND          nothing has that id or name
     ├── Ambiguous           E_AMBIGUOUS          several things match where one is needed
     ├── NotReady            E_PREREQUISITE       another tool must be called first
@@ -28,7 +29,7 @@
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
     │   ├── Referenced      E_REFERENCED         something else still points at it
     │   ├── WrongStatus     E_STATUS             not from the status it is in
-    │   ├── Claimed         E_CLAIMED            another agent holds the task
+    │   ├── Claimed         E_CLAIMED            somebody else holds the task
     │   ├── StaleClaim      E_STALE_CLAIM        the claim was lost to a successor
     │   ├── HoldsAnother    E_HOLDS_ANOTHER      the agent already works on a task
     │   └── Full            E_FULL               a list is at its limit
@@ -84,6 +85,10 @@ class InvalidInput(BinnacleError):
 
 class ConfigError(BinnacleError):
     code = "E_CONFIG"
+
+
+class NoProject(BinnacleError):
+    code = "E_NO_PROJECT"
 
 
 class NotFound(BinnacleError):

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from binnacle.config.location import data_dir, find_repo, project_config_file, project_key, user_config_file
+from binnacle.config.location import data_dir, project_config_file, project_key, user_config_file
+from binnacle.config.place import find_repo
 from binnacle.errors import InvalidInput
 
 

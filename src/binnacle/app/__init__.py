@@ -3,14 +3,14 @@
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from binnacle.config.location import data_dir, find_repo
+from binnacle.config.identity import Identity, identify
+from binnacle.config.location import STORE_FILE, Place
+from binnacle.config.place import find_place
 from binnacle.config.settings import Settings, load_settings
 from binnacle.work.actor import Actor
 
 if TYPE_CHECKING:
     from binnacle.store.store import Store
-
-STORE_FILE = "store.db"
 
 
 class Project(NamedTuple):
@@ -19,6 +19,18 @@ class Project(NamedTuple):
     repo: str
     data_dir: str
     settings: Settings
+    place: Place
+    identity: Identity
+
+    @property
+    def id(self) -> str:
+        """What the project is known by, wherever it is moved."""
+        return self.identity.id
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the folder is a project at all: in git, or with a store or `.binnacle` at or above it."""
+        return self.place.is_known
 
     @property
     def store_file(self) -> str:
@@ -26,31 +38,69 @@ class Project(NamedTuple):
 
 
 def find_project(start: str | None = None) -> Project:
-    """The project around `start`, or around the current directory."""
-    repo = find_repo(start)
-    return Project(repo, data_dir(repo), load_settings(repo))
+    """The project around `start`, or around the current directory; a folder that is none stands for itself."""
+    place = find_place(start)
+    identity = identify(place)
+    return Project(place.repo, identity.data_dir, load_settings(place.repo), place, identity)
+
+
+def require_project(path: str | None = None) -> Project:
+    """The project around `path`.
+
+    Raises:
+        NoProject: there is none.
+        InvalidInput: it is not a directory.
+    """
+    project = find_project(path)
+    if not project.is_known:
+        from binnacle.errors import NoProject
+
+        raise NoProject(
+            f"not a project: {project.repo!r}",
+            hint="give a folder inside a project, or make this one with 'git init', or 'bn store init' without git",
+        )
+    return project
 
 
 def open_store(project: Project, *, create: bool = True, timeout: float | None = None) -> "Store":
     """Opens the project's store; the caller closes it. Without `create`, a missing one reads as empty.
 
-    `timeout` is how long to wait for a locked store, if not as long as the settings say.
+    A store that is made or found has its place written down. `timeout` is how long to wait for a
+    locked store, if not as long as the settings say.
     """
     from datetime import timedelta
-
-    from binnacle.store.opening import open_postgres, open_sqlite
 
     settings = project.settings
     timeout = settings.number("store.timeout") if timeout is None else timeout
     lease = timedelta(minutes=settings.number("claim.minutes"))
-    if url := settings.text("store.url"):
-        return open_postgres(url, schema=settings.text("store.schema"), timeout=timeout, lease=lease)
+    if settings.text("store.url"):
+        from binnacle.app.shared_store import open_shared
+
+        return open_shared(project, timeout=timeout, lease=lease)
+
+    from binnacle.store.opening import open_sqlite
+
+    if os.path.exists(project.store_file):
+        _settle(project)
+    elif create:
+        from binnacle.app.stores import announce_new_store
+
+        _settle(project)
+        announce_new_store(project)
     return open_sqlite(project.store_file, timeout=timeout, lease=lease, create=create)
 
 
-def current_actor() -> Actor:
+def _settle(project: Project) -> None:
+    from binnacle.config.identity import settle
+
+    settle(project.place, project.identity)
+
+
+def current_actor(project: Project | None = None) -> Actor:
     """In whose name this process acts: the agent that started it, or the person at the keyboard."""
     agent = os.environ.get("BN_AGENT_ID", "").strip()
     if agent:
         return Actor(agent, "agent")
-    return Actor(os.environ.get("BN_USER") or os.environ.get("USER") or os.environ.get("LOGNAME") or "human")
+    from binnacle.config.person import find_person
+
+    return Actor(find_person(project.place.git_dir if project else None))

@@ -3,7 +3,7 @@
 import os
 
 from binnacle.app import Project
-from binnacle.config.location import find_repo
+from binnacle.config.place import find_repo
 
 
 def workspace_of(project: Project, start: str | None = None) -> str:

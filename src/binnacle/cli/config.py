@@ -69,7 +69,7 @@ def unset(context: Context, args: Namespace) -> Any:
 
 def _write(context: Context, args: Namespace, value: str | None) -> Any:
     from binnacle.config.edit import write_setting
-    from binnacle.config.location import find_repo
+    from binnacle.config.place import find_repo
 
     # Not through the project: a file with a mistake in it must stay repairable.
     path = user_config_file() if args.user else project_config_file(find_repo(args.repo or context.start))

@@ -35,7 +35,7 @@ class Context:
     def actor(self) -> "Actor":
         from binnacle.app import current_actor
 
-        return current_actor()
+        return current_actor(self.project)
 
     def store(self, *, create: bool) -> "Store":
         """The project's store. Reading does not create one that is not there."""

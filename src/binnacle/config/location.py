@@ -1,78 +1,90 @@
-"""Finds the repository a command is about and the directory its data lives in.
+"""Where things are: git's folders, the directories of our data, the files of settings.
 
 Git's own files are read instead of running `git`: starting a process costs more
-than everything else a short command does.
+than everything else a short command does. `config.place` finds the place around a
+folder with this, and `config.identity` says which project a place is.
 """
 
 import os
 import zlib
-
-from binnacle.errors import InvalidInput
+from typing import NamedTuple
 
 PROJECT_DIR = ".binnacle"
 """Directory in the repository for what a team shares by git."""
 
-
-def find_repo(start: str | None = None) -> str:
-    """The main worktree of the repository around `start`, or `start` itself outside of git.
-
-    All worktrees of one repository give the same answer, so that they share one store.
-    """
-    origin = start or os.environ.get("BN_REPO") or os.getcwd()
-    if not os.path.isdir(origin):
-        raise InvalidInput(
-            f"no such directory: {origin!r}",
-            hint="give an existing directory with -C or BN_REPO",
-        )
-    origin = os.path.realpath(origin)
-    here = origin
-    while True:
-        marker = os.path.join(here, ".git")
-        if os.path.isdir(marker):
-            return here
-        if os.path.isfile(marker):
-            return _main_worktree(here, marker)
-        parent = os.path.dirname(here)
-        if parent == here:
-            return origin
-        here = parent
+STORE_FILE = "store.db"
+"""The store in a project's data directory."""
 
 
-def _main_worktree(worktree: str, marker: str) -> str:
-    """Follows a `.git` file: a linked worktree leads to its main one, a submodule is its own repository."""
+class Place(NamedTuple):
+    """The folder that a command is about."""
+
+    repo: str
+    """The main worktree of a repository, a bare repository, or a folder outside of git."""
+
+    git_dir: str | None
+    """Git's folder that all worktrees share; `None` outside of git."""
+
+    is_known: bool
+    """Whether it is a project: in git, or with a store or a `.binnacle` folder of its own."""
+
+
+def git_place(folder: str) -> Place | None:
+    """The repository whose top is `folder`: a main or a linked worktree, a submodule, a bare repository."""
+    marker = os.path.join(folder, ".git")
+    if os.path.isdir(marker):
+        return Place(folder, marker, is_known=True)
+    if os.path.isfile(marker):
+        return _follow_git_file(folder, marker)
+    if os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
+        return Place(_worktree_of(folder), folder, is_known=True)
+    return None
+
+
+def _follow_git_file(worktree: str, marker: str) -> Place:
+    """A linked worktree leads to its main one; a submodule is a repository of its own."""
     git_dir = _read(marker).removeprefix("gitdir:").strip()
     git_dir = os.path.normpath(os.path.join(worktree, git_dir))
     common = _read(os.path.join(git_dir, "commondir")).strip()
     if not common:
-        return worktree
+        return Place(worktree, git_dir if os.path.isdir(git_dir) else None, is_known=True)
     common_dir = os.path.realpath(os.path.join(git_dir, common))
-    return os.path.dirname(common_dir) if os.path.basename(common_dir) == ".git" else common_dir
+    return Place(_worktree_of(common_dir), common_dir, is_known=True)
+
+
+def _worktree_of(git_dir: str) -> str:
+    return os.path.dirname(git_dir) if os.path.basename(git_dir) == ".git" else git_dir
 
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
     except OSError:
         return ""
 
 
-def project_key(repo: str) -> str:
-    """A readable directory name for `repo`, distinct for every path."""
+def project_key(repo: str, *, attempt: int = 0) -> str:
+    """A readable directory name for `repo`, distinct for every path; a later `attempt` gives another one."""
     name = "".join(c if c.isalnum() or c in "._-" else "-" for c in os.path.basename(repo)).strip(".-")[:40]
     # Two repositories share a key only if they have the same name and their paths
     # collide in 64 bits; zlib is already loaded, hashlib would cost 4 ms.
-    path = os.fsencode(repo)
+    path = os.fsencode(repo) + (b"\0%d" % attempt if attempt else b"")
     return f"{name or 'root'}-{zlib.crc32(path):08x}{zlib.adler32(path[::-1]):08x}"
 
 
-def data_dir(repo: str) -> str:
-    """Where the store and the sessions of `repo` are kept: outside the work tree, out of `git clean`'s reach."""
+def data_root() -> str:
+    """Where the data of all projects is kept: outside the work trees, out of `git clean`'s reach."""
     base = os.environ.get("BN_DATA_DIR")
     if not base:
         home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
         base = os.path.join(home, "binnacle")
-    return os.path.join(os.path.abspath(base), project_key(repo))
+    return os.path.abspath(base)
+
+
+def data_dir(folder: str) -> str:
+    """Where data is kept that belongs to the path of `folder`, and not to the project that is there now."""
+    return os.path.join(data_root(), project_key(folder))
 
 
 def user_config_file() -> str:

@@ -27,7 +27,10 @@ SETTINGS = {
     setting.key: setting
     for setting in (
         Setting("store.url", "", "PostgreSQL URL; empty for SQLite in the data directory", "BN_STORE_URL"),
-        Setting("store.schema", "binnacle", "PostgreSQL schema; one per project", "BN_STORE_SCHEMA"),
+        Setting(
+            "store.project", "", "name of the project in the database; the repository's when empty", "BN_STORE_PROJECT"
+        ),
+        Setting("store.schema", "", "PostgreSQL schema; that of the project when empty", "BN_STORE_SCHEMA"),
         Setting("store.timeout", 10.0, "seconds to wait for a locked store", "BN_STORE_TIMEOUT", 0.1),
         Setting(
             "claim.minutes", 30.0, "how long an agent's claim lasts without a sign of life", "BN_CLAIM_MINUTES", 0.01

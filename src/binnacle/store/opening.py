@@ -1,11 +1,15 @@
 """Opens a store by URL or path and brings it up to date."""
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from binnacle.errors import ConfigError
 from binnacle.store.connection import Connection
 from binnacle.store.schema import migrate
 from binnacle.store.store import DEFAULT_LEASE, Store
+
+if TYPE_CHECKING:
+    from binnacle.store.tenancy import Tenant
 
 
 def open_sqlite(path: str, *, timeout: float = 10.0, lease: timedelta = DEFAULT_LEASE, create: bool = True) -> Store:
@@ -16,9 +20,9 @@ def open_sqlite(path: str, *, timeout: float = 10.0, lease: timedelta = DEFAULT_
 
 
 def open_postgres(
-    url: str, *, schema: str = "binnacle", timeout: float = 10.0, lease: timedelta = DEFAULT_LEASE
+    url: str, *, schema: "str | Tenant" = "binnacle", timeout: float = 10.0, lease: timedelta = DEFAULT_LEASE
 ) -> Store:
-    """The store in one schema of the database at `url`."""
+    """The store in one schema of the database at `url`: the one given, or the one of a project."""
     if not url.startswith(("postgres://", "postgresql://")):
         raise ConfigError(
             f"store.url is not a PostgreSQL URL: {url.rsplit('@', maxsplit=1)[-1]!r}",

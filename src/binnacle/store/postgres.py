@@ -4,8 +4,20 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from binnacle.errors import ConfigError, Refused, StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreUnreachable
+import msgspec
+
+from binnacle.errors import (
+    BinnacleError,
+    ConfigError,
+    Refused,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnreachable,
+)
 from binnacle.store.connection import Dialect, Mode, Row
+from binnacle.store.tenancy import FIRST_SCHEMA, Choice, Owner, Tenant, choose_schema, parse_owner, schema_name
 
 try:
     import psycopg
@@ -41,12 +53,9 @@ class PostgresConnection:
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, *, schema: str, timeout: float) -> None:
-        if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
-            raise ConfigError(
-                f"store.schema is not a plain name: {schema!r}", hint="lower case letters, digits and '_'"
-            )
-        self._schema = schema
+    def __init__(self, url: str, *, schema: str | Tenant, timeout: float) -> None:
+        """Connects to `schema`, or to the one that a tenant has in the database."""
+        self._schema = "" if isinstance(schema, Tenant) else _checked_schema(schema)
         self._timeout = timeout
         self._sql: dict[str, bytes] = {}
         try:
@@ -58,16 +67,53 @@ class PostgresConnection:
                 connect_timeout=options.get("connect_timeout") or CONNECT_TIMEOUT,
                 application_name="binnacle",
             )
-            host = options.get("host") or "localhost"
-            self.location = f"postgresql://{host}/{self._db.info.dbname} (schema {schema})"
-            self._execute(f'set search_path to "{schema}"; set lock_timeout to {int(timeout * 1000)}')
             self._execute("set client_min_messages to warning; set idle_in_transaction_session_timeout to 60000")
+            self._execute(f"set lock_timeout to {int(timeout * 1000)}")
+            if isinstance(schema, Tenant):
+                self._schema = self._find_schema(schema)
+            host = options.get("host") or "localhost"
+            self.location = f"postgresql://{host}/{self._db.info.dbname} (schema {self._schema})"
+            self._execute(f'set search_path to "{self._schema}"')
         except psycopg.ProgrammingError as error:
             raise ConfigError(
                 f"store.url cannot be used: {error}", hint="postgresql://user:password@host:port/database"
             ) from error
         except psycopg.Error as error:
             raise self._translated(error) from error
+        except BinnacleError:
+            self._db.close()
+            raise
+
+    def _find_schema(self, tenant: Tenant) -> str:
+        """The schema of `tenant`, made and recorded if it is new. Of several at once, one makes it."""
+        choice = choose_schema(self._list_schemas(tenant), tenant)
+        if choice.is_recorded:
+            return choice.schema
+        with self._db.transaction():
+            self.execute("select pg_advisory_xact_lock(hashtext('binnacle projects'))")
+            choice = choose_schema(self._list_schemas(tenant), tenant)
+            self._execute(f'create schema if not exists "{choice.schema}"')
+            self._record_owner(choice)
+        return choice.schema
+
+    def _list_schemas(self, tenant: Tenant) -> dict[str, Owner | None]:
+        """The schemas that could be a project's, with what their comments say."""
+        rows = self.query(
+            "select nspname, obj_description(oid, 'pg_namespace') from pg_namespace "
+            "where nspname = ? or obj_description(oid, 'pg_namespace') like '{\"binnacle\":%' or nspname = "
+            "(select schemaname from pg_tables where tablename = 'schema_version' and schemaname = ?)",
+            (schema_name(tenant.name), FIRST_SCHEMA),
+        )
+        return {str(name): parse_owner(comment) for name, comment in rows}
+
+    def _record_owner(self, choice: Choice) -> None:
+        """Only the owner of a schema may comment on it; another user of it goes without."""
+        text = msgspec.json.encode(choice.owner).decode().replace("'", "''")
+        try:
+            with self._db.transaction():
+                self._db.execute(f"comment on schema \"{choice.schema}\" is '{text}'".encode())
+        except pg.InsufficientPrivilege:
+            return
 
     def begin(self, mode: Mode, *, holder: str = "") -> None:
         if mode == "read":
@@ -189,6 +235,12 @@ class PostgresConnection:
                     f"no connection to the database: {text}", hint="check store.url and that the server is running"
                 )
         return StoreError(f"the database reported: {text}", hint="check it with: bn doctor")
+
+
+def _checked_schema(name: str) -> str:
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
+        raise ConfigError(f"store.schema is not a plain name: {name!r}", hint="lower case letters, digits and '_'")
+    return name
 
 
 def _check_port(port: object) -> None:

@@ -4,7 +4,7 @@ import os
 import shutil
 
 from binnacle.config.clients.known import Client, Folder, Scope
-from binnacle.config.location import find_repo
+from binnacle.config.place import find_repo
 
 
 def find_worktree(start: str | None = None) -> str:

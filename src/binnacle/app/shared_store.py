@@ -1,0 +1,63 @@
+"""Opens a store in PostgreSQL: which project this is there, and what the repository is known by."""
+
+import os
+from datetime import timedelta
+
+from binnacle.app import Project
+from binnacle.config.git_config import read_origin
+from binnacle.config.identity import read_kept, remember_root, settle
+from binnacle.config.location import Place
+from binnacle.store.opening import open_postgres
+from binnacle.store.store import Store
+from binnacle.store.tenancy import Tenant
+
+GIT_TIMEOUT_SECONDS = 20.0
+"""To find the first commit in a long history. Without an answer in time the other fingerprints have to do."""
+
+
+def open_shared(project: Project, *, timeout: float, lease: timedelta) -> Store:
+    """The project's store in the database that `store.url` names."""
+    settings = project.settings
+    url = settings.text("store.url")
+    if schema := settings.text("store.schema"):
+        return open_postgres(url, schema=schema, timeout=timeout, lease=lease)
+    named = settings.text("store.project").strip()
+    settle(project.place, project.identity)
+    tenant = Tenant(
+        name=named or default_name(project.repo), is_named=bool(named), fingerprints=find_fingerprints(project)
+    )
+    return open_postgres(url, schema=tenant, timeout=timeout, lease=lease)
+
+
+def default_name(repo: str) -> str:
+    """What a project is called in the database when nobody named it."""
+    name = os.path.basename(repo).removesuffix(".git").encode("utf-8", "replace").decode()
+    return "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip(".-").lower()[:40] or "project"
+
+
+def find_fingerprints(project: Project) -> frozenset[str]:
+    """What the repository is known by on every machine: its first commit, its origin, a word of its own."""
+    place = project.place
+    kept = read_kept(place, project.id)
+    mark, root = (kept.mark, kept.root) if kept else ("", "")
+    if not root:
+        root = _find_root(place)
+        remember_root(place, root)
+    origin = read_origin(place.git_dir) if place.git_dir else ""
+    found = {"root": root, "origin": origin, "mark": mark}
+    known = frozenset(f"{name}:{value}" for name, value in found.items() if value)
+    return known or frozenset({f"path:{os.uname().nodename}:{project.repo.encode('utf-8', 'replace').decode()}"})
+
+
+def _find_root(place: Place) -> str:
+    """The first commit on the way that HEAD came; empty if there is none, or the history is cut off."""
+    if place.git_dir is None or os.path.exists(os.path.join(place.git_dir, "shallow")):
+        return ""
+    import subprocess
+
+    command = ["git", "--git-dir", place.git_dir, "rev-list", "--max-parents=0", "--first-parent", "HEAD", "--"]
+    try:
+        asked = subprocess.run(command, capture_output=True, timeout=GIT_TIMEOUT_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return asked.stdout.decode("ascii", "replace").strip() if asked.returncode == 0 else ""

@@ -1,0 +1,236 @@
+"""All stores of this machine's data directory: which place each belongs to, and how one changes hands."""
+
+import os
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from binnacle.app import Project
+from binnacle.config.identity import become, carries, record_file
+from binnacle.config.location import STORE_FILE, data_root
+from binnacle.config.project_record import read_record
+from binnacle.errors import Ambiguous, ConfigError, NotFound, Refused, StoreReadOnly
+from binnacle.store.health import Finding
+from binnacle.store.summary import summarise_file
+
+Whereabouts = Literal["here", "there", "gone", "unknown"]
+"""`here`: this project's; `there`: another place's; `gone`: that place is no more, or has become another project;
+`unknown`: made by an older Binnacle, and its place not visited since."""
+
+REMOVED_PREFIX = ".removed-"
+"""Of a data directory that is being removed: no id begins with a dot."""
+
+
+class KnownStore(Struct, frozen=True, kw_only=True):
+    """A store in the data directory."""
+
+    id: str
+    place: str
+    """The folder it belongs to; empty if that is not known."""
+
+    state: Whereabouts
+    tasks: int | None
+    """`None` if the file cannot be read."""
+
+    bytes: int
+    changed_at: datetime
+    has_worktrees: bool = False
+    """Whether worktrees of a run are in it, with work that may be nowhere else."""
+
+    @property
+    def is_empty(self) -> bool:
+        return self.tasks == 0 and not self.has_worktrees
+
+
+def list_stores(project: Project) -> list[KnownStore]:
+    """Every store there is, the one that changed last first."""
+    known = [_describe(name, project) for name in _store_names()]
+    return sorted(known, key=lambda store: store.changed_at, reverse=True)
+
+
+def _store_names() -> list[str]:
+    root = data_root()
+    names = os.listdir(root) if os.path.isdir(root) else []
+    return [n for n in names if not n.startswith(".") and os.path.exists(os.path.join(root, n, STORE_FILE))]
+
+
+def _describe(name: str, project: Project) -> KnownStore:
+    record = read_record(record_file(name))
+    folder = os.path.join(data_root(), name)
+    summary = summarise_file(os.path.join(folder, STORE_FILE))
+    worktrees = os.path.join(folder, "worktrees")
+    return KnownStore(
+        id=name,
+        place=project.repo if name == project.id else record.place if record else "",
+        state=_find_whereabouts(name, record.place if record else "", project),
+        tasks=summary.tasks,
+        bytes=summary.bytes,
+        changed_at=summary.changed_at,
+        has_worktrees=os.path.isdir(worktrees) and bool(os.listdir(worktrees)),
+    )
+
+
+def _find_whereabouts(name: str, place: str, project: Project) -> Whereabouts:
+    if name == project.id:
+        return "here"
+    if not place:
+        return "unknown"
+    return "there" if carries(place, name) else "gone"
+
+
+def find_lost(project: Project) -> list[KnownStore]:
+    """Stores with tasks whose place is gone and was called like this one: it may have been this one."""
+    called = os.path.basename(project.repo)
+    records = [(name, read_record(record_file(name))) for name in _store_names() if name != project.id]
+    similar = [name for name, record in records if record and os.path.basename(record.place) == called]
+    stores = [_describe(name, project) for name in similar]
+    return [store for store in stores if store.state == "gone" and store.tasks != 0]
+
+
+def announce_new_store(project: Project) -> None:
+    """Says on stderr what a person would want to know before a new, empty store is used."""
+    if original := project.identity.copied_from:
+        _note(f"this is a copy of {original}, which keeps its tasks; here begins a store of its own")
+    for store in find_lost(project):
+        _note(
+            f"a new store begins here; {store.place} is gone and left {_count(store.tasks)} behind; "
+            f"'bn store adopt {store.id}' takes it over"
+        )
+
+
+def examine_place(project: Project, *, tasks: int) -> list[Finding]:
+    """What is not as it should be about where the project is and what it is known by."""
+    found: list[Finding] = []
+    if original := project.identity.copied_from:
+        found.append(Finding(severity="info", check="place", message=f"this is a copy of {_printed(original)}"))
+    record = read_record(record_file(project.id))
+    if project.place.git_dir and record and record.kept == "path":
+        message = f"the project's id cannot be kept in {_printed(project.place.git_dir)}"
+        hint = "it follows from the path: moving the repository loses the tasks; make git's folder writable"
+        found.append(Finding(severity="info", check="place", message=message, hint=hint))
+    if record and record.place != project.repo and carries(record.place, project.id):
+        message = f"{_printed(record.place)} has the same id and shares this store"
+        hint = "remove the file info/binnacle from git's folder of the one that is a copy"
+        found.append(Finding(severity="warning", check="place", message=message, hint=hint))
+    for store in find_lost(project):
+        message = f"{_printed(store.place)} is gone and left {_count(store.tasks)} in the store {store.id}"
+        hint = f"if it was this project: bn store adopt {store.id}; if it is not wanted: bn store prune {store.id}"
+        severity: Literal["warning", "info"] = "info" if tasks else "warning"
+        found.append(Finding(severity=severity, check="lost store", message=message, hint=hint))
+    return found
+
+
+def adopt(project: Project, key: str, *, force: bool = False) -> KnownStore:
+    """Makes a store whose place is gone the one of this project; returns it as it is then.
+
+    Raises:
+        Refused: it is in use elsewhere, or this project has tasks already.
+    """
+    if project.settings.text("store.url"):
+        raise ConfigError(
+            "this project's tasks are in PostgreSQL, and a store on disk cannot be adopted",
+            hint="name the project in the database with: bn config set store.project NAME",
+        )
+    stores = list_stores(project)
+    wanted = find_store(stores, key)
+    if wanted.state == "here":
+        return wanted
+    _check_adoptable(wanted, stores, force=force)
+    try:
+        if project.place.git_dir is None:
+            _rename_to(project, wanted)
+        else:
+            become(project.place, wanted.id)
+    except OSError as error:
+        raise StoreReadOnly(f"cannot adopt {wanted.id}: {error.strerror}", hint="nothing was changed") from error
+    from binnacle.app import find_project
+
+    now = find_project(project.repo)
+    return find_store(list_stores(now), now.id)
+
+
+def _check_adoptable(wanted: KnownStore, stores: Sequence[KnownStore], *, force: bool) -> None:
+    if wanted.state == "there":
+        raise Refused(
+            f"{wanted.id} belongs to {_printed(wanted.place)}, which is there",
+            hint=f"bring its tasks over with: bn -C {_printed(wanted.place)} store export - | bn store import -",
+        )
+    if wanted.state == "unknown" and not force:
+        raise Refused(
+            f"{wanted.id} was made by an older Binnacle, and its place is not known",
+            hint="run any bn command in the repository it belongs to; --force adopts it if there is none",
+        )
+    for store in stores:
+        if store.state == "here" and not store.is_empty:
+            raise Refused(
+                f"this project has {_count(store.tasks)} of its own",
+                hint=f"keep them: bn store export keep.jsonl; bn store clear --yes; bn store adopt {wanted.id}; "
+                "bn store import keep.jsonl",
+            )
+
+
+def _rename_to(project: Project, wanted: KnownStore) -> None:
+    """Outside of git a store has the name that follows from the path. The empty one there steps aside."""
+    become(project.place, wanted.id)
+    if os.path.lexists(project.data_dir):
+        os.rename(project.data_dir, _removed_name(project.id))
+    os.rename(os.path.join(data_root(), wanted.id), project.data_dir)
+
+
+def find_store(stores: Sequence[KnownStore], key: str) -> KnownStore:
+    """The store called `key`, or the only one whose id begins so."""
+    found = [store for store in stores if store.id == key] or [store for store in stores if store.id.startswith(key)]
+    if not found:
+        raise NotFound(f"no store is called {key!r}", hint="list them with: bn store list")
+    if len(found) > 1:
+        raise Ambiguous(f"several stores begin with {key!r}", hint=", ".join(store.id for store in found[:5]))
+    return found[0]
+
+
+def choose_prunable(stores: Sequence[KnownStore], keys: Sequence[str], *, with_tasks: bool) -> list[KnownStore]:
+    """The stores to remove: those named, or all whose place is gone and that are empty, or not even that."""
+    if not keys:
+        return [store for store in stores if store.state == "gone" and (store.is_empty or with_tasks)]
+    chosen = [find_store(stores, key) for key in keys]
+    for store in chosen:
+        if store.state in ("here", "there"):
+            raise Refused(
+                f"{store.id} is in use by {_printed(store.place)}", hint="empty it with: bn store clear --yes"
+            )
+    return chosen
+
+
+def remove(stores: Sequence[KnownStore]) -> None:
+    """Removes the data of these stores, and what an earlier removal left when it was killed."""
+    import shutil
+
+    root = data_root()
+    try:
+        for store in stores:
+            os.rename(os.path.join(root, store.id), _removed_name(store.id))
+        for name in os.listdir(root) if os.path.isdir(root) else ():
+            if name.startswith(REMOVED_PREFIX):
+                shutil.rmtree(os.path.join(root, name))
+    except OSError as error:
+        message = f"cannot remove {error.filename}: {error.strerror}"
+        raise StoreReadOnly(message, hint="check its permissions") from error
+
+
+def _removed_name(project_id: str) -> str:
+    return os.path.join(data_root(), f"{REMOVED_PREFIX}{project_id}-{os.urandom(4).hex()}")
+
+
+def _count(tasks: int | None) -> str:
+    return "a store that cannot be read" if tasks is None else f"{tasks} task{'s' if tasks != 1 else ''}"
+
+
+def _printed(path: str) -> str:
+    """A path as it can be shown: what is not UTF-8 in it is escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"note: {_printed(text)}\n")

@@ -1,0 +1,57 @@
+"""Finds the place that a command is about."""
+
+import os
+
+from binnacle.config.identity import has_store
+from binnacle.config.location import PROJECT_DIR, Place, git_place
+from binnacle.errors import InvalidInput
+
+
+def find_repo(start: str | None = None) -> str:
+    """The folder of the place around `start`."""
+    return find_place(start).repo
+
+
+def find_place(start: str | None = None) -> Place:
+    """The repository around `start`; outside of git the nearest folder that is a project, or `start` itself.
+
+    All worktrees of one repository give the same answer, so that they share one store.
+    """
+    origin = start or os.environ.get("BN_REPO") or os.getcwd()
+    if not os.path.isdir(origin):
+        raise InvalidInput(f"no such directory: {origin!r}", hint="give an existing directory with -C or BN_REPO")
+    origin = os.path.realpath(origin)
+    here = origin
+    while True:
+        if found := git_place(here):
+            return found
+        parent = os.path.dirname(here)
+        if parent == here:
+            return _find_plain_place(origin)
+        here = parent
+
+
+def _find_plain_place(origin: str) -> Place:
+    """The nearest folder at or above `origin` that is a project.
+
+    The home folder and the root are projects only for commands in them: a task noted
+    in passing at home must not make one project of every folder below.
+    """
+    here, tops = origin, (os.path.realpath(os.path.expanduser("~")), "/")
+    while True:
+        place = Place(here, None, is_known=True)
+        if (here == origin or here not in tops) and (has_store(place) or _is_set_up(here, is_start=here == origin)):
+            return place
+        parent = os.path.dirname(here)
+        if parent == here:
+            return Place(origin, None, is_known=False)
+        here = parent
+
+
+def _is_set_up(folder: str, *, is_start: bool) -> bool:
+    try:
+        owner = os.stat(os.path.join(folder, PROJECT_DIR)).st_uid
+    except OSError:
+        return False
+    # In a folder that all can write to, as /tmp, somebody else may have put one: not ours to follow.
+    return is_start or owner == os.geteuid()

@@ -1,0 +1,97 @@
+"""The few lines that say which project is where.
+
+They are kept twice: in git's folder they say which project a repository is, in the
+data directory they say which place the data belongs to. `config.identity` has the rules.
+"""
+
+import os
+from typing import NamedTuple
+
+from binnacle.config.whole import write_whole
+
+MAX_RECORD_BYTES = 16 << 10
+"""A record is a handful of lines; more than this is something else."""
+
+
+class Record(NamedTuple):
+    """Which project a repository is, or which place a store belongs to."""
+
+    id: str
+    """Name of the data directory."""
+
+    place: str
+    """The folder of the project when this was written."""
+
+    kept: str = "git"
+    """`git` if git's folder has the id, `path` if it follows from the path alone."""
+
+    inode: str = ""
+    """Number of the folder itself: tells it from another one at the same path."""
+
+    origin: str = ""
+    """Where the repository was cloned from, without user and password."""
+
+    root: str = ""
+    """The first commit, once it was asked for."""
+
+    mark: str = ""
+    """A random word that tells this repository from every other, made with the record."""
+
+
+def read_record(path: str) -> Record | None:
+    """The record in the file; `None` if there is none, or none that makes sense."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MAX_RECORD_BYTES)
+    except OSError:
+        return None
+    fields: dict[str, str] = {}
+    # The place comes last and reaches to the end: a path may have any byte in it, line feeds too.
+    head, _, place = content.partition(b"\nplace ")
+    for line in head.split(b"\n"):
+        name, _, value = line.partition(b" ")
+        fields[os.fsdecode(name)] = os.fsdecode(value)
+    known = {name: fields[name] for name in Record._fields if name in fields}
+    if not is_plain_name(known.get("id", "")) or not place.endswith(b"\n"):
+        return None
+    return Record(**{**known, "place": os.fsdecode(place[:-1])})
+
+
+def encode_record(record: Record) -> bytes:
+    """The record as it is kept."""
+    lines = [f"{name} {value}" for name, value in record._asdict().items() if value and name != "place"]
+    return os.fsencode("\n".join([*lines, f"place {record.place}\n"]))
+
+
+def write_record(path: str, record: Record) -> None:
+    """Puts the record in the place of the one that is there.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    write_whole(path, encode_record(record), mode=0o644)
+
+
+def create_record(path: str, record: Record) -> bool:
+    """Writes the record if there is none yet; says whether there was none. Of several at once, one wins.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    try:
+        write_whole(temporary, encode_record(record), mode=0o644)
+        os.link(temporary, path)  # fails if it is there, and shows only a complete file
+    except FileExistsError:
+        return False
+    finally:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+    return True
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether `text` can name a directory and nothing outside of the one it is in."""
+    return bool(text) and not text.startswith(".") and all(c.isalnum() or c in "._-" for c in text)
