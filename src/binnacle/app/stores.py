@@ -105,18 +105,18 @@ def examine_place(project: Project, *, tasks: int) -> list[Finding]:
     """What is not as it should be about where the project is and what it is known by."""
     found: list[Finding] = []
     if original := project.identity.copied_from:
-        found.append(Finding(severity="info", check="place", message=f"this is a copy of {_printed(original)}"))
+        found.append(Finding(severity="info", check="place", message=f"this is a copy of {show_path(original)}"))
     record = read_record(record_file(project.id))
     if project.place.git_dir and record and record.kept == "path":
-        message = f"the project's id cannot be kept in {_printed(project.place.git_dir)}"
+        message = f"the project's id cannot be kept in {show_path(project.place.git_dir)}"
         hint = "it follows from the path: moving the repository loses the tasks; make git's folder writable"
         found.append(Finding(severity="info", check="place", message=message, hint=hint))
     if record and record.place != project.repo and carries(record.place, project.id):
-        message = f"{_printed(record.place)} has the same id and shares this store"
+        message = f"{show_path(record.place)} has the same id and shares this store"
         hint = "remove the file info/binnacle from git's folder of the one that is a copy"
         found.append(Finding(severity="warning", check="place", message=message, hint=hint))
     for store in find_lost(project):
-        message = f"{_printed(store.place)} is gone and left {_count(store.tasks)} in the store {store.id}"
+        message = f"{show_path(store.place)} is gone and left {_count(store.tasks)} in the store {store.id}"
         hint = f"if it was this project: bn store adopt {store.id}; if it is not wanted: bn store prune {store.id}"
         severity: Literal["warning", "info"] = "info" if tasks else "warning"
         found.append(Finding(severity=severity, check="lost store", message=message, hint=hint))
@@ -155,8 +155,8 @@ def adopt(project: Project, key: str, *, force: bool = False) -> KnownStore:
 def _check_adoptable(wanted: KnownStore, stores: Sequence[KnownStore], *, force: bool) -> None:
     if wanted.state == "there":
         raise Refused(
-            f"{wanted.id} belongs to {_printed(wanted.place)}, which is there",
-            hint=f"bring its tasks over with: bn -C {_printed(wanted.place)} store export - | bn store import -",
+            f"{wanted.id} belongs to {show_path(wanted.place)}, which is there",
+            hint=f"bring its tasks over with: bn -C {show_path(wanted.place)} store export - | bn store import -",
         )
     if wanted.state == "unknown" and not force:
         raise Refused(
@@ -198,7 +198,7 @@ def choose_prunable(stores: Sequence[KnownStore], keys: Sequence[str], *, with_t
     for store in chosen:
         if store.state in ("here", "there"):
             raise Refused(
-                f"{store.id} is in use by {_printed(store.place)}", hint="empty it with: bn store clear --yes"
+                f"{store.id} is in use by {show_path(store.place)}", hint="empty it with: bn store clear --yes"
             )
     return chosen
 
@@ -227,10 +227,10 @@ def _count(tasks: int | None) -> str:
     return "a store that cannot be read" if tasks is None else f"{tasks} task{'s' if tasks != 1 else ''}"
 
 
-def _printed(path: str) -> str:
+def show_path(path: str) -> str:
     """A path as it can be shown: what is not UTF-8 in it is escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _note(text: str) -> None:
-    sys.stderr.write(f"note: {_printed(text)}\n")
+    sys.stderr.write(f"note: {show_path(text)}\n")

@@ -21,7 +21,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "graph": ("graph", "dependencies as a tree, Mermaid or DOT"),
     "stats": ("status", "the project in numbers"),
     "log": ("log", "who changed what, when; --follow"),
-    "store": ("store", "where the data is; export, import, clear"),
+    "store": ("store stores", "where the data is; all stores; export, import, clear"),
     "doctor": ("doctor", "check the store and mend it"),
     "config": ("config", "settings of the project and of the user"),
     "system": ("system emit", "set up agents and clients; prompts"),

@@ -43,9 +43,19 @@ def doctor(context: Context, args: Namespace) -> Any:
         findings, damaged = [], [Finding(severity="error", check="integrity", message=error.message, fixable=True)]
     if damaged and args.fix:
         findings, salvaged = _salvaged(context, damaged)
+    findings = [*findings, *_examine_place(context, is_readable=not damaged or args.fix)]
     healthy = all(finding.fixed or finding.severity == "info" for finding in findings)
     context.exit_code = 0 if healthy else 1
     return {"healthy": healthy, "findings": findings, "location": context.project.store_file, **salvaged}
+
+
+def _examine_place(context: Context, *, is_readable: bool) -> list[Finding]:
+    from binnacle.app.stores import examine_place
+
+    if not is_readable:
+        return []
+    with context.store(create=False).read() as tx:
+        return examine_place(context.project, tasks=tx.count("select count(*) from task"))
 
 
 def _salvaged(context: Context, damaged: list[Finding]) -> tuple[list[Finding], dict[str, Any]]:

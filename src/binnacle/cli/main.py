@@ -123,7 +123,7 @@ def _print(command: "Command", answer: Any, *, human: bool) -> None:
         return
     import msgspec
 
-    encoded = msgspec.json.encode(answer)
+    encoded = _encode(answer)
     if sys.stdout.isatty():
         encoded = msgspec.json.format(encoded, indent=2)
     sys.stdout.buffer.write(encoded + b"\n")
@@ -138,9 +138,18 @@ def _report(error: BinnacleError, *, human: bool) -> None:
         if error.hint:
             screen.line(f"{screen.styled('hint:', 'cyan')} {printable(error.hint)}")
         return
+    sys.stderr.write(_encode({"error": error.to_dict()}).decode("utf-8", "replace") + "\n")
+
+
+def _encode(answer: Any) -> bytes:
     import msgspec
 
-    sys.stderr.write(msgspec.json.encode({"error": error.to_dict()}).decode("utf-8", "replace") + "\n")
+    try:
+        return msgspec.json.encode(answer)
+    except UnicodeEncodeError:  # a path may have any byte in it
+        from binnacle.cli.escaping import encode_escaped
+
+        return encode_escaped(answer)
 
 
 def _discard_stdout() -> None:

@@ -50,6 +50,8 @@ def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
         "engine": store.dialect.name,
         "location": store.location,
         "repo": context.project.repo,
+        "project": context.project.id,
+        "person": context.actor.name,
         "schema": LATEST,
         "bytes": os.path.getsize(path) if on_disk else None,
         "counts": {name: count for name, count in counts.items() if count},

@@ -1,0 +1,119 @@
+"""`bn store init`, `list`, `adopt`, `prune`: the stores of this machine, and which place each belongs to."""
+
+import sys
+from argparse import Namespace
+from typing import Any
+
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.cli.store import STORE
+from binnacle.errors import UsageError
+
+STATES = {"here": "this project", "there": "", "gone": "place is gone", "unknown": "place not known"}
+
+
+def _show_list(answer: Any, screen: Screen) -> None:
+    rows = [
+        (
+            store["id"],
+            "?" if store["tasks"] is None else str(store["tasks"]),
+            f"{max(1, store['bytes'] >> 10)} KB",
+            store["changed_at"][:10],
+            store["place"],
+            STATES[store["state"]],
+        )
+        for store in answer["stores"]
+    ]
+    screen.table(rows, flexible=4, headings=("store", "tasks", "size", "changed", "place", ""))
+    if not rows:
+        screen.line("no stores")
+
+
+def _show_one(answer: Any, screen: Screen) -> None:
+    from binnacle.cli.views import fields
+
+    fields([(name.replace("_", " "), value) for name, value in answer.items()], screen)
+
+
+def _show_pruned(answer: Any, screen: Screen) -> None:
+    verb = "would remove" if answer["dry_run"] else "removed"
+    for store in answer["stores"]:
+        screen.line(f"{verb} {store['id']} ({store['tasks']} tasks) of {store['place'] or 'an unknown place'}")
+    if not answer["stores"]:
+        screen.line("nothing to remove")
+
+
+def _as_json(store: Any) -> dict[str, Any]:
+    import msgspec
+
+    from binnacle.app.stores import show_path
+
+    return {**msgspec.to_builtins(store), "place": show_path(store.place)}
+
+
+@STORE.command("init", "make this folder a project with a store", "bn store init", view=_show_one)
+def init(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    from binnacle.app.stores import show_path
+
+    is_new = not context.project.is_known
+    store = context.store(create=True)
+    return {
+        "repo": show_path(context.project.repo),
+        "id": context.project.id,
+        "location": store.location,
+        "new": is_new,
+    }
+
+
+@STORE.command("list", "every store of this machine, and the place it belongs to", "bn store list -H", view=_show_list)
+def list_all(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    from binnacle.app.stores import list_stores
+
+    return {"stores": [_as_json(store) for store in list_stores(context.project)]}
+
+
+@STORE.command(
+    "adopt",
+    "take over a store whose place is gone, as that of this project",
+    "bn store adopt shop-1f3a",
+    arg("key", metavar="KEY", help="its id, or how that begins; see bn store list"),
+    arg("--force", action="store_true", help="also one whose place is not known"),
+    view=_show_one,
+)
+def adopt_store(context: Context, args: Namespace) -> Any:
+    from binnacle.app.stores import adopt
+
+    context.close()
+    return _as_json(adopt(context.project, args.key, force=args.force))
+
+
+@STORE.command(
+    "prune",
+    "remove stores without tasks whose place is gone",
+    "bn store prune --dry-run -H",
+    arg("keys", nargs="*", metavar="KEY", help="these stores, with their tasks"),
+    arg("--all", action="store_true", help="also those that have tasks"),
+    arg("--dry-run", action="store_true", help="only say which"),
+    arg("--yes", action="store_true", help="do not ask before tasks are removed"),
+    view=_show_pruned,
+)
+def prune(context: Context, args: Namespace) -> Any:
+    from binnacle.app.stores import choose_prunable, list_stores, remove
+
+    chosen = choose_prunable(list_stores(context.project), args.keys, with_tasks=args.all)
+    if not args.dry_run:
+        full = [store for store in chosen if not store.is_empty]
+        if full and not args.yes:
+            _confirm(f"remove {', '.join(store.id for store in full)} with all tasks?")
+        remove(chosen)
+    return {"stores": [_as_json(store) for store in chosen], "dry_run": args.dry_run}
+
+
+def _confirm(question: str) -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("this removes tasks for good", hint="say so with --yes; see which with --dry-run")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was removed", hint="answer y, or give --yes")
