@@ -6,7 +6,7 @@ from typing import Any
 from binnacle.cli.command import arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.cli.task import ID, TASK, answer_of
+from binnacle.cli.task import FORCE, ID, TASK, answer_of
 from binnacle.store import dependencies
 
 ON = arg("on", metavar="ON", completes="task", help="the task it waits for")
@@ -31,17 +31,18 @@ def _show_tree(answer: Any, screen: Screen) -> None:
     ID,
     ON,
     arg("--reason", default="", help="why"),
+    FORCE,
     view=_show,
 )
 def add(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
-        return answer_of(dependencies.add(tx, args.id, args.on, reason=args.reason))
+        return answer_of(dependencies.add(tx, args.id, args.on, reason=args.reason, force=args.force))
 
 
-@TASK.command("dep rm", "let a task no longer wait for another", "bn task dep rm 1f3 2a4", ID, ON, view=_show)
+@TASK.command("dep rm", "let a task no longer wait for another", "bn task dep rm 1f3 2a4", ID, ON, FORCE, view=_show)
 def remove(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
-        return answer_of(dependencies.remove(tx, args.id, args.on))
+        return answer_of(dependencies.remove(tx, args.id, args.on, force=args.force))
 
 
 @TASK.command(

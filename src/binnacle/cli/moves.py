@@ -104,9 +104,11 @@ def reopen(context: Context, args: Namespace) -> Any:
     ID,
     arg("titles", nargs="+", metavar="TITLE", help="the parts, at least two"),
     arg("--chain", action="store_true", help="each part waits for the one before"),
+    FORCE,
     view=_show_split,
 )
 def split(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
-        whole, parts = flow.split(tx, args.id, [NewTask(title=title) for title in args.titles], chain=args.chain)
+        wanted = [NewTask(title=title) for title in args.titles]
+        whole, parts = flow.split(tx, args.id, wanted, chain=args.chain, force=args.force)
     return {"task": brief(whole), "parts": [brief(part) for part in parts]}

@@ -211,13 +211,14 @@ def update(context: Context, args: Namespace) -> Any:
     "bn task move 1f3 2a4 --to billing",
     arg("ids", nargs="+", metavar="ID", completes="task", help="the tasks"),
     arg("--to", required=True, metavar="FEATURE", completes="feature", help="where they belong"),
+    FORCE,
     view=_show_added,
 )
 def move(context: Context, args: Namespace) -> Any:
     from binnacle.store import tasks
 
     with context.writing() as tx:
-        moved = [tasks.update(tx, text, {"feature": args.to}) for text in args.ids]
+        moved = [tasks.update(tx, text, {"feature": args.to}, force=args.force) for text in args.ids]
     return {"tasks": [brief(task) for task in moved]}
 
 

@@ -32,14 +32,14 @@ def around(tx: Reader, task_id: str) -> list[Dependency]:
     return DEPENDENCIES.select(tx, f"where task_id = ? or depends_on = ? {ORDER}", task_id, task_id)
 
 
-def add(tx: Writer, text: str, on_text: str, *, reason: str = "") -> Task:
+def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = False) -> Task:
     """Makes one task wait for another. Doing it again only changes the reason.
 
     Raises:
         Cycle: with the circle spelled out.
     """
     task, target = tasks.get(tx, text), tasks.get(tx, on_text)
-    check_write(task, by=tx.by, now=tx.now, fence=None)
+    check_write(task, by=tx.by, now=tx.now, fence=None, force=force)
     reason = clean_optional_line(reason, what="reason", limit=500)
     if task.id == target.id:
         raise Cycle(f"{task.id} cannot wait for itself", hint="name two different tasks")
@@ -81,10 +81,10 @@ def replace(tx: Writer, text: str, on_texts: Sequence[str]) -> Task:
     return tasks.get(tx, task.id)
 
 
-def remove(tx: Writer, text: str, on_text: str) -> Task:
+def remove(tx: Writer, text: str, on_text: str, *, force: bool = False) -> Task:
     """Lets one task no longer wait for another."""
     task, target = tasks.get(tx, text), tasks.resolve(tx, on_text)
-    check_write(task, by=tx.by, now=tx.now, fence=None)
+    check_write(task, by=tx.by, now=tx.now, fence=None, force=force)
     if not tx.run("delete from dependency where task_id = ? and depends_on = ?", task.id, target):
         waits = ", ".join(known.depends_on for known in of(tx, [task.id]).get(task.id, ()))
         raise NotFound(f"{task.id} does not depend on {target}", hint=f"it depends on: {waits or 'nothing'}")

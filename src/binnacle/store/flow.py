@@ -65,7 +65,8 @@ def start(tx: Writer, text: str, *, force: bool = False) -> Move:
         TASKS.update(tx, _claim_columns(tx), "id = ?", task.id)
         return Move(tasks.get(tx, task.id))
     TASKS.update(tx, {**_claim_columns(tx), "fence": task.fence + 1}, "id = ?", task.id)
-    return _started(tx, tasks.get(tx, task.id))
+    started = _started(tx, tasks.get(tx, task.id))
+    return started._replace(warnings=(*_name_holder(tx, task), *started.warnings))
 
 
 def release(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Move:
@@ -122,7 +123,8 @@ def block(
     if is_closed(other.status):
         moved = _move(tx, task, "blocked", "blocked", note=reason)
         warning = f"{other.id} is {other.status}; someone has to look at it before this goes on"
-        return moved._replace(task=dependencies.add(tx, task.id, other.id, reason=reason[:500]), warnings=(warning,))
+        waiting = dependencies.add(tx, task.id, other.id, reason=reason[:500])
+        return moved._replace(task=waiting, warnings=(*moved.warnings, warning))
     moved = _move(tx, task, "pending", "blocked", note=reason) if task.status != "pending" else Move(task)
     return moved._replace(task=dependencies.add(tx, task.id, on, reason=reason[:500]))
 
@@ -172,12 +174,14 @@ def enrich(tx: Writer, text: str, changes: dict[str, Any], *, fence: int | None 
     return _move(tx, tasks.get(tx, task.id), "pending", "enriched").task
 
 
-def split(tx: Writer, text: str, parts: Sequence[NewTask], *, chain: bool = False) -> tuple[Task, list[Task]]:
+def split(
+    tx: Writer, text: str, parts: Sequence[NewTask], *, chain: bool = False, force: bool = False
+) -> tuple[Task, list[Task]]:
     """Breaks a task into parts that it then waits for; `chain` makes each part wait for the one before.
 
     When the parts are done the task itself becomes ready, to be checked as a whole and finished.
     """
-    task = _writable(tx, text, None, force=False)
+    task = _writable(tx, text, None, force)
     if is_closed(task.status):
         raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
     if len(parts) < 2:
@@ -201,7 +205,7 @@ def split(tx: Writer, text: str, parts: Sequence[NewTask], *, chain: bool = Fals
     if task.status not in ("draft", "pending"):
         _move(tx, task, "pending", "split")
     for part in made:  # one by one: a part may wait for what waits for the whole
-        dependencies.add(tx, task.id, part.id, reason="split into these parts")
+        dependencies.add(tx, task.id, part.id, reason="split into these parts", force=force)
     return tasks.get(tx, task.id), made
 
 
@@ -259,4 +263,10 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
             queue.drop(tx, task)
             found = tasks.get_many(tx, waiting).values()
             unblocked = tuple(sorted(t.id for t in found if not t.open_dependencies and not is_closed(t.status)))
-    return Move(tasks.get(tx, task.id), unblocked)
+    return Move(tasks.get(tx, task.id), unblocked, _name_holder(tx, task))
+
+
+def _name_holder(tx: Writer, task: Task) -> tuple[str, ...]:
+    """Tells a person whose task it was that they changed."""
+    is_others = tx.by.kind == "human" and task.claimed_by not in (None, tx.by.name)
+    return (f"{task.id} was held by {task.claimed_by}",) if is_others else ()

@@ -32,8 +32,10 @@ def summarise_file(path: str) -> FileSummary:
 
 def _count_tasks(path: str) -> int | None:
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    # A reader of a file that nobody has open would leave its -wal and -shm behind, unless it takes it for unchanging.
+    how = "mode=ro" if os.path.exists(f"{path}-wal") else "mode=ro&immutable=1"
     try:
-        db = sqlite3.connect(f"file:{escaped}?mode=ro", uri=True, timeout=MAX_WAIT_SECONDS)
+        db = sqlite3.connect(f"file:{escaped}?{how}", uri=True, timeout=MAX_WAIT_SECONDS)
     except sqlite3.Error:
         return None
     try:

@@ -144,6 +144,18 @@ def may_take(task: Task, *, by: Actor, now: datetime) -> bool:
     return task.claimed_by in (None, by.name) or (task.claim_expires_at is not None and task.claim_expires_at <= now)
 
 
+def is_held_by_person(task: Task) -> bool:
+    """Whether a person works on the task: their claims are the ones that do not lapse."""
+    return task.claimed_by is not None and task.claim_expires_at is None
+
+
+def may_change(task: Task, *, by: Actor, now: datetime) -> bool:
+    """Whether `by` may change `task` as it is held. People may change what an agent holds: they look after agents."""
+    if by.kind == "system" or (by.kind == "human" and not is_held_by_person(task)):
+        return True
+    return may_take(task, by=by, now=now)
+
+
 def lease_end(by: Actor, *, now: datetime, lease: timedelta) -> datetime | None:
     """When a claim taken now lapses. People are not timed out of their work."""
     return now + lease if by.kind == "agent" else None
@@ -155,8 +167,11 @@ def check_start(task: Task, *, by: Actor, now: datetime, holding: Sequence[Task]
         verb = f"reopen it first: bn task reopen {task.id}" if is_closed(task.status) else "move it to pending first"
         raise WrongStatus(f"{task.id} is {task.status} and cannot be started", hint=verb)
     if not may_take(task, by=by, now=now) and not force:
+        forced = "; --force takes it from them" if by.kind == "human" else ""
         raise Claimed(
-            f"{task.id} is held by {task.claimed_by}", hint="take another with: bn next --claim", details=claim_of(task)
+            f"{task.id} is held by {task.claimed_by}",
+            hint=f"take another with: bn next --claim{forced}",
+            details=claim_of(task),
         )
     if task.open_dependencies and not force:
         raise Refused(
@@ -180,7 +195,8 @@ def check_write(task: Task, *, by: Actor, now: datetime, fence: int | None, forc
     """Refuses a change by someone who lost the task, or never had it.
 
     With a fence the claim itself is checked: an agent that was given up for dead cannot
-    overwrite its successor. Without one, only the holder of a live claim may write.
+    overwrite its successor. Without one, only the holder of a live claim may write, and
+    people what an agent holds.
     """
     if fence is not None and fence != task.fence:
         raise StaleClaim(
@@ -188,10 +204,11 @@ def check_write(task: Task, *, by: Actor, now: datetime, fence: int | None, forc
             hint="drop this work and take a task with: bn next --claim",
             details=claim_of(task),
         )
-    if not force and by.kind == "agent" and not may_take(task, by=by, now=now):
+    if not force and not may_change(task, by=by, now=now):
+        forced = "; --force changes it all the same" if by.kind == "human" else ""
         raise Claimed(
             f"{task.id} is held by {task.claimed_by}",
-            hint="leave it to them, or comment on it: bn task comment",
+            hint=f"leave it to them, or comment on it: bn task comment{forced}",
             details=claim_of(task),
         )
 
