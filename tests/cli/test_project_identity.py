@@ -161,6 +161,46 @@ def test_a_store_made_the_old_way_is_carried_over(bn, tmp_path):
     assert Path(moved("store", "path")["path"], "sessions", "s1").is_dir()
 
 
+def test_nobody_else_may_look_into_the_data(bn):
+    bn.add("One")
+    assert os.stat(bn("store", "path")["path"]).st_mode & 0o077 == 0
+
+
+def test_a_process_killed_between_the_two_records_does_no_harm(bn, tmp_path):
+    bn.add("One")
+    marker = bn.repo / ".git" / "info" / "binnacle"
+    before = marker.read_bytes()
+    marker.unlink()
+    assert titles(bn) == ["One"], "only the data directory was written"
+    moved = at(bn, bn.repo.rename(tmp_path / "moved"))
+    assert titles(moved) == ["One"]
+    (moved.repo / ".git" / "info" / "binnacle").write_bytes(before)
+    assert titles(moved) == ["One"], "the move was written in the data directory only"
+    assert moved("doctor")["findings"] == []
+
+
+def test_a_repository_under_two_paths_is_one_project(bn, tmp_path):
+    """A git folder with another name has its work tree at one path, and its worktrees lead to another."""
+    place = tmp_path / "proj"
+    git("init", "--separate-git-dir", str(place / "hidden"), str(place), at=tmp_path)
+    git("commit", "--allow-empty", "-m", "first", at=place)
+    git("worktree", "add", str(tmp_path / "side"), at=place)
+    at(bn, place).add("One")
+    for folder in (tmp_path / "side", place / "hidden", place):
+        assert titles(at(bn, folder)) == ["One"]
+        assert at(bn, folder)("doctor")["findings"] == []
+
+
+def test_two_repositories_with_one_id_are_noticed(bn, tmp_path):
+    bn.add("One")
+    away = bn.repo.rename(tmp_path / "away")
+    shutil.copytree(away, bn.repo)
+    away.rename(tmp_path / "gone")
+    assert titles(bn) == ["One"]
+    (tmp_path / "gone").rename(tmp_path / "back")
+    assert titles(at(bn, tmp_path / "back")) == [], "the place that is written down has it"
+
+
 def test_processes_that_come_at_once_agree(bn):
     command = [BN, "task", "add"]
     started = [

@@ -91,7 +91,9 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
 
 
 def _settle(project: Project) -> None:
-    from binnacle.config.identity import settle
+    if project.identity.is_written:
+        return
+    from binnacle.config.settlement import settle
 
     settle(project.place, project.identity)
 

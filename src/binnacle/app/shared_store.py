@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from binnacle.app import Project
 from binnacle.config.git_config import read_origin
-from binnacle.config.identity import read_kept, remember_root, settle
 from binnacle.config.location import Place
+from binnacle.config.settlement import read_kept, remember_root, settle
 from binnacle.store.opening import open_postgres
 from binnacle.store.store import Store
 from binnacle.store.tenancy import Tenant

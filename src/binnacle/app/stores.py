@@ -9,9 +9,10 @@ from typing import Literal
 from msgspec import Struct
 
 from binnacle.app import Project
-from binnacle.config.identity import become, carries, record_file
+from binnacle.config.identity import carries, is_same_repository, record_file
 from binnacle.config.location import STORE_FILE, data_root
 from binnacle.config.project_record import read_record
+from binnacle.config.settlement import become
 from binnacle.errors import Ambiguous, ConfigError, NotFound, Refused, StoreReadOnly
 from binnacle.store.health import Finding
 from binnacle.store.summary import summarise_file
@@ -111,16 +112,23 @@ def examine_place(project: Project, *, tasks: int) -> list[Finding]:
         message = f"the project's id cannot be kept in {show_path(project.place.git_dir)}"
         hint = "it follows from the path: moving the repository loses the tasks; make git's folder writable"
         found.append(Finding(severity="info", check="place", message=message, hint=hint))
-    if record and record.place != project.repo and carries(record.place, project.id):
+    if record and _is_shared(record.place, project):
         message = f"{show_path(record.place)} has the same id and shares this store"
         hint = "remove the file info/binnacle from git's folder of the one that is a copy"
         found.append(Finding(severity="warning", check="place", message=message, hint=hint))
-    for store in find_lost(project):
+    for store in () if project.settings.text("store.url") else find_lost(project):
         message = f"{show_path(store.place)} is gone and left {_count(store.tasks)} in the store {store.id}"
         hint = f"if it was this project: bn store adopt {store.id}; if it is not wanted: bn store prune {store.id}"
         severity: Literal["warning", "info"] = "info" if tasks else "warning"
         found.append(Finding(severity=severity, check="lost store", message=message, hint=hint))
     return found
+
+
+def _is_shared(recorded: str, project: Project) -> bool:
+    """Whether another repository has the id of this one, and is not the same one under another path."""
+    if recorded == project.repo or not carries(recorded, project.id):
+        return False
+    return project.place.git_dir is None or not is_same_repository(recorded, project.place.git_dir)
 
 
 def adopt(project: Project, key: str, *, force: bool = False) -> KnownStore:

@@ -18,18 +18,16 @@ the data directory has a record (`project`) that leads back there. So, reading t
 The place in the data directory's record is asked as well before a repository counts as
 moved: a file that came with an archive cannot take over the data of a living project.
 
-Nothing is written by `identify`, which reading commands use. `settle` writes, when a
-store is made or an existing one is opened. Git's folder may be read-only: then the id
+Nothing is written here. `config.settlement` writes, when a store is made or an existing
+one is opened. Git's folder may be read-only: then the id
 follows from the path, as it does outside of git.
 """
 
-import contextlib
 import os
 from typing import NamedTuple
 
-from binnacle.config.git_config import read_origin
 from binnacle.config.location import STORE_FILE, Place, data_root, git_place, project_key
-from binnacle.config.project_record import Record, create_record, read_record, write_record
+from binnacle.config.project_record import Record, read_record
 from binnacle.errors import StoreError
 
 RECORD_FILE = "project"
@@ -55,6 +53,11 @@ class Identity(NamedTuple):
     def data_dir(self) -> str:
         return os.path.join(data_root(), self.id)
 
+    @property
+    def is_written(self) -> bool:
+        """Whether both records are there, and nothing is left to settle."""
+        return self.is_settled and os.path.exists(record_file(self.id))
+
 
 def id_file(git_dir: str) -> str:
     """The file in git's common folder that has the id."""
@@ -74,7 +77,7 @@ def identify(place: Place) -> Identity:
     known = read_record(id_file(place.git_dir))
     if known is None:
         return _identify_unmarked(place)
-    if known.place == place.repo or _is_same_folder(known.place, place.git_dir):
+    if known.place == place.repo or is_same_repository(known.place, place.git_dir):
         return Identity(known.id, is_settled=True)
     if original := _find_original(place, known):
         return _identify_unmarked(place)._replace(copied_from=original)
@@ -93,43 +96,6 @@ def carries(folder: str, project_id: str) -> bool:
         return False
     place = git_place(folder) or Place(folder, None, is_known=True)
     return _marked_id(place) == project_id or (not _marked_id(place) and _own_id(place) == project_id)
-
-
-def settle(place: Place, identity: Identity) -> None:
-    """Writes down which project `place` is, where that is not written yet.
-
-    Raises:
-        StoreError: somebody made it another project meanwhile.
-    """
-    if not identity.is_settled:
-        is_kept = place.git_dir is not None and _keep_id(place.git_dir, _new_record(place, identity.id))
-        _keep_place(place, identity.id, kept="git" if is_kept else "path")
-    elif not os.path.exists(record_file(identity.id)):
-        _keep_place(place, identity.id, kept="git")
-
-
-def become(place: Place, project_id: str) -> None:
-    """Makes `place` the project `project_id`, whatever it was.
-
-    Raises:
-        OSError: it cannot be written down.
-    """
-    if place.git_dir is not None:
-        write_record(id_file(place.git_dir), _new_record(place, project_id))
-    _keep_place(place, project_id, kept="git" if place.git_dir else "path")
-
-
-def read_kept(place: Place, project_id: str) -> Record | None:
-    """What is written down about the project: in git's folder, or in its data directory where that has none."""
-    return (read_record(id_file(place.git_dir)) if place.git_dir else None) or read_record(record_file(project_id))
-
-
-def remember_root(place: Place, root: str) -> None:
-    """Keeps the first commit beside the id, so that git is asked for it once."""
-    known = read_record(id_file(place.git_dir)) if place.git_dir else None
-    if place.git_dir and known and root:
-        with contextlib.suppress(OSError):  # asked again next time
-            write_record(id_file(place.git_dir), known._replace(root=root))
 
 
 def _identify_unmarked(place: Place) -> Identity:
@@ -161,8 +127,10 @@ def _belongs_to(record: Record, place: Place) -> bool:
     """
     if record.place != place.repo:
         return False
-    if record.kept == "path" or place.git_dir is None or record.inode == _inode_of(place.repo):
+    if record.kept == "path" or place.git_dir is None or record.inode == inode_of(place.repo):
         return True
+    from binnacle.config.git_config import read_origin
+
     return bool(record.origin) and record.origin == read_origin(place.git_dir)
 
 
@@ -182,55 +150,19 @@ def _marked_id(place: Place) -> str:
     return known.id if known else ""
 
 
-def _is_same_folder(folder: str, git_dir: str) -> bool:
-    """Whether the repository at `folder` is the same one under another path, as a mount makes it."""
+def is_same_repository(folder: str, git_dir: str) -> bool:
+    """Whether the repository at `folder` is the one of `git_dir` under another path, as a mount makes it."""
     there = git_place(folder)
+    if there is None or there.git_dir is None:
+        return False
     try:
-        return bool(there and there.git_dir) and os.path.samefile(there.git_dir, git_dir)  # type: ignore[union-attr,arg-type]
+        return os.path.samefile(there.git_dir, git_dir)
     except OSError:
         return False
 
 
-def _keep_id(git_dir: str, wanted: Record) -> bool:
-    """Writes the id into git's folder; says whether it is there."""
-    file = id_file(git_dir)
-    try:
-        known = read_record(file)
-        if known is None and create_record(file, wanted):
-            return True
-        known = known or read_record(file)
-        if known and (known.id, known.place) == (wanted.id, wanted.place):
-            return True
-        if known and known.place == wanted.place:
-            raise StoreError(
-                f"{wanted.place} has become the project {known.id} meanwhile",
-                hint="nothing was changed; run it again, and restart a server that runs here",
-            )
-        is_moved = known is not None and known.id == wanted.id
-        write_record(file, known._replace(place=wanted.place) if known and is_moved else wanted)
-    except OSError:
-        return False
-    return True
-
-
-def _keep_place(place: Place, project_id: str, *, kept: str) -> None:
-    origin = read_origin(place.git_dir) if place.git_dir else ""
-    file = record_file(project_id)
-    news = {"place": place.repo, "kept": kept, "inode": _inode_of(place.repo), "origin": origin}
-    with contextlib.suppress(OSError):  # the store is about to say in words why it cannot be written
-        known = read_record(file)
-        if known is None and create_record(file, _new_record(place, project_id)._replace(**news)):
-            return
-        known = known or read_record(file)
-        if known and known._replace(**news) != known:
-            write_record(file, known._replace(**news))
-
-
-def _new_record(place: Place, project_id: str) -> Record:
-    return Record(project_id, place.repo, mark=os.urandom(8).hex())
-
-
-def _inode_of(folder: str) -> str:
+def inode_of(folder: str) -> str:
+    """The number of the folder on its disk; empty if it is not there."""
     try:
         return str(os.stat(folder).st_ino)
     except OSError:

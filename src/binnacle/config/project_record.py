@@ -7,8 +7,6 @@ data directory they say which place the data belongs to. `config.identity` has t
 import os
 from typing import NamedTuple
 
-from binnacle.config.whole import write_whole
-
 MAX_RECORD_BYTES = 16 << 10
 """A record is a handful of lines; more than this is something else."""
 
@@ -69,7 +67,9 @@ def write_record(path: str, record: Record) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    from binnacle.config.whole import write_whole
+
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     write_whole(path, encode_record(record), mode=0o644)
 
 
@@ -79,6 +79,8 @@ def create_record(path: str, record: Record) -> bool:
     Raises:
         OSError: it cannot be written.
     """
+    from binnacle.config.whole import write_whole
+
     os.makedirs(os.path.dirname(path), exist_ok=True)
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
