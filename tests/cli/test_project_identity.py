@@ -276,7 +276,17 @@ def test_a_path_that_is_not_utf8_works(bn, tmp_path, kind):
     odd.add("One")
     assert titles(odd) == ["One"]
     assert odd("doctor")["healthy"] is True
-    for words in (["store", "show"], ["store", "list"], ["status"], [], ["store", "init"], ["store", "path"]):
+    for words in (
+        ["store", "show"],
+        ["store", "list"],
+        ["status"],
+        [],
+        ["store", "init"],
+        ["store", "path"],
+        ["prompt", "show"],
+        ["plan", "show"],
+        ["log"],
+    ):
         assert odd.run(*words).code == odd.run(*words, "-H").code == 0, words
     assert odd("store", "show")["repo"].endswith("caf\\xe9")
     assert odd("store", "list")["stores"][0]["place"].endswith("caf\\xe9")

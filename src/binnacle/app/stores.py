@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from binnacle.app import Project
 from binnacle.config.identity import carries, is_same_repository, record_file
-from binnacle.config.location import STORE_FILE, data_root
+from binnacle.config.location import STORE_FILE, data_root, show_path
 from binnacle.config.project_record import read_record
 from binnacle.config.settlement import become
 from binnacle.errors import Ambiguous, ConfigError, NotFound, Refused, StoreReadOnly
@@ -233,11 +233,6 @@ def _removed_name(project_id: str) -> str:
 
 def _count(tasks: int | None) -> str:
     return "a store that cannot be read" if tasks is None else f"{tasks} task{'s' if tasks != 1 else ''}"
-
-
-def show_path(path: str) -> str:
-    """A path as it can be shown: what is not UTF-8 in it is escaped."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _note(text: str) -> None:

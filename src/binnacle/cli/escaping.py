@@ -4,21 +4,18 @@ from typing import Any
 
 import msgspec
 
+from binnacle.config.location import show_path
+
 
 def encode_escaped(answer: Any) -> bytes:
     """The answer as JSON, with every byte that is not UTF-8 as `\\xNN`."""
     return msgspec.json.encode(_escape(msgspec.to_builtins(answer)))
 
 
-def escape(text: str) -> str:
-    """`text` with every byte that is not UTF-8 as `\\xNN`."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
 def _escape(value: Any) -> Any:
     match value:
         case str():
-            return escape(value)
+            return show_path(value)
         case list() | tuple():
             return [_escape(one) for one in value]
         case dict():

@@ -47,14 +47,14 @@ def _show_pruned(answer: Any, screen: Screen) -> None:
 def _as_json(store: Any) -> dict[str, Any]:
     import msgspec
 
-    from binnacle.app.stores import show_path
+    from binnacle.config.location import show_path
 
     return {**msgspec.to_builtins(store), "place": show_path(store.place)}
 
 
 @STORE.command("init", "make this folder a project with a store", "bn store init", view=_show_one)
 def init(context: Context, args: Namespace) -> Any:  # noqa: ARG001
-    from binnacle.app.stores import show_path
+    from binnacle.config.location import show_path
 
     is_new = not context.project.is_known
     store = context.store(create=True)

@@ -64,6 +64,11 @@ def _read(path: str) -> str:
         return ""
 
 
+def show_path(path: str) -> str:
+    """A path as it can be written anywhere: a byte that is not UTF-8 becomes `\\xNN`."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def project_key(repo: str, *, attempt: int = 0) -> str:
     """A readable directory name for `repo`, distinct for every path; a later `attempt` gives another one."""
     name = "".join(c if c.isalnum() or c in "._-" else "-" for c in os.path.basename(repo)).strip(".-")[:40]

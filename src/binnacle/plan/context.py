@@ -7,6 +7,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from binnacle.config.location import show_path
 from binnacle.config.settings import load_settings
 from binnacle.plan.codebase import Codebase, survey
 from binnacle.store import comments, dependencies, features, learnings, notes, overview, reports, sessions, tasks
@@ -125,7 +126,7 @@ def load(
     discipline_name = discipline or (about.task.discipline if about else None)
     owner = features.get(tx, feature_name) if feature_name else None
     settings = load_settings(repo)
-    root = os.path.basename(os.path.abspath(repo))
+    root = show_path(os.path.basename(os.path.abspath(repo)))
     unloaded: dict[str, int] = {}
     before = reports.last_outcomes(tx, about.task.id) if about else reports.Outcomes()
     return Loaded(

@@ -18,7 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.config.clients.files import locked
-from binnacle.errors import ConfigError, Refused
+from binnacle.config.location import show_path
+from binnacle.errors import ConfigError, InvalidInput, Refused
 from binnacle.plan.session import SCHEMA, SessionPlan
 from binnacle.upstream.overview import approved_entries
 
@@ -176,6 +177,11 @@ def bn_command() -> str:
 
 def client_config(plan: SessionPlan, *, cwd: str) -> dict[str, Any]:
     """A client's `--mcp-config`: our server, serving this plan, and those of the discipline's that may be used."""
+    if show_path(cwd) != cwd:
+        raise InvalidInput(
+            f"a path that is not UTF-8 cannot be written into the files of a client: {show_path(cwd)}",
+            hint="rename the folder; bn itself works in it",
+        )
     ours = {"type": "stdio", "command": bn_command(), "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
     others = approved_entries(plan.upstreams, cwd) if plan.upstreams else {}
     return {"mcpServers": {"binnacle": ours} | {**others, "binnacle": ours}}
