@@ -158,3 +158,25 @@ def test_a_copy_shares_the_project_of_its_history(machine, tmp_path):
     shop.add("One")
     shutil.copytree(shop.repo, tmp_path / "copy")
     assert titles(machine(tmp_path / "copy")) == ["One"]
+
+
+def test_a_user_who_may_only_use_the_schema_works_in_it(machine, tmp_path, database):
+    shop = machine(new_repository(tmp_path / "shop", commit="first"))
+    shop.add("One")
+    guest = f"guest_{os.getpid()}"
+    with psycopg.connect(database, autocommit=True) as db:
+        db.execute(f"create role {guest} login")
+        db.execute(f"grant usage on schema bn_shop to {guest}")
+        db.execute(f"grant all on all tables in schema bn_shop to {guest}")
+        db.execute(f"grant all on all sequences in schema bn_shop to {guest}")
+    try:
+        git("clone", str(shop.repo), "laptop", at=tmp_path)
+        url = shop.env["BN_STORE_URL"]
+        user = url.removeprefix("postgresql://").partition("@")[0]
+        laptop = machine(tmp_path / "laptop", BN_STORE_URL=url.replace(f"//{user}@", f"//{guest}@", 1))
+        laptop.add("Two")
+        assert titles(laptop) == ["One", "Two"]
+    finally:
+        with psycopg.connect(database, autocommit=True) as db:
+            db.execute(f"drop owned by {guest}")
+            db.execute(f"drop role {guest}")

@@ -91,8 +91,10 @@ class PostgresConnection:
             return choice.schema
         with self._db.transaction():
             self.execute("select pg_advisory_xact_lock(hashtext('binnacle projects'))")
-            choice = choose_schema(self._list_schemas(tenant), tenant)
-            self._execute(f'create schema if not exists "{choice.schema}"')
+            schemas = self._list_schemas(tenant)
+            choice = choose_schema(schemas, tenant)
+            if choice.schema not in schemas:  # asking for one that is there takes a right that not every user has
+                self._execute(f'create schema "{choice.schema}"')
             self._record_owner(choice)
         return choice.schema
 

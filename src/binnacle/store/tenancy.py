@@ -72,10 +72,11 @@ def choose_schema(schemas: Mapping[str, Owner | None], tenant: Tenant) -> Choice
         )
     schema = schema_name(tenant.name)
     if named or schema in owned:
+        other = owned[named[0] if named else schema].binnacle
         raise ConfigError(
-            f"the database has a project {owned[named[0] if named else schema].binnacle!r} of another repository",
-            hint=f"give this one a name of its own: bn config set store.project NAME; or share that one: "
-            f"bn config set store.project {owned[named[0] if named else schema].binnacle}",
+            f"the database has a project {other!r} of another repository",
+            hint=f"give this one a name of its own: bn config set store.project NAME; "
+            f"or share that one: bn config set store.project {other}",
         )
     is_first = schema not in schemas and FIRST_SCHEMA in schemas and FIRST_SCHEMA not in owned
     return _choice(FIRST_SCHEMA if is_first else schema, None, tenant)
