@@ -13,6 +13,7 @@ from binnacle.store import comments, dependencies, queue, sessions, tasks
 from binnacle.store.rows import cell
 from binnacle.store.store import Writer, stamp
 from binnacle.store.tasks import TASKS, TaskFilter
+from binnacle.work import steps
 from binnacle.work.actor import SYSTEM
 from binnacle.work.ids import TaskId
 from binnacle.work.status import Status, is_closed
@@ -89,9 +90,9 @@ def skip(tx: Writer, text: str, *, reason: str, fence: int | None = None, force:
     task = _writable(tx, text, fence, force)
     reason = clean_text(reason, what="reason", limit=2000)
     if not reason:
-        raise InvalidInput("a task is skipped with a reason", hint=f"bn task skip {task.id} --reason 'why'")
+        raise InvalidInput("a task is skipped with a reason", hint="say as the reason why it will not be done")
     if is_closed(task.status):
-        raise WrongStatus(f"{task.id} is already {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+        raise WrongStatus(f"{task.id} is already {task.status}", hint=steps.reopen(task.id))
     return _move(tx, task, "cancelled", "cancelled", closed_reason=reason)
 
 
@@ -112,7 +113,7 @@ def block(
     """
     task = _writable(tx, text, fence, force)
     if is_closed(task.status):
-        raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+        raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
     if not reason.strip():
         raise InvalidInput("a task is blocked with a reason", hint="give as the reason what is in the way")
     comments.add(tx, task.id, f"Blocked: {reason}", author=author)
@@ -154,7 +155,7 @@ def set_status(
         case "draft" | "partial" | "needs_input":
             task = _writable(tx, text, fence, force)
             if is_closed(task.status):
-                raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+                raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
             if reason:
                 comments.add(tx, task.id, reason)
             return _move(tx, task, status, status, note=reason)
@@ -164,7 +165,7 @@ def enrich(tx: Writer, text: str, changes: dict[str, Any], *, fence: int | None 
     """Works a draft out into a task that can be taken."""
     task = tasks.get(tx, text)
     if task.status != "draft":
-        raise WrongStatus(f"{task.id} is {task.status}; only a draft is enriched", hint="change it with task update")
+        raise WrongStatus(f"{task.id} is {task.status}; only a draft is enriched", hint=steps.update(task.id))
     if not str(changes.get("pseudocode") or "").strip():
         raise InvalidInput("an enriched task needs pseudocode", hint="say in steps how it is to be done")
     tasks.update(tx, task.id, changes, fence=fence)
@@ -179,7 +180,7 @@ def split(tx: Writer, text: str, parts: Sequence[NewTask], *, chain: bool = Fals
     """
     task = _writable(tx, text, None, force=False)
     if is_closed(task.status):
-        raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+        raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
     if len(parts) < 2:
         raise Refused("a task is split into at least two parts", hint="give two titles or more")
     inherited = {

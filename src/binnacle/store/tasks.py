@@ -23,6 +23,7 @@ from binnacle.store import features, ranks
 from binnacle.store.ids import fresh_ids
 from binnacle.store.rows import Table, marks
 from binnacle.store.store import Reader, Store, Writer, stamp
+from binnacle.work import steps
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
 from binnacle.work.status import Kind, Status, is_closed, parse_status
 from binnacle.work.task import NewTask, Task, changed, check_write, validated
@@ -93,7 +94,7 @@ def resolve(tx: Reader, text: str) -> TaskId:
         raise Ambiguous(f"several tasks begin with {wanted!r}", hint=f"one of: {', '.join(found[:5])}")
     guesses = sorted(near_misses(wanted))
     near = tx.row(f"select id, title from task where id in {marks(guesses)} order by number desc limit 1", *guesses)
-    hint = f"did you mean {near[0]} ({near[1][:60]})?" if near else "list them with: bn task list --all"
+    hint = f"did you mean {near[0]} ({near[1][:60]})?" if near else steps.LIST_TASKS
     raise NotFound(f"no task {wanted!r}", hint=hint)
 
 
@@ -263,7 +264,7 @@ def delete(tx: Writer, text: str, *, fence: int | None = None, force: bool = Fal
         names = ", ".join(row[0] for row in rows[:5])
         raise Referenced(
             f"{task.id} is still referred to by {names}",
-            hint=f"cancel it instead: bn task skip {task.id} --reason '…'",
+            hint=steps.cancel(task.id),
             details={"referrers": [row[0] for row in rows]},
         )
     tx.run("delete from task where id = ?", task.id)
@@ -280,7 +281,7 @@ def check_title_is_free(tx: Reader, task: Task) -> None:
 def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
     status = parse_status(draft.status)
     if status == "in_progress":
-        raise InvalidInput("a new task cannot be in progress", hint="add it, then start it: bn task start ID")
+        raise InvalidInput("a new task cannot be in progress", hint=steps.start("ID", words="add it, then start it"))
     fields = validated(draft)
     if fields["parent"]:
         fields["parent"] = resolve(tx, fields["parent"])
@@ -302,10 +303,10 @@ def _check_titles(tx: Reader, keys: Sequence[str]) -> None:
         )
         if found:
             task_id, title, status = found
-            step = f"reopen it: bn task reopen {task_id}" if status == "done" else f"look at it: bn task show {task_id}"
+            step = steps.reopen(task_id) if status == "done" else steps.show(task_id)
             raise Duplicate(
                 f"a task with this title exists: {task_id} ({status}) {title!r}",
-                hint=f"{step}; or give the new one a title of its own",
+                hint=(step, "or give the new one a title of its own"),
                 details={"existing": task_id, "status": status},
             )
 

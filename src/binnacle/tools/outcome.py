@@ -47,14 +47,13 @@ def succeeded(reply: Reply, *, seconds: float) -> Outcome:
     return Outcome(reply.text, envelope, reply.is_error, reply.foreign)
 
 
-def failed(error: BinnacleError, *, seconds: float, prefix: bool) -> Outcome:
+def failed(error: BinnacleError, *, seconds: float, prefix: bool, hint: str) -> Outcome:
     """The outcome of a call that did not: a result the agent can read and act on, not a protocol error."""
     text = f"[{error.code}] {error.message}" if prefix else f"error: {error.message}"
-    if error.hint:
-        text += f"\nhint: {error.hint}"
-    return Outcome(
-        text, {"ok": False, "type": "error", "error": error.to_dict(), "meta": _meta(seconds)}, is_error=True
-    )
+    if hint:
+        text += f"\nhint: {hint}"
+    body = {"ok": False, "type": "error", "error": error.to_dict(hint=hint), "meta": _meta(seconds)}
+    return Outcome(text, body, is_error=True)
 
 
 def as_json(data: Any) -> str:
