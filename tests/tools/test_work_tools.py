@@ -117,10 +117,17 @@ def test_text_and_structure_each_suffice_alone(tools):
         assert text in outcome.text
     envelope = outcome.envelope
     assert (envelope["ok"], envelope["type"], envelope["data"].task.id) == (True, "success", task)
-    assert set(envelope["meta"]) == {"requestId", "timestamp", "duration"}
     failed = tools.outcome("task_get", id="bn-000")
     assert failed.envelope["error"]["hint"] in failed.text
     assert failed.to_mcp()["isError"] is True
+
+
+def test_bookkeeping_is_beside_what_the_model_reads(tools):
+    for outcome in (tools.outcome("task_list"), tools.outcome("task_get", id="bn-000")):
+        result = outcome.to_mcp()
+        assert result["structuredContent"].keys() <= {"ok", "type", "data", "error"}
+        assert result["_meta"].keys() == {"binnacle/requestId", "binnacle/timestamp", "binnacle/duration"}
+        assert result["_meta"]["binnacle/duration"] > 0
 
 
 def test_features_disciplines_learnings_and_the_project(tools):

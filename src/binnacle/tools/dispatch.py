@@ -86,7 +86,7 @@ class Dispatcher:
         found = self.catalog.find(name).spec if name in self.catalog else None
         if self._audit is not None and found is not None and found.hints.open_world and not found.hints.read_only:
             ok = not outcome.is_error
-            self._audit(caller, found.name, {"ok": ok, "duration": outcome.envelope["meta"]["duration"]})
+            self._audit(caller, found.name, {"ok": ok, "duration": round(outcome.seconds * 1000, 3)})
 
 
 async def _answer(spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> Reply:
