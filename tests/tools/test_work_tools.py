@@ -2,6 +2,9 @@
 
 import pytest
 
+from binnacle.tools.caller import Caller
+from binnacle.work.actor import Actor
+
 ALIASES = {
     "task-add": "task_add", "create_task": "task_add", "spawn_subtasks": "task_split", "task-update": "task_update",
     "update_task": "task_update", "set_task_status": "task_status", "task-next": "task_next", "task-list": "task_list",
@@ -153,3 +156,23 @@ def test_every_change_carries_the_agent_and_failures_leave_nothing(tools, place)
     with place.open() as store, store.read() as tx:
         found = events.listed(tx, limit=100)
     assert [(event.actor, event.action) for event in found] == [("bna-1", "added")]
+
+
+def test_an_agent_that_comes_back_is_offered_the_task_it_holds(tools):
+    mine, other = add(tools, "mine"), add(tools, "other", priority=0)
+    fence = tools("task_status", id=mine[0], status="in_progress")["fence"]
+    offered = tools("task_next")
+    assert (offered["task"]["id"], offered["held"], offered["fence"]) == (mine[0], True, fence)
+    assert "you already work on this task" in tools.outcome("task_next").text
+    again = tools.outcome("task_claim")
+    assert again.text.startswith(f"You already work on: {mine[0]}")
+    assert tools("task_claim")["fence"] == fence
+    assert tools("task_claim", force=True)["task"]["id"] == other[0]
+
+
+def test_another_agent_is_offered_what_is_free(tools):
+    mine, other = add(tools, "mine"), add(tools, "other")
+    tools("task_status", id=mine[0], status="in_progress")
+    offered = tools.outcome("task_next", by=Caller(actor=Actor("bna-2", "agent"))).envelope["data"]
+    assert offered["task"].id == other[0]
+    assert "held" not in offered

@@ -21,9 +21,9 @@ from binnacle.work.task import (
     NewTask,
     Task,
     check_close,
-    check_holds_none_but,
     check_start,
     check_write,
+    find_held,
     lease_end,
 )
 from binnacle.work.text import clean_text
@@ -37,15 +37,22 @@ class Move(NamedTuple):
     """Tasks that wait for nothing any more."""
 
     warnings: tuple[str, ...] = ()
+    was_held: bool = False
+    """Whether the actor works on it already, and was given it again instead of another."""
 
 
 FREE: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
 
 
 def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = False) -> Move | None:
-    """Takes the task that is first in the ready order, in one atomic statement; None when nothing is ready."""
+    """Takes the task that is first in the ready order, in one atomic statement; None when nothing is ready.
+
+    An agent that holds a task gets that one, whatever it asks for, and its claim is renewed; `force` takes another.
+    """
     expire(tx)
-    check_holds_none_but(None, by=tx.by, holding=tasks.held_by(tx, tx.by.name), force=force)
+    held = None if force else find_held(tasks.held_by(tx, tx.by.name), by=tx.by)
+    if held is not None:
+        return Move(_renew(tx, held), was_held=True)
     where, values = tasks.ready_where(which)
     taken = _claim_columns(tx)
     assignments = ", ".join(f"{name} = ?" for name in taken)
@@ -63,8 +70,7 @@ def start(tx: Writer, text: str, *, force: bool = False) -> Move:
     task = tasks.get(tx, text)
     check_start(task, by=tx.by, now=tx.now, holding=tasks.held_by(tx, tx.by.name), force=force)
     if task.status == "in_progress" and task.claimed_by == tx.by.name:
-        TASKS.update(tx, _claim_columns(tx), "id = ?", task.id)
-        return Move(tasks.get(tx, task.id))
+        return Move(_renew(tx, task))
     TASKS.update(tx, {**_claim_columns(tx), "fence": task.fence + 1}, "id = ?", task.id)
     return _started(tx, tasks.get(tx, task.id))
 
@@ -224,6 +230,12 @@ def _claim_columns(tx: Writer) -> dict[str, Any]:
         "updated_at": tx.now,
     }
     return {name: cell(value) for name, value in columns.items()}
+
+
+def _renew(tx: Writer, task: Task) -> Task:
+    """The task with a new lease and the fence it had."""
+    TASKS.update(tx, _claim_columns(tx), "id = ?", task.id)
+    return tasks.get(tx, task.id)
 
 
 def _started(tx: Writer, task: Task) -> Move:

@@ -24,9 +24,10 @@ from binnacle.store.ids import fresh_ids
 from binnacle.store.rows import Table, marks
 from binnacle.store.store import Reader, Store, Writer, stamp
 from binnacle.work import steps
+from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
 from binnacle.work.status import Kind, Status, is_closed, parse_status
-from binnacle.work.task import NewTask, Task, changed, check_write, validated
+from binnacle.work.task import NewTask, Task, changed, check_write, find_held, validated
 from binnacle.work.text import clean_optional_line, fold
 
 TASKS = Table(
@@ -138,6 +139,11 @@ def next_ready(tx: Reader, which: TaskFilter | None = None) -> Task | None:
     """The task that is first in the ready order, if any."""
     where, values = ready_where(which)
     return TASKS.first(tx, f"where {where} order by queue_rank, priority, number", *values)
+
+
+def next_for(tx: Reader, by: Actor, which: TaskFilter | None = None) -> Task | None:
+    """The task for `by` to work on next: the one an agent holds, else the first in the ready order, if any."""
+    return find_held(held_by(tx, by.name), by=by) or next_ready(tx, which)
 
 
 def ready_where(which: TaskFilter | None) -> tuple[str, list[Any]]:

@@ -166,7 +166,12 @@ def check_start(task: Task, *, by: Actor, now: datetime, holding: Sequence[Task]
     check_holds_none_but(task.id, by=by, holding=holding, force=force)
 
 
-def check_holds_none_but(task_id: str | None, *, by: Actor, holding: Sequence[Task], force: bool) -> None:
+def find_held(holding: Sequence[Task], *, by: Actor) -> Task | None:
+    """The task that `by` goes on with before taking another: an agent works on one at a time, people as they like."""
+    return holding[0] if by.kind == "agent" and holding else None
+
+
+def check_holds_none_but(task_id: str, *, by: Actor, holding: Sequence[Task], force: bool) -> None:
     """One task at a time for an agent: agents that take several finish none."""
     others = [held.id for held in holding if held.id != task_id]
     if by.kind == "agent" and others and not force:
