@@ -182,7 +182,7 @@ class PostgresConnection:
             case pg.DiskFull():
                 return StoreFull(
                     f"the database server has no space left: {text}",
-                    hint=("nothing was changed", steps.ask_person("free some space")),
+                    hint=(steps.ask_person("free some space"), "nothing was changed"),
                 )
             case pg.ReadOnlySqlTransaction() | pg.InsufficientPrivilege():
                 return StoreReadOnly(

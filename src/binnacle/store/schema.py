@@ -21,7 +21,7 @@ def migrate(connection: Connection, *, to: int = LATEST) -> int:
     if found > LATEST:
         raise StoreNewer(
             f"{connection.location} was written by a newer Binnacle (schema {found}, this one knows {LATEST})",
-            hint=("nothing was changed", steps.ask_person("upgrade Binnacle")),
+            hint=(steps.ask_person("upgrade Binnacle"), "nothing was changed"),
         )
     for version in range(found + 1, to + 1):
         _apply(connection, version)

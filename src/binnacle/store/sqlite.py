@@ -215,7 +215,7 @@ class SqliteConnection:
             )
         if "full" in text:
             return StoreFull(
-                f"no space left for {self._path}", hint=("nothing was changed", steps.ask_person("free some space"))
+                f"no space left for {self._path}", hint=(steps.ask_person("free some space"), "nothing was changed")
             )
         if "readonly" in text or "unable to open" in text:
             return StoreReadOnly(
