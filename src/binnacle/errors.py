@@ -43,9 +43,59 @@
 
 The code is stable and for programs; the message says what was wrong and where;
 the hint is the next step. Messages are lower case with the offending value last.
+
+Whoever raises an error does not know who reads it: a person in a shell takes the next
+step with a command, an agent with a tool, and not every agent has the same tools. So a
+hint that names a way is a `NextStep`, and each face shows the way that its reader has. In a
+shell that is `BinnacleError.hint`, over MCP `tools.hints`. The steps of the work model
+are in `work.steps`.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+
+class SuggestedCall(NamedTuple):
+    """A call that takes a step: a tool by its own name, and the arguments that matter."""
+
+    tool: str
+    arguments: Mapping[str, object] = {}
+
+
+class NextStep(NamedTuple):
+    """A next step. As text it is what a person in a shell reads."""
+
+    words: str
+    """What to do, for a reader who is told no way to do it: `take another task`."""
+
+    command: str = ""
+    """The `bn` command that does it, without the `bn`."""
+
+    calls: tuple[SuggestedCall, ...] = ()
+    """The calls that do it, the best first. A session may have the tool of none."""
+
+    for_person: bool = False
+    """Whether only a person can take it, for example because it needs a browser or an approval."""
+
+    optional: bool = False
+    """Whether it is left out for a reader who has no way to take it: others are named beside it."""
+
+    def __str__(self) -> str:
+        return f"{self.words}: bn {self.command}" if self.command else self.words
+
+
+class Flag(NamedTuple):
+    """A parameter of the same call that turns a check off, and what happens then: `starts it all the same`."""
+
+    name: str
+    words: str
+
+    def __str__(self) -> str:
+        return f"--{self.name} {self.words}"
+
+
+Hint = str | NextStep | Flag | tuple[str | NextStep | Flag, ...]
+"""The next step, or several. A `str` names neither a command nor a tool, so that it suits every reader."""
 
 
 class BinnacleError(Exception):
@@ -57,17 +107,25 @@ class BinnacleError(Exception):
     retryable = False
     """Whether the same call may succeed later without any change."""
 
-    def __init__(self, message: str, *, hint: str = "", details: Mapping[str, object] | None = None) -> None:
+    def __init__(self, message: str, *, hint: Hint = "", details: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        steps = (hint,) if isinstance(hint, (str, NextStep, Flag)) else hint
+        self.next_steps = tuple(step for step in steps if step)
+        """What to do now. To pass it on with another error, give it as that error's hint."""
+
         self.details = dict(details or {})
 
-    def to_dict(self) -> dict[str, object]:
-        """The error as programs read it. Empty parts are left out."""
+    @property
+    def hint(self) -> str:
+        """The next steps for a reader in a shell."""
+        return "; ".join(str(step) for step in self.next_steps)
+
+    def to_dict(self, *, hint: str | None = None) -> dict[str, object]:
+        """The error as programs read it, with `hint` if given instead of the shell's. Empty parts are left out."""
         body: dict[str, object] = {"code": self.code, "message": self.message}
-        if self.hint:
-            body["hint"] = self.hint
+        if shown := self.hint if hint is None else hint:
+            body["hint"] = shown
         if self.retryable:
             body["retryable"] = True
         if self.details:
@@ -160,7 +218,7 @@ class AgentLimited(AgentError):
     code = "E_AGENT_LIMITED"
     retryable = True
 
-    def __init__(self, message: str, *, after: float | None, hint: str = "") -> None:
+    def __init__(self, message: str, *, after: float | None, hint: Hint = "") -> None:
         super().__init__(message, hint=hint, details={} if after is None else {"retry_after": after})
         self.after = after
         """Seconds to wait before it is asked again, where it told."""
@@ -176,7 +234,7 @@ class BridgeError(BinnacleError):
         code: str,
         message: str,
         *,
-        hint: str = "",
+        hint: Hint = "",
         retryable: bool = False,
         details: Mapping[str, object] | None = None,
     ) -> None:

@@ -174,9 +174,15 @@ def test_the_queue_goes_first(bn):
 
 
 def test_an_agent_holds_one_task_and_cannot_touch_anothers(bn):
-    one, _two = bn.add("One"), bn.add("Two")
-    bn("next", "--claim", env=BOB)
-    assert bn.fails("next", "--claim", env=BOB)["code"] == "E_HOLDS_ANOTHER"
+    one, two = bn.add("One"), bn.add("Two")
+    first = bn("next", "--claim", env=BOB)
+    again = bn("next", "--claim", env=BOB)
+    assert (again["task"]["id"], again["fence"], again["held"]) == (one, first["fence"], True)
+    looked = bn("next", env=BOB)
+    assert (looked["task"]["id"], looked["claimed"], looked["held"]) == (one, True, True)
+    assert "you already work on this task" in bn.human("next", env=BOB)
+    assert bn("next", env=EVE)["task"]["id"] == two
+    assert bn.fails("task", "start", two, env=BOB)["code"] == "E_HOLDS_ANOTHER"
     assert bn.fails("task", "done", one, env=EVE)["code"] == "E_CLAIMED"
     assert bn.fails("task", "start", one, env=EVE)["code"] == "E_CLAIMED"
     assert bn("next", "--claim", "--force", env=BOB)["claimed"] is True

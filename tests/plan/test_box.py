@@ -88,6 +88,12 @@ def test_a_recipe_has_the_tools_its_seed_gave_it_under_their_names(name):
     assert set(SEED[name].split()) <= {rule.name for rule in the_recipe(name).tools}
 
 
+def test_only_recipes_of_iterations_summarise_and_complete_them():
+    about = {"iteration_summary", "session_complete"}
+    assert {name for name in BOX if about & shown(name).keys()} == {"loop", "loop_debug", "planning"}
+    assert not (about | {"session_abort"}) & shown("default").keys()
+
+
 def test_limits_are_those_the_design_asks_for():
     rules = {rule.name: rule for rule in the_recipe("task_execution").tools}
     own = ("set_task_status", "report_blocker", "update_task_context", "add_context_file")

@@ -50,10 +50,39 @@ def test_an_agent_holds_one_task_at_a_time_unless_forced(store):
     first, second = put(store), put(store)
     claim(store)
     with pytest.raises(HoldsAnother, match=first.id):
-        claim(store)
-    with pytest.raises(HoldsAnother):
         do(store, flow.start, second.id, by=AGENT)
     assert claim(store, force=True).id == second.id
+
+
+def test_an_agent_that_claims_again_goes_on_with_what_it_holds(store):
+    first = put(store, "first")
+    put(store, "bug", kind="bug", priority=0)
+    do(store, flow.start, first.id, by=AGENT)
+    later = NOW + MINUTE
+    for which in (None, TaskFilter(kind="bug")):
+        with store.claim(by=AGENT, now=later) as tx:
+            move = flow.claim_next(tx, which)
+        assert (move.task.id, move.was_held, move.task.fence) == (first.id, True, 1)
+        assert move.task.claim_expires_at == later + DEFAULT_LEASE
+    assert actions(store, first.id) == ["added", "started"], "a renewal is no start"
+
+
+def test_an_agent_whose_claim_lapsed_takes_what_is_next(store):
+    first, urgent = put(store, "first"), put(store, "urgent", priority=0)
+    do(store, flow.start, first.id, by=AGENT)
+    assert claim(store, now=LAPSED).id == urgent.id
+
+
+def test_what_is_next_is_what_the_asker_holds(store):
+    first, second = put(store), put(store)
+    do(store, flow.start, second.id, by=AGENT)
+    for by, expected in ((AGENT, second), (OTHER, first), (ANN, first)):
+        assert see(store, tasks.next_for, by).id == expected.id
+
+
+def test_a_person_takes_the_next_one_whatever_they_hold(store):
+    first, second = put(store), put(store)
+    assert [claim(store, by=ANN).id, claim(store, by=ANN).id] == [first.id, second.id]
 
 
 def test_a_person_holds_as_many_as_they_like_and_for_as_long(store):

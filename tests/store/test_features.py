@@ -63,7 +63,7 @@ def test_an_unknown_feature_gets_the_nearest(store):
     add(store, "login")
     with pytest.raises(NotFound, match="no feature 'lgoin'") as caught:
         see(store, features.get, "lgoin")
-    assert caught.value.hint == "did you mean 'login'?; create it with: bn feature add lgoin"
+    assert caught.value.hint == "did you mean 'login'?; create it: bn feature add lgoin"
 
 
 def test_a_feature_is_changed(store):

@@ -2,6 +2,9 @@
 
 import pytest
 
+from binnacle.tools.caller import Caller
+from binnacle.work.actor import Actor
+
 ALIASES = {
     "task-add": "task_add", "create_task": "task_add", "spawn_subtasks": "task_split", "task-update": "task_update",
     "update_task": "task_update", "set_task_status": "task_status", "task-next": "task_next", "task-list": "task_list",
@@ -83,13 +86,13 @@ def test_an_alias_takes_one_item_of_a_batch(tools):
         ("task_add", {"tasks": "x"}, ("array", "parameters")),
         ("task_add", {"tasks": [{"titel": "x"}]}, ("titel", "parameters")),
         ("task_add", {"tasks": [{"title": "x", "priority": 9}]}, ("9", "0 critical")),
-        ("task_get", {"id": "bn-000"}, ("bn-000", "bn task list")),
+        ("task_get", {"id": "bn-000"}, ("bn-000", "task_list")),
         ("task_get", {"ids": "x"}, ("'ids'", "'id'")),
         ("task_status", {"id": "abc", "status": "dnoe"}, ("dnoe", "done")),
         ("task_list", {"limit": 0}, ("limit", "parameters")),
         ("task_list", {"limit": "many"}, ("limit", "parameters")),
         ("task_lst", {}, ("task_lst", "task_list")),
-        ("feature_get", {"name": "nope"}, ("nope", "bn feature add")),
+        ("feature_get", {"name": "nope"}, ("nope", "feature_add")),
         ("note_add", {"notes": [{"content": "x", "type": "tpi"}]}, ("tpi", "tip")),
         ("task_search", {"query": "!!"}, ("!!", "word")),
     ],
@@ -117,10 +120,17 @@ def test_text_and_structure_each_suffice_alone(tools):
         assert text in outcome.text
     envelope = outcome.envelope
     assert (envelope["ok"], envelope["type"], envelope["data"].task.id) == (True, "success", task)
-    assert set(envelope["meta"]) == {"requestId", "timestamp", "duration"}
     failed = tools.outcome("task_get", id="bn-000")
     assert failed.envelope["error"]["hint"] in failed.text
     assert failed.to_mcp()["isError"] is True
+
+
+def test_bookkeeping_is_beside_what_the_model_reads(tools):
+    for outcome in (tools.outcome("task_list"), tools.outcome("task_get", id="bn-000")):
+        result = outcome.to_mcp()
+        assert result["structuredContent"].keys() <= {"ok", "type", "data", "error"}
+        assert result["_meta"].keys() == {"binnacle/requestId", "binnacle/timestamp", "binnacle/duration"}
+        assert result["_meta"]["binnacle/duration"] > 0
 
 
 def test_features_disciplines_learnings_and_the_project(tools):
@@ -146,3 +156,23 @@ def test_every_change_carries_the_agent_and_failures_leave_nothing(tools, place)
     with place.open() as store, store.read() as tx:
         found = events.listed(tx, limit=100)
     assert [(event.actor, event.action) for event in found] == [("bna-1", "added")]
+
+
+def test_an_agent_that_comes_back_is_offered_the_task_it_holds(tools):
+    mine, other = add(tools, "mine"), add(tools, "other", priority=0)
+    fence = tools("task_status", id=mine[0], status="in_progress")["fence"]
+    offered = tools("task_next")
+    assert (offered["task"]["id"], offered["held"], offered["fence"]) == (mine[0], True, fence)
+    assert "you already work on this task" in tools.outcome("task_next").text
+    again = tools.outcome("task_claim")
+    assert again.text.startswith(f"You already work on: {mine[0]}")
+    assert tools("task_claim")["fence"] == fence
+    assert tools("task_claim", force=True)["task"]["id"] == other[0]
+
+
+def test_another_agent_is_offered_what_is_free(tools):
+    mine, other = add(tools, "mine"), add(tools, "other")
+    tools("task_status", id=mine[0], status="in_progress")
+    offered = tools.outcome("task_next", by=Caller(actor=Actor("bna-2", "agent"))).envelope["data"]
+    assert offered["task"].id == other[0]
+    assert "held" not in offered

@@ -6,7 +6,7 @@ import pytest
 
 from binnacle.errors import Claimed, HoldsAnother, Refused, StaleClaim, WrongStatus
 from binnacle.work.status import STATUSES
-from binnacle.work.task import check_holds_none_but, check_start, check_write, lease_end, may_take
+from binnacle.work.task import check_holds_none_but, check_start, check_write, find_held, lease_end, may_take
 from places import NOW
 from work.builders import AGENT, HOUR, OTHER, PERSON, a_task, held
 
@@ -79,7 +79,14 @@ def test_an_agent_may_start_again_what_it_holds():
 
 
 def test_a_person_may_hold_several():
-    check_holds_none_but(None, by=PERSON, holding=[held(PERSON)], force=False)
+    check_holds_none_but("bn-0002", by=PERSON, holding=[held(PERSON)], force=False)
+
+
+def test_an_agent_goes_on_with_what_it_holds_and_a_person_is_free_to_choose():
+    first, second = held(AGENT, id="bn-0001"), held(AGENT, id="bn-0002")
+    assert find_held([first, second], by=AGENT) == first
+    assert find_held([], by=AGENT) is None
+    assert find_held([held(PERSON)], by=PERSON) is None
 
 
 def test_anyone_may_write_to_a_task_that_nobody_holds():

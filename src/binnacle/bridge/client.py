@@ -17,6 +17,7 @@ from binnacle.bridge.exchange import PATIENCE, Exchange, HostDied, HostStuck, On
 from binnacle.bridge.protocol import PING, BridgeError, HostInfo
 from binnacle.bridge.vigil import Vigil
 from binnacle.bridge.windows import find_window
+from binnacle.errors import Hint, NextStep
 
 T = TypeVar("T")
 
@@ -114,7 +115,7 @@ class BridgeClient:
             raise BridgeError(
                 "E_BRIDGE_NOT_FOUND",
                 f"no host serves {self.workspace}",
-                hint="start one with: bn bridge host",
+                hint=NextStep("start one", "bridge host", for_person=True),
                 retryable=True,
             )
         self._breaker.check()
@@ -200,12 +201,12 @@ class BridgeClient:
             if error.code not in ANSWERED:
                 raise
 
-    def _advice(self, host: HostInfo) -> str:
+    def _advice(self, host: HostInfo) -> Hint:
         if self._may_replace(host):
             return "call it again: if it still does not answer, another host takes its place"
         if host.kind == "vscode":
             return "reload or close the window of the editor; without it the next call starts another host"
-        return "end it with: bn bridge stop; the next call starts another"
+        return NextStep("end it", "bridge stop"), "the next call starts another"
 
     def close(self) -> None:
         self._exchange.close()

@@ -14,6 +14,7 @@ from binnacle.bridge import alive, folders, protocol
 from binnacle.bridge.protocol import PING, BridgeError, Command, Event, HostInfo
 from binnacle.bridge.vigil import Pulse, Vigil
 from binnacle.bridge.watching import Watcher
+from binnacle.errors import Hint
 
 PICKUP = 0.6
 """Seconds until a host has taken a job, if it is one that answers."""
@@ -31,7 +32,7 @@ FAREWELL = 0.3
 """Seconds in which a host is let see that a job was cancelled, before the job is taken away."""
 
 OnEvent = Callable[[Event], None]
-Advice = Callable[[HostInfo], str]
+Advice = Callable[[HostInfo], Hint]
 """What to do about a host that is stuck."""
 
 
@@ -54,7 +55,7 @@ class HostDied(BridgeError):
 class HostStuck(BridgeError):
     """A host is there, but does nothing."""
 
-    def __init__(self, code: str, host: HostInfo, what: str, *, hint: str) -> None:
+    def __init__(self, code: str, host: HostInfo, what: str, *, hint: Hint) -> None:
         super().__init__(
             code,
             f"the {host.kind} host (process {host.pid}) {what}",

@@ -35,7 +35,7 @@ SWEEP = 2.0
 COOPERATION = 0.25
 """Seconds for a job to end by itself once it knows that nobody wants it, and then once it was cancelled."""
 
-SEE_LOG = "bn bridge status says where the host writes its log"
+SEE_LOG = "the log of the host says more; the status of the bridge says where it is"
 
 UNREADABLE = 2.0
 """Seconds after which a command that is no JSON will not become one: its client does not write it whole."""

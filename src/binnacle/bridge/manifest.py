@@ -10,12 +10,14 @@ from msgspec import Struct
 
 from binnacle.bridge.metadata import SUFFIX, Metadata, load_metadata
 from binnacle.config.whole import write_whole
-from binnacle.errors import ConfigError, did_you_mean
+from binnacle.errors import ConfigError, NextStep, did_you_mean
 
 VERSION = 2
 FILE = "manifest.json"
 BOX = os.path.join(os.path.dirname(__file__), "scripts")
 """The scripts that hosts run, which come with the program."""
+
+BUILD_AGAIN = NextStep("build it again", "script build", for_person=True)
 
 LIMIT = 50
 """Tools from which on agents choose worse."""
@@ -71,11 +73,9 @@ def read_manifest(file: str) -> Manifest:
         with open(file, "rb") as stream:
             found = msgspec.json.decode(stream.read(), type=Manifest)
     except (OSError, msgspec.DecodeError) as error:
-        raise ConfigError(f"cannot read {file}: {error}", hint="make it anew with: bn script build") from error
+        raise ConfigError(f"cannot read {file}: {error}", hint=BUILD_AGAIN) from error
     if found.version != VERSION:
-        raise ConfigError(
-            f"{file}: version {found.version} is not {VERSION}", hint="make it anew with: bn script build"
-        )
+        raise ConfigError(f"{file}: version {found.version} is not {VERSION}", hint=BUILD_AGAIN)
     return found
 
 

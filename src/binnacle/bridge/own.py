@@ -13,7 +13,7 @@ from binnacle.bridge.manifest import Entry, Manifest, gather, shipped
 from binnacle.config import approvals
 from binnacle.config.approvals import Approval, approvals_file
 from binnacle.config.location import PROJECT_DIR
-from binnacle.errors import BridgeError, ConfigError, Refused
+from binnacle.errors import BridgeError, ConfigError, NextStep, Refused
 
 
 class OwnScript(NamedTuple):
@@ -91,8 +91,7 @@ def approve(one: OwnScript, repo: str, *, by: str, is_agent: bool) -> None:
         ConfigError: the approvals cannot be read or written.
     """
     if is_agent:
-        hint = f"ask someone to run: bn script approve {one.alias}"
-        raise Refused(f"only a person can approve {one.alias!r}", hint=hint)
+        raise Refused(f"only a person can approve {one.alias!r}", hint=_approve(one))
     now = datetime.now(UTC).isoformat(timespec="seconds")
     approval = Approval(sha256=digest(one.program, one.file), command=(one.program,), by=by, at=now)
     approvals.keep(approvals_file(), repo, _key(one.alias), approval)
@@ -108,8 +107,12 @@ def check_approved(one: OwnScript, repo: str) -> None:
         raise BridgeError(
             "E_UNAUTHORIZED",
             f"no person has approved {one.alias} as it is now",
-            hint=f"ask someone to run: bn script approve {one.alias}",
+            hint=_approve(one),
         )
+
+
+def _approve(one: OwnScript) -> NextStep:
+    return NextStep("approve it", f"script approve {one.alias}", for_person=True)
 
 
 def was_approved(alias: str, repo: str) -> bool:

@@ -50,7 +50,9 @@ STOP = "bridge.stop"
 Kind = Literal["headless", "vscode"]
 
 
-EDITOR_NEEDED = "open the workspace in VS Code with our extension, which bn bridge install-vscode installs"
+EDITOR_NEEDED = (
+    "ask a person to open the workspace in VS Code with our extension, which bn bridge install-vscode installs"
+)
 """What to do about a script that only an editor can run."""
 
 

@@ -11,6 +11,7 @@ import msgspec
 from binnacle.bridge import folders
 from binnacle.bridge.protocol import BridgeError, HostInfo
 from binnacle.config.whole import write_whole
+from binnacle.errors import NextStep
 
 YOUNG = 15.0
 """Seconds after which an empty lock is not that of a host which is just about to write into it."""
@@ -77,7 +78,7 @@ class Seat:
                 raise BridgeError(
                     "E_HOST_EXISTS",
                     f"a {holder.kind} host serves {self._workspace} already: process {holder.pid}",
-                    hint="use that one, or end it with: bn bridge stop",
+                    hint=("use that one", NextStep("or end it", "bridge stop")),
                     details={"pid": holder.pid, "kind": holder.kind},
                 )
             # Left by a host that died. Nobody else of ours is between the two lines.

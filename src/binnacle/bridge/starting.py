@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from binnacle.bridge import folders
 from binnacle.bridge.protocol import BridgeError, HostInfo
+from binnacle.errors import NextStep
 
 START = 15.0
 """Seconds until a host serves. It takes a fifth of one."""
@@ -59,7 +60,7 @@ async def start_host(workspace: str, words: Sequence[str]) -> HostInfo:
     raise BridgeError(
         "E_BRIDGE_UNAVAILABLE",
         "the host does not start" + (f"; its last words:\n{said}" if said else ""),
-        hint="run it by hand to see why: bn bridge host",
+        hint=NextStep("run it by hand to see why", "bridge host", for_person=True),
         retryable=True,
     )
 

@@ -43,7 +43,7 @@ async def bridge_status(client: BridgeClient, manifest: Manifest) -> dict[str, A
 
 def _remedy(host: HostInfo) -> str:
     if host.kind == "headless":
-        return "end the host with: bn bridge stop; the next call starts another"
+        return "end the host with bn bridge stop, or ask a person to; the next call starts another"
     return "reload or close the window of the editor; without it the next call starts a host without an editor"
 
 

@@ -55,7 +55,9 @@ def _show_next(answer: Any, screen: Screen) -> None:
     from binnacle.cli.views import changed
 
     changed(answer, screen)
-    if not answer["claimed"]:
+    if answer.get("held"):
+        screen.line(screen.styled("you already work on this task; --claim --force takes another", "dim"))
+    elif not answer["claimed"]:
         screen.line(screen.styled(f"take it with: bn next --claim, or bn task start {answer['task'].id}", "dim"))
 
 
@@ -90,18 +92,19 @@ def blocked(context: Context, args: Namespace) -> Any:
 
 @NEXT.command(
     "",
-    "the task to take next; --claim takes it",
+    "the task to take next, or the one an agent already works on; --claim takes it",
     "bn next --claim",
     arg("--claim", action="store_true", help="take it: no one else gets it"),
-    arg("--force", action="store_true", help="take it although you already work on another"),
+    arg("--force", action="store_true", help="take another although you already work on one"),
     *FILTERS,
     view=_show_next,
 )
 def next_task(context: Context, args: Namespace) -> Any:
     if not args.claim:
         with context.reading() as tx:
-            task = tasks.next_ready(tx, filter_of(args))
-        return {"task": brief(task) if task else None, "claimed": False}
+            task = tasks.next_for(tx, context.actor, filter_of(args))
+        is_held = task is not None and task.status == "in_progress"
+        return {"task": brief(task) if task else None, "claimed": is_held} | ({"held": True} if is_held else {})
     from binnacle.store import flow
 
     with context.writing(claim=True) as writer:
@@ -109,4 +112,4 @@ def next_task(context: Context, args: Namespace) -> Any:
     if move is None:
         return {"task": None, "claimed": False}
     answer = {"task": brief(move.task), "claimed": True, "fence": move.task.fence, "warnings": list(move.warnings)}
-    return answer | {"expires_at": move.task.claim_expires_at}
+    return answer | {"expires_at": move.task.claim_expires_at} | ({"held": True} if move.was_held else {})

@@ -198,7 +198,7 @@ async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: 
     specs = script_tools(manifest, execute, Place(scripts.workspace, os.getcwd()), every=True)
     caller = Caller(actor=context.actor, progress=_tell) if context.human else Caller(actor=context.actor)
     try:
-        return await Dispatcher(Catalog(specs)).call(entry.metadata.tool, raw, caller)
+        return await Dispatcher(Catalog(specs), in_shell=True).call(entry.metadata.tool, raw, caller)
     finally:
         await scripts.aclose()
 

@@ -48,7 +48,9 @@ def call(context: Context, args: Namespace) -> Any:
             return {"name": args.name, "description": found.spec.description, "schema": schema, "text": str(schema)}
         raw = context.read_input("-") if args.arguments == "-" else args.arguments
         caller = Caller(actor=context.actor)
-        outcome = asyncio.run(Dispatcher(catalog).call(args.name, raw.encode("utf-8", "replace"), caller))
+        outcome = asyncio.run(
+            Dispatcher(catalog, in_shell=True).call(args.name, raw.encode("utf-8", "replace"), caller)
+        )
     if outcome.is_error:
         context.exit_code = 1
     if context.human and outcome.is_error:

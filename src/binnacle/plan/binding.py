@@ -17,6 +17,7 @@ from binnacle.tools.exposed import Exposed
 from binnacle.tools.outcome import Reply
 from binnacle.tools.spec import Alias, ToolSpec
 from binnacle.tools.work.access import Access
+from binnacle.work import steps
 from binnacle.work.status import Status
 from binnacle.work.task import Task
 
@@ -67,7 +68,7 @@ def task_check(access: Access, own: str | None) -> Check:
 def _meant(tx: Reader, caller: Caller, given: str | None, own: str | None, scope: Scope) -> str:
     mine = [tasks.get(tx, own)] if own else tasks.held_by(tx, caller.actor.name)
     if not mine:
-        raise NotReady("this session works on no task", hint="it needs one of its own: bn mcp serve --task ID")
+        raise NotReady("this session works on no task", hint=steps.ASK_FOR_TASK)
     meant = tasks.get(tx, given) if given else mine[0]
     if any(meant.id == task.id or (scope == "near" and _is_near(tx, meant, task)) for task in mine):
         return meant.id

@@ -22,6 +22,7 @@ from binnacle.config.location import show_path
 from binnacle.errors import ConfigError, InvalidInput, Refused
 from binnacle.plan.session import SCHEMA, SessionPlan
 from binnacle.upstream.overview import approved_entries
+from binnacle.work import steps
 
 CONTEXT, PROMPT, CONFIG, CHECKS = "context.json", "prompt.md", "mcp.json", "checks.json"
 NEW, READY = ".new", ".ready"
@@ -163,8 +164,10 @@ def _read_sums(folder: str) -> dict[str, list[int]]:
 def _edited(path: str, how: str) -> Refused:
     return Refused(
         f"the plan was edited: {path} {how}",
-        hint="put what you want into a recipe or the discipline, and start a new session; "
-        f"'bn plan renew {os.path.basename(os.path.dirname(path))}' writes this one anew",
+        hint=(
+            steps.ask_person("put the change into a recipe or the discipline, and start a new session"),
+            steps.renew_plan(os.path.basename(os.path.dirname(path))),
+        ),
         details={"file": path},
     )
 

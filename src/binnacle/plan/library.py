@@ -138,4 +138,4 @@ def _placed(place: str, key: str) -> Generator[None]:
     try:
         yield
     except BinnacleError as error:
-        raise ConfigError(f"{place}: {key}: {error.message}", hint=error.hint) from error
+        raise ConfigError(f"{place}: {key}: {error.message}", hint=error.next_steps) from error

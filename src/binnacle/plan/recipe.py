@@ -16,6 +16,7 @@ from binnacle.plan.wording import Step, bare_names, tools_in
 from binnacle.tools.catalog import Catalog, Found
 from binnacle.tools.schema import input_schema
 from binnacle.tools.spec import ToolSpec
+from binnacle.work import steps
 from binnacle.work.status import Status
 
 BOX = os.path.join(os.path.dirname(__file__), "recipes")
@@ -236,7 +237,7 @@ def _check_rule(rule: ToolRule, found: Found, place: str) -> None:
     known = input_schema(found.spec, found.alias)["properties"]
     for parameter in rule.only:
         if parameter not in known:
-            hint = did_you_mean(parameter, list(known)) or f"bn tool {found.spec.name} --schema shows them"
+            hint = did_you_mean(parameter, list(known)) or steps.show_schema(found.spec.name)
             raise ConfigError(f"{place}: {rule.name} has no parameter {parameter!r}", hint=hint)
     if rule.task != "any" and task_parameter(found.spec) is None:
         raise ConfigError(f"{place}: {rule.name} is not about one task", hint="leave out 'task'")
@@ -252,7 +253,7 @@ def _find(name: str, catalog: Catalog, place: str) -> Found:
     try:
         return catalog.find(name)
     except NotFound as error:
-        raise ConfigError(f"{place}: {error.message}", hint=error.hint) from error
+        raise ConfigError(f"{place}: {error.message}", hint=error.next_steps) from error
 
 
 def _is_named(name: str, words: Sequence[str], catalog: Catalog) -> bool:

@@ -5,6 +5,7 @@ from binnacle.store import tasks
 from binnacle.store.ids import fresh_id
 from binnacle.store.rows import Table
 from binnacle.store.store import Reader, Writer
+from binnacle.work import steps
 from binnacle.work.journal import BODY_LIMIT, Comment
 from binnacle.work.text import clean_name, clean_text
 
@@ -31,7 +32,10 @@ def get(tx: Reader, comment_id: str) -> Comment:
     """The comment with this id."""
     found = COMMENTS.first(tx, "where id = ?", comment_id.strip().casefold())
     if found is None:
-        raise NotFound(f"no comment {comment_id!r}", hint="the ids are in: bn task show ID")
+        raise NotFound(
+            f"no comment {comment_id!r}",
+            hint=steps.show("ID", words="read the task, which shows the ids of its comments"),
+        )
     return found
 
 

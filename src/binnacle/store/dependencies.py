@@ -6,6 +6,7 @@ from binnacle.errors import Cycle, NotFound, Refused
 from binnacle.store import tasks
 from binnacle.store.rows import Table, marks
 from binnacle.store.store import Reader, Writer, stamp
+from binnacle.work import steps
 from binnacle.work.graph import find_cycle
 from binnacle.work.ids import TaskId
 from binnacle.work.status import is_closed
@@ -48,7 +49,7 @@ def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = 
         tx.record("task", task.id, "waits", {"on": [target.id], "reason": reason})
         return task
     if is_closed(task.status):
-        raise Refused(f"{task.id} is {task.status} and waits for nothing", hint=f"reopen it: bn task reopen {task.id}")
+        raise Refused(f"{task.id} is {task.status} and waits for nothing", hint=steps.reopen(task.id))
     tasks.check_not_above(tx, task.parent, {target.id})
     circle = find_cycle(task.id, target.id, lambda ids: _targets(tx, ids))
     if circle:

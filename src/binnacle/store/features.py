@@ -3,9 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
-from binnacle.errors import Cycle, Duplicate, NotFound, Referenced, did_you_mean
+from binnacle.errors import Cycle, Duplicate, Hint, NotFound, Referenced, did_you_mean
 from binnacle.store.rows import Table, marks
 from binnacle.store.store import Reader, Writer
+from binnacle.work import steps
 from binnacle.work.feature import (
     DISCIPLINE_FIELDS,
     FEATURE_FIELDS,
@@ -93,9 +94,7 @@ def delete(tx: Writer, name: str) -> Feature:
     referrers += [f"feature {other.name}" for other in listed(tx) if feature.name in other.dependencies]
     learnings = tx.count("select count(*) from learning where feature = ?", feature.name)
     referrers += [f"{learnings} learning(s)"] if learnings else []
-    _remove(
-        tx, "feature", feature.name, referrers, hint=f"merge it instead: bn feature merge {feature.name} --into OTHER"
-    )
+    _remove(tx, "feature", feature.name, referrers, hint=steps.merge_feature(feature.name))
     return feature
 
 
@@ -131,8 +130,8 @@ def _names(tx: Reader, sort: Sort) -> list[str]:
 
 def _missing(tx: Reader, sort: Sort, name: str) -> Any:
     names = _names(tx, sort)
-    hint = did_you_mean(name, names) if names else ""
-    raise NotFound(f"no {sort} {name!r}", hint="; ".join(filter(None, (hint, f"create it with: bn {sort} add {name}"))))
+    near = did_you_mean(name, names) if names else ""
+    raise NotFound(f"no {sort} {name!r}", hint=(near, steps.add_named(sort, name)))
 
 
 def _new_name(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any], *, force: bool) -> str:
@@ -181,7 +180,7 @@ def _save(tx: Writer, sort: Sort, table: Table[Any], old: Feature | Discipline, 
     tx.record(sort, old.name, "updated", {name: [getattr(old, name), value] for name, value in changes.items()})
 
 
-def _remove(tx: Writer, sort: Sort, name: str, referrers: list[str], *, hint: str) -> None:
+def _remove(tx: Writer, sort: Sort, name: str, referrers: list[str], *, hint: Hint) -> None:
     if referrers:
         raise Referenced(
             f"{sort} {name!r} is still referred to by {', '.join(referrers[:5])}",

@@ -13,6 +13,7 @@ from binnacle.store import comments, dependencies, queue, sessions, tasks
 from binnacle.store.rows import cell
 from binnacle.store.store import Writer, stamp
 from binnacle.store.tasks import TASKS, TaskFilter
+from binnacle.work import steps
 from binnacle.work.actor import SYSTEM
 from binnacle.work.ids import TaskId
 from binnacle.work.status import Status, is_closed
@@ -20,9 +21,9 @@ from binnacle.work.task import (
     NewTask,
     Task,
     check_close,
-    check_holds_none_but,
     check_start,
     check_write,
+    find_held,
     lease_end,
 )
 from binnacle.work.text import clean_text
@@ -36,15 +37,22 @@ class Move(NamedTuple):
     """Tasks that wait for nothing any more."""
 
     warnings: tuple[str, ...] = ()
+    was_held: bool = False
+    """Whether the actor works on it already, and was given it again instead of another."""
 
 
 FREE: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
 
 
 def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = False) -> Move | None:
-    """Takes the task that is first in the ready order, in one atomic statement; None when nothing is ready."""
+    """Takes the task that is first in the ready order, in one atomic statement; None when nothing is ready.
+
+    An agent that holds a task gets that one, whatever it asks for, and its claim is renewed; `force` takes another.
+    """
     expire(tx)
-    check_holds_none_but(None, by=tx.by, holding=tasks.held_by(tx, tx.by.name), force=force)
+    held = None if force else find_held(tasks.held_by(tx, tx.by.name), by=tx.by)
+    if held is not None:
+        return Move(_renew(tx, held), was_held=True)
     where, values = tasks.ready_where(which)
     taken = _claim_columns(tx)
     assignments = ", ".join(f"{name} = ?" for name in taken)
@@ -62,8 +70,7 @@ def start(tx: Writer, text: str, *, force: bool = False) -> Move:
     task = tasks.get(tx, text)
     check_start(task, by=tx.by, now=tx.now, holding=tasks.held_by(tx, tx.by.name), force=force)
     if task.status == "in_progress" and task.claimed_by == tx.by.name:
-        TASKS.update(tx, _claim_columns(tx), "id = ?", task.id)
-        return Move(tasks.get(tx, task.id))
+        return Move(_renew(tx, task))
     TASKS.update(tx, {**_claim_columns(tx), "fence": task.fence + 1}, "id = ?", task.id)
     started = _started(tx, tasks.get(tx, task.id))
     return started._replace(warnings=(*_name_holder(tx, task), *started.warnings))
@@ -90,9 +97,9 @@ def skip(tx: Writer, text: str, *, reason: str, fence: int | None = None, force:
     task = _writable(tx, text, fence, force)
     reason = clean_text(reason, what="reason", limit=2000)
     if not reason:
-        raise InvalidInput("a task is skipped with a reason", hint=f"bn task skip {task.id} --reason 'why'")
+        raise InvalidInput("a task is skipped with a reason", hint="say as the reason why it will not be done")
     if is_closed(task.status):
-        raise WrongStatus(f"{task.id} is already {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+        raise WrongStatus(f"{task.id} is already {task.status}", hint=steps.reopen(task.id))
     return _move(tx, task, "cancelled", "cancelled", closed_reason=reason)
 
 
@@ -113,7 +120,7 @@ def block(
     """
     task = _writable(tx, text, fence, force)
     if is_closed(task.status):
-        raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+        raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
     if not reason.strip():
         raise InvalidInput("a task is blocked with a reason", hint="give as the reason what is in the way")
     comments.add(tx, task.id, f"Blocked: {reason}", author=author)
@@ -156,7 +163,7 @@ def set_status(
         case "draft" | "partial" | "needs_input":
             task = _writable(tx, text, fence, force)
             if is_closed(task.status):
-                raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+                raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
             if reason:
                 comments.add(tx, task.id, reason)
             return _move(tx, task, status, status, note=reason)
@@ -166,7 +173,7 @@ def enrich(tx: Writer, text: str, changes: dict[str, Any], *, fence: int | None 
     """Works a draft out into a task that can be taken."""
     task = tasks.get(tx, text)
     if task.status != "draft":
-        raise WrongStatus(f"{task.id} is {task.status}; only a draft is enriched", hint="change it with task update")
+        raise WrongStatus(f"{task.id} is {task.status}; only a draft is enriched", hint=steps.update(task.id))
     if not str(changes.get("pseudocode") or "").strip():
         raise InvalidInput("an enriched task needs pseudocode", hint="say in steps how it is to be done")
     tasks.update(tx, task.id, changes, fence=fence)
@@ -183,7 +190,7 @@ def split(
     """
     task = _writable(tx, text, None, force)
     if is_closed(task.status):
-        raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+        raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
     if len(parts) < 2:
         raise Refused("a task is split into at least two parts", hint="give two titles or more")
     inherited = {
@@ -227,6 +234,12 @@ def _claim_columns(tx: Writer) -> dict[str, Any]:
         "updated_at": tx.now,
     }
     return {name: cell(value) for name, value in columns.items()}
+
+
+def _renew(tx: Writer, task: Task) -> Task:
+    """The task with a new lease and the fence it had."""
+    TASKS.update(tx, _claim_columns(tx), "id = ?", task.id)
+    return tasks.get(tx, task.id)
 
 
 def _started(tx: Writer, task: Task) -> Move:

@@ -8,6 +8,7 @@ from binnacle.store.ids import fresh_id
 from binnacle.store.rows import Table
 from binnacle.store.store import Reader, Writer
 from binnacle.work import learning as rules
+from binnacle.work import steps
 from binnacle.work.learning import Added, Learning, Source
 from binnacle.work.task import NewTask
 from binnacle.work.text import clean_name, fold
@@ -73,7 +74,7 @@ def get(tx: Reader, learning_id: str) -> Learning:
     """The learning with this id."""
     found = LEARNINGS.first(tx, "where id = ?", learning_id.strip().casefold())
     if found is None:
-        raise NotFound(f"no learning {learning_id!r}", hint="the ids are in: bn learning list")
+        raise NotFound(f"no learning {learning_id!r}", hint=steps.LIST_LEARNINGS)
     return found
 
 

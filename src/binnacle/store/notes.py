@@ -6,6 +6,7 @@ from binnacle.errors import InvalidInput, NotFound
 from binnacle.store.ids import fresh_ids
 from binnacle.store.rows import Table
 from binnacle.store.store import Reader, Writer
+from binnacle.work import steps
 from binnacle.work.journal import BODY_LIMIT, Note, NoteType, Progress
 from binnacle.work.text import clean_text
 
@@ -49,7 +50,7 @@ def delete(tx: Writer, note_id: str) -> Note:
     """Removes a note. Returns what it was."""
     found = NOTES.first(tx, "where id = ?", note_id.strip().casefold())
     if found is None:
-        raise NotFound(f"no note {note_id!r}", hint="the ids are in: bn note list")
+        raise NotFound(f"no note {note_id!r}", hint=steps.LIST_NOTES)
     tx.run("delete from note where id = ?", found.id)
     tx.record("note", found.id, "deleted", {"content": found.content[:200]})
     return found

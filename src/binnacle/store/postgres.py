@@ -18,6 +18,7 @@ from binnacle.errors import (
 )
 from binnacle.store.connection import Dialect, Mode, Row
 from binnacle.store.tenancy import FIRST_SCHEMA, Choice, Owner, Tenant, choose_schema, parse_owner, schema_name
+from binnacle.work import steps
 
 try:
     import psycopg
@@ -26,7 +27,7 @@ try:
 except ImportError as error:
     raise ConfigError(
         "store.url names PostgreSQL, but its driver is not installed",
-        hint="install it with: pip install 'binnacle[postgres]'",
+        hint=steps.ask_person("install it with: pip install 'binnacle[postgres]'"),
     ) from error
 
 POSTGRES = Dialect(
@@ -224,19 +225,25 @@ class PostgresConnection:
             case pg.LockNotAvailable() | pg.DeadlockDetected():
                 return StoreBusy(
                     f"the store was locked for {self._timeout:g} s",
-                    hint="another process is writing; try again, or raise store.timeout",
+                    hint=steps.WAIT_FOR_WRITER,
                 )
             case pg.DiskFull():
-                return StoreFull(f"the database server has no space left: {text}", hint="nothing was changed")
+                return StoreFull(
+                    f"the database server has no space left: {text}",
+                    hint=(steps.ask_person("free some space"), "nothing was changed"),
+                )
             case pg.ReadOnlySqlTransaction() | pg.InsufficientPrivilege():
-                return StoreReadOnly(f"the database does not let this user write: {text}", hint="check its grants")
+                return StoreReadOnly(
+                    f"the database does not let this user write: {text}", hint=steps.ask_person("check its grants")
+                )
             case pg.IntegrityError():
-                return Refused(f"the store refused the change: {text}", hint="check it with: bn doctor")
+                return Refused(f"the store refused the change: {text}", hint=steps.CHECK_STORE)
             case psycopg.OperationalError():
                 return StoreUnreachable(
-                    f"no connection to the database: {text}", hint="check store.url and that the server is running"
+                    f"no connection to the database: {text}",
+                    hint=steps.ask_person("check store.url and that the server is running"),
                 )
-        return StoreError(f"the database reported: {text}", hint="check it with: bn doctor")
+        return StoreError(f"the database reported: {text}", hint=steps.CHECK_STORE)
 
 
 def _checked_schema(name: str) -> str:

@@ -8,6 +8,7 @@ from binnacle.store import flow, tasks
 from binnacle.store.ids import fresh_id
 from binnacle.store.rows import Table
 from binnacle.store.store import Reader, Writer
+from binnacle.work import steps
 from binnacle.work.report import WORDS_LIMIT, Question, choose
 from binnacle.work.task import Task
 from binnacle.work.text import clean_lines, clean_optional_line, clean_text, fold
@@ -63,7 +64,7 @@ def get(tx: Reader, text: str) -> Question:
     found = QUESTIONS.first(tx, "where id = ?", wanted)
     if found is None:
         near = did_you_mean(wanted, [one.id for one in listed(tx)[0]])
-        raise NotFound(f"no question {text[:60]!r}", hint=near or "list them with: bn ask list --all")
+        raise NotFound(f"no question {text[:60]!r}", hint=near or steps.LIST_QUESTIONS)
     return found
 
 
@@ -93,12 +94,12 @@ def holding_up(tx: Reader, task_id: str) -> list[Question]:
 def answer(tx: Writer, text: str, said: str) -> Answered:
     """Answers a question. A task that waited for nothing but this answer is pending again."""
     if tx.by.kind == "agent" or tx.session:
-        raise Refused("questions are for people to answer", hint="leave it open; a person answers with: bn ask answer")
+        raise Refused("questions are for people to answer", hint=("leave it open", steps.answer(text[:60])))
     question = get(tx, text)
     if question.answered_at is not None:
         raise Refused(
             f"{question.id} was answered by {question.answered_by}: {question.answer[:100]}",
-            hint=f"add to it with a comment: bn task comment {question.task_id} 'TEXT'",
+            hint=("leave it as it is", steps.comment(question.task_id, words="or add to it with a comment")),
         )
     words = choose(question, said)
     columns = {"answer": words, "answered_by": tx.by.name, "answered_at": tx.now}

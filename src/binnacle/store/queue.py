@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from binnacle.errors import WrongStatus
 from binnacle.store import ranks, tasks
 from binnacle.store.store import Reader, Writer
+from binnacle.work import steps
 from binnacle.work.status import is_closed
 from binnacle.work.task import Task
 
@@ -19,7 +20,7 @@ def add(tx: Writer, texts: Sequence[str], *, first: bool = False) -> list[Task]:
     chosen = [tasks.get(tx, text) for text in texts]
     for task in chosen:
         if is_closed(task.status):
-            raise WrongStatus(f"{task.id} is {task.status}", hint=f"reopen it first: bn task reopen {task.id}")
+            raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id, words="reopen it first"))
     edge = tx.count(f"select coalesce({'min' if first else 'max'}(queue_position), 0) from task")
     start = edge - len(chosen) if first else edge + 1
     for position, task in enumerate(chosen, start):

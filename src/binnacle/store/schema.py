@@ -4,6 +4,7 @@ import os
 
 from binnacle.errors import StoreNewer, StoreReadOnly
 from binnacle.store.connection import Connection
+from binnacle.work import steps
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
@@ -20,7 +21,7 @@ def migrate(connection: Connection, *, to: int = LATEST) -> int:
     if found > LATEST:
         raise StoreNewer(
             f"{connection.location} was written by a newer Binnacle (schema {found}, this one knows {LATEST})",
-            hint="upgrade Binnacle; nothing was touched",
+            hint=(steps.ask_person("upgrade Binnacle"), "nothing was changed"),
         )
     for version in range(found + 1, to + 1):
         _apply(connection, version)
@@ -33,7 +34,7 @@ def _apply(connection: Connection, version: int) -> None:
     except StoreReadOnly as error:
         raise StoreReadOnly(
             f"{connection.location} needs an upgrade to schema {version} and cannot be written",
-            hint="make it writable once",
+            hint=steps.ask_person("make it writable once"),
         ) from error
     try:
         # Another process may have applied it while this one waited for the lock.

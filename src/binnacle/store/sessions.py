@@ -4,6 +4,7 @@ from binnacle.errors import NotFound, Refused
 from binnacle.store.ids import fresh_id
 from binnacle.store.rows import Table
 from binnacle.store.store import Reader, Writer
+from binnacle.work import steps
 from binnacle.work.ids import SessionId
 from binnacle.work.session import Iteration, Session, check_complete, check_start_in_iteration, check_summary
 from binnacle.work.text import clean_optional_line, clean_text
@@ -48,7 +49,7 @@ def find(tx: Reader, text: str) -> Session:
     """The session with this id, or the newest of this name."""
     found = SESSIONS.first(tx, "where id = ? or name = ? order by number desc", text, text)
     if found is None:
-        raise NotFound(f"no session {text[:60]!r}", hint="list them with: bn session list")
+        raise NotFound(f"no session {text[:60]!r}", hint=steps.LIST_SESSIONS)
     return found
 
 

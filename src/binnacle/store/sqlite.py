@@ -16,6 +16,7 @@ from binnacle.errors import (
     StoreReadOnly,
 )
 from binnacle.store.connection import Dialect, Mode, Row
+from binnacle.work import steps
 
 SQLITE = Dialect(
     name="sqlite",
@@ -53,7 +54,7 @@ class SqliteConnection:
         if sqlite3.sqlite_version_info < OLDEST:
             raise ConfigError(
                 f"SQLite {'.'.join(map(str, OLDEST))} or newer is needed; this Python has {sqlite3.sqlite_version}",
-                hint="use a newer Python, or PostgreSQL by store.url",
+                hint=steps.ask_person("use a newer Python, or PostgreSQL by store.url"),
             )
         if self._path == ":memory:":
             return self._connect(self._path)
@@ -63,7 +64,7 @@ class SqliteConnection:
         except OSError as error:
             raise StoreReadOnly(
                 f"cannot create {os.path.dirname(self._path)}: {error.strerror}",
-                hint="set BN_DATA_DIR to a directory you can write",
+                hint=steps.ask_person("set BN_DATA_DIR to a directory that can be written"),
             ) from error
         except sqlite3.Error as error:
             raise self._translated(error) from error
@@ -90,7 +91,9 @@ class SqliteConnection:
             tables = db.execute("select count(*) from sqlite_master").fetchone()[0]
             # Asked again: another process may have made the store in between, and marks it before its first table.
             if tables and db.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
-                raise StoreCorrupt(f"{self._path} is not a Binnacle store", hint="move it away or set BN_DATA_DIR")
+                raise StoreCorrupt(
+                    f"{self._path} is not a Binnacle store", hint=steps.ask_person("move it away, or set BN_DATA_DIR")
+                )
             self._wait_for(db, "pragma journal_mode = wal")
             self._wait_for(db, f"pragma application_id = {APPLICATION_ID}")
         # In WAL mode this survives the death of the process at any moment; only a power
@@ -120,14 +123,16 @@ class SqliteConnection:
         log = f"{self._path}-wal"
         if not os.path.exists(self._path) or (os.path.exists(log) and os.path.getsize(log)):
             raise StoreReadOnly(
-                f"cannot open {self._path}: {cause}", hint="make it writable, or set BN_DATA_DIR"
+                f"cannot open {self._path}: {cause}", hint=steps.ask_person("make it writable, or set BN_DATA_DIR")
             ) from cause
         name = self._path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         try:
             db = self._connect(f"file:{name}?immutable=1", uri=True)
             db.execute("select count(*) from sqlite_master")
         except sqlite3.Error as error:
-            raise StoreReadOnly(f"cannot read {self._path}: {error}", hint="check its permissions") from error
+            raise StoreReadOnly(
+                f"cannot read {self._path}: {error}", hint=steps.ask_person("check its permissions")
+            ) from error
         return db
 
     def begin(self, mode: Mode, *, holder: str = "") -> None:  # noqa: ARG002 - all writers wait for each other anyway
@@ -202,19 +207,23 @@ class SqliteConnection:
         """What SQLite says, in our words. The only place that reads its messages."""
         text = str(error)
         if isinstance(error, sqlite3.IntegrityError):
-            return Refused(f"the store refused the change: {text}", hint="check it with: bn doctor")
+            return Refused(f"the store refused the change: {text}", hint=steps.CHECK_STORE)
         if "locked" in text or "busy" in text:
             return StoreBusy(
                 f"{self._path} was locked for {self._timeout:g} s",
-                hint="another process is writing; try again, or raise store.timeout",
+                hint=steps.WAIT_FOR_WRITER,
             )
         if "full" in text:
-            return StoreFull(f"no space left for {self._path}", hint="free some space; nothing was changed")
+            return StoreFull(
+                f"no space left for {self._path}", hint=(steps.ask_person("free some space"), "nothing was changed")
+            )
         if "readonly" in text or "unable to open" in text:
-            return StoreReadOnly(f"cannot write {self._path}: {text}", hint="make it writable, or set BN_DATA_DIR")
+            return StoreReadOnly(
+                f"cannot write {self._path}: {text}", hint=steps.ask_person("make it writable, or set BN_DATA_DIR")
+            )
         if "malformed" in text or "not a database" in text or "corrupt" in text:
             return StoreCorrupt(
                 f"{self._path} is damaged: {text}",
-                hint="'bn doctor --fix' keeps the file and saves what can be read into a new one",
+                hint=steps.REPAIR_STORE,
             )
-        return StoreError(f"{self._path}: {text}", hint="check it with: bn doctor")
+        return StoreError(f"{self._path}: {text}", hint=steps.CHECK_STORE)

@@ -23,9 +23,11 @@ from binnacle.store import features, ranks
 from binnacle.store.ids import fresh_ids
 from binnacle.store.rows import Table, marks
 from binnacle.store.store import Reader, Store, Writer, stamp
+from binnacle.work import steps
+from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
 from binnacle.work.status import Kind, Status, is_closed, parse_status
-from binnacle.work.task import NewTask, Task, changed, check_write, validated
+from binnacle.work.task import NewTask, Task, changed, check_write, find_held, validated
 from binnacle.work.text import clean_optional_line, fold
 
 TASKS = Table(
@@ -93,7 +95,7 @@ def resolve(tx: Reader, text: str) -> TaskId:
         raise Ambiguous(f"several tasks begin with {wanted!r}", hint=f"one of: {', '.join(found[:5])}")
     guesses = sorted(near_misses(wanted))
     near = tx.row(f"select id, title from task where id in {marks(guesses)} order by number desc limit 1", *guesses)
-    hint = f"did you mean {near[0]} ({near[1][:60]})?" if near else "list them with: bn task list --all"
+    hint = f"did you mean {near[0]} ({near[1][:60]})?" if near else steps.LIST_TASKS
     raise NotFound(f"no task {wanted!r}", hint=hint)
 
 
@@ -137,6 +139,11 @@ def next_ready(tx: Reader, which: TaskFilter | None = None) -> Task | None:
     """The task that is first in the ready order, if any."""
     where, values = ready_where(which)
     return TASKS.first(tx, f"where {where} order by queue_rank, priority, number", *values)
+
+
+def next_for(tx: Reader, by: Actor, which: TaskFilter | None = None) -> Task | None:
+    """The task for `by` to work on next: the one an agent holds, else the first in the ready order, if any."""
+    return find_held(held_by(tx, by.name), by=by) or next_ready(tx, which)
 
 
 def ready_where(which: TaskFilter | None) -> tuple[str, list[Any]]:
@@ -263,7 +270,7 @@ def delete(tx: Writer, text: str, *, fence: int | None = None, force: bool = Fal
         names = ", ".join(row[0] for row in rows[:5])
         raise Referenced(
             f"{task.id} is still referred to by {names}",
-            hint=f"cancel it instead: bn task skip {task.id} --reason '…'",
+            hint=steps.cancel(task.id),
             details={"referrers": [row[0] for row in rows]},
         )
     tx.run("delete from task where id = ?", task.id)
@@ -280,7 +287,7 @@ def check_title_is_free(tx: Reader, task: Task) -> None:
 def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
     status = parse_status(draft.status)
     if status == "in_progress":
-        raise InvalidInput("a new task cannot be in progress", hint="add it, then start it: bn task start ID")
+        raise InvalidInput("a new task cannot be in progress", hint=steps.start("ID", words="add it, then start it"))
     fields = validated(draft)
     if fields["parent"]:
         fields["parent"] = resolve(tx, fields["parent"])
@@ -302,10 +309,10 @@ def _check_titles(tx: Reader, keys: Sequence[str]) -> None:
         )
         if found:
             task_id, title, status = found
-            step = f"reopen it: bn task reopen {task_id}" if status == "done" else f"look at it: bn task show {task_id}"
+            step = steps.reopen(task_id) if status == "done" else steps.show(task_id)
             raise Duplicate(
                 f"a task with this title exists: {task_id} ({status}) {title!r}",
-                hint=f"{step}; or give the new one a title of its own",
+                hint=(step, "or give the new one a title of its own"),
                 details={"existing": task_id, "status": status},
             )
 

@@ -28,6 +28,7 @@ from binnacle.store.schema import LATEST
 from binnacle.store.sessions import ITERATIONS, SESSIONS
 from binnacle.store.store import Reader, stamp
 from binnacle.store.tasks import TASKS
+from binnacle.work import steps
 
 FORMAT = "binnacle-store"
 VERSION = 1
@@ -135,9 +136,7 @@ def _manifest(line: bytes) -> Manifest:
     try:
         manifest = msgspec.json.decode(line, type=Manifest)
     except msgspec.DecodeError as error:
-        raise InvalidInput(
-            f"not a store export: line 1: {error}", hint="make one with: bn store export FILE"
-        ) from error
+        raise InvalidInput(f"not a store export: line 1: {error}", hint=steps.EXPORT_STORE) from error
     if manifest.format != FORMAT or manifest.version > VERSION or manifest.schema > LATEST:
         raise InvalidInput(
             f"the export is of a kind this program does not know: {manifest.format} {manifest.version}, "

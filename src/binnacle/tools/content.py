@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from binnacle.errors import BinnacleError
 from binnacle.tools.caller import Caller
+from binnacle.tools.hints import render_hint
 from binnacle.tools.upstream import passed_on, teller
 from binnacle.upstream.calls import Result
 from binnacle.upstream.contents import Piece
@@ -89,7 +90,8 @@ class UpstreamContent:
             return passed_on(result, caller)
         except BinnacleError as error:
             told = f"[{error.code}] {error.message}"
-            raise RpcError(INTERNAL_ERROR, f"{told}; {error.hint}" if error.hint else told, error.to_dict()) from error
+            hint = render_hint(error, (), called="")
+            raise RpcError(INTERNAL_ERROR, f"{told}; {hint}" if hint else told, error.to_dict(hint=hint)) from error
 
 
 def _entries(pieces: Mapping[str, Piece]) -> dict[str, Raw]:

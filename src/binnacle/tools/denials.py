@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from binnacle.errors import InvalidInput, nearest
+from binnacle.errors import Hint, InvalidInput, nearest
+from binnacle.work import steps
 
 SHELL = ("binnacle-set_agent", "bn_run", "binnacle-orient", "binnacle-goodbye")
 """The tools of `tools.shell`, which are declared only where they can run."""
@@ -23,5 +24,5 @@ def check_denied(entries: Iterable[str]) -> None:
     for entry in unknown:
         if entry not in known:
             near = nearest(entry, known)
-            hint = f"did you mean {near!r}?" if near else "bn tool lists them all; a pattern has a '*'"
+            hint: Hint = f"did you mean {near!r}?" if near else (steps.LIST_TOOLS, "a pattern has a '*'")
             raise InvalidInput(f"no tool {entry!r} to deny", hint=hint)

@@ -10,6 +10,7 @@ from binnacle.tools import arguments, repeats
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog, Found
 from binnacle.tools.exposed import Exposed
+from binnacle.tools.hints import render_hint
 from binnacle.tools.outcome import Outcome, Reply, failed, succeeded
 from binnacle.tools.spec import Alias, ToolSpec
 
@@ -27,10 +28,12 @@ class Dispatcher:
         exposed: Sequence[Exposed] | None = None,
         instead: Mapping[str, str] | None = None,
         audit: Audit | None = None,
+        in_shell: bool = False,
     ) -> None:
         """`exposed` are the tools that may be called; None exposes all, under their own names.
 
-        `instead` names, for a tool that is not among them, the one to use.
+        `instead` names, for a tool that is not among them, the one to use. `in_shell` says that the caller reads
+        the outcome in a shell, where hints name commands instead of tools.
         """
         self.catalog = catalog
         self.exposed = [Exposed(spec.name, spec) for spec in catalog] if exposed is None else list(exposed)
@@ -40,6 +43,7 @@ class Dispatcher:
             catalog.find(name).spec.name: catalog.find(other).spec.name for name, other in (instead or {}).items()
         }
         self._audit = audit
+        self._in_shell = in_shell
 
     async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
         """Calls one tool. Failures are outcomes; only a cancellation leaves it."""
@@ -52,7 +56,8 @@ class Dispatcher:
             outcome = succeeded(reply, seconds=time.perf_counter() - began)
         except BinnacleError as error:
             told = repeats.noticed(caller.state, name, raw, error)
-            outcome = failed(told, seconds=time.perf_counter() - began, prefix=prefix)
+            hint = told.hint if self._in_shell else render_hint(told, self.exposed, called=name)
+            outcome = failed(told, seconds=time.perf_counter() - began, prefix=prefix, hint=hint)
         else:
             caller.state.setdefault("called", set()).add(spec.name)
             repeats.forget(caller.state, name, raw)
@@ -81,7 +86,7 @@ class Dispatcher:
         found = self.catalog.find(name).spec if name in self.catalog else None
         if self._audit is not None and found is not None and found.hints.open_world and not found.hints.read_only:
             ok = not outcome.is_error
-            self._audit(caller, found.name, {"ok": ok, "duration": outcome.envelope["meta"]["duration"]})
+            self._audit(caller, found.name, {"ok": ok, "duration": round(outcome.seconds * 1000, 3)})
 
 
 async def _answer(spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> Reply:

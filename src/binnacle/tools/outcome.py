@@ -9,6 +9,9 @@ import msgspec
 
 from binnacle.errors import BinnacleError
 
+REQUEST_ID_KEY, TIMESTAMP_KEY, DURATION_KEY = "binnacle/requestId", "binnacle/timestamp", "binnacle/duration"
+"""Keys of a result's `_meta`; the duration is in milliseconds. The prefix keeps them apart from the protocol's own."""
+
 
 class Reply(NamedTuple):
     """What a provider returns."""
@@ -29,6 +32,8 @@ class Outcome(NamedTuple):
     envelope: dict[str, Any]
     is_error: bool = False
     foreign: Mapping[str, Any] | None = None
+    seconds: float = 0.0
+    """How long the call took."""
 
     def to_mcp(self) -> dict[str, Any]:
         """As the result of `tools/call`."""
@@ -38,33 +43,33 @@ class Outcome(NamedTuple):
             "content": [{"type": "text", "text": self.text}],
             "structuredContent": self.envelope,
             "isError": self.is_error,
+            "_meta": self._meta(),
+        }
+
+    def _meta(self) -> dict[str, Any]:
+        """What programs may want to know of the call. Clients do not show it to the model, which would pay for it."""
+        return {
+            REQUEST_ID_KEY: os.urandom(6).hex(),
+            TIMESTAMP_KEY: datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            DURATION_KEY: round(self.seconds * 1000, 3),
         }
 
 
 def succeeded(reply: Reply, *, seconds: float) -> Outcome:
     """The outcome of a call that worked."""
-    envelope = {"ok": not reply.is_error, "type": "success", "data": reply.data, "meta": _meta(seconds)}
-    return Outcome(reply.text, envelope, reply.is_error, reply.foreign)
+    envelope = {"ok": not reply.is_error, "type": "success", "data": reply.data}
+    return Outcome(reply.text, envelope, reply.is_error, reply.foreign, seconds)
 
 
-def failed(error: BinnacleError, *, seconds: float, prefix: bool) -> Outcome:
+def failed(error: BinnacleError, *, seconds: float, prefix: bool, hint: str) -> Outcome:
     """The outcome of a call that did not: a result the agent can read and act on, not a protocol error."""
     text = f"[{error.code}] {error.message}" if prefix else f"error: {error.message}"
-    if error.hint:
-        text += f"\nhint: {error.hint}"
-    return Outcome(
-        text, {"ok": False, "type": "error", "error": error.to_dict(), "meta": _meta(seconds)}, is_error=True
-    )
+    if hint:
+        text += f"\nhint: {hint}"
+    envelope = {"ok": False, "type": "error", "error": error.to_dict(hint=hint)}
+    return Outcome(text, envelope, is_error=True, seconds=seconds)
 
 
 def as_json(data: Any) -> str:
     """Data as text, where the data itself is the best rendering."""
     return msgspec.json.encode(data).decode()
-
-
-def _meta(seconds: float) -> dict[str, Any]:
-    return {
-        "requestId": os.urandom(6).hex(),
-        "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "duration": round(seconds * 1000, 3),
-    }

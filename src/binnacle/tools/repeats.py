@@ -27,8 +27,11 @@ def noticed(state: dict[str, Any], name: str, raw: bytes, error: BinnacleError) 
         return error
     again = BinnacleError(
         f"{error.message} (the same call has failed {times} times)",
-        hint=f"calling it again will not help. {error.hint or 'Change the arguments'}; "
-        "otherwise leave it, say what is in the way, and go on with something else",
+        hint=(
+            "calling it again will not help",
+            *(error.next_steps or ("change the arguments",)),
+            "otherwise leave it, say what is in the way, and go on with something else",
+        ),
         details={**error.details, "repeated": times},
     )
     again.code = error.code

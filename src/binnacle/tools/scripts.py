@@ -199,7 +199,7 @@ def _with_paths(
     return BridgeError(
         error.code,
         f"{error.message}{told}",
-        hint=error.hint,
+        hint=error.next_steps,
         retryable=error.retryable,
         details={**error.details, **path},
     )

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from binnacle.config import approvals
 from binnacle.config.approvals import Approval
 from binnacle.errors import ConfigError, Refused
+from binnacle.upstream import steps
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.places import approvals_file
 
@@ -92,7 +93,7 @@ def approve(
     if is_agent:
         raise Refused(
             f"only a person can approve {config.name!r}",
-            hint=f"ask someone to run: bn upstream approve {config.name}",
+            hint=steps.approve(config.name),
         )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     approval = Approval(

@@ -11,7 +11,7 @@ from multidict import MultiMapping
 from yarl import URL
 
 from binnacle.errors import UpstreamBusy, UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream import sockets
+from binnacle.upstream import sockets, steps
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, Response, RpcError
 
@@ -129,7 +129,7 @@ def refused(name: str, response: Answered, data: bytes) -> UpstreamError | RpcEr
         said += f": {text}"
     match status:
         case 401:
-            return UpstreamLogin(said, hint=f"sign in with: bn upstream login {name}, or check its key")
+            return UpstreamLogin(said, hint=steps.sign_in(name, words="check its key, or sign in"))
         case 403:
             return UpstreamError(said, hint="check what its key or login may do")
         case 429:

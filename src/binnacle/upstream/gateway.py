@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from binnacle.errors import BinnacleError, ConfigError, NotFound, UpstreamError
-from binnacle.upstream import hygiene
+from binnacle.upstream import hygiene, steps
 from binnacle.upstream.approvals import why_asked
 from binnacle.upstream.audit import Audit
 from binnacle.upstream.calls import Calls, Deadline, Face, Result
@@ -291,7 +291,8 @@ class Gateway:
             return UpstreamError(
                 self._clean(f"{what}: {error.message}"), hint="check the arguments", details={"server": server}
             )
-        return type(error)(self._clean(error.message), hint=self._clean(error.hint), details=error.details)
+        hint = tuple(self._clean(step) if isinstance(step, str) else step for step in error.next_steps)
+        return type(error)(self._clean(error.message), hint=hint, details=error.details)
 
     async def _fitted(
         self, whole: Result, limit: int, shown: str, cut: Callable[..., tuple[Result, int]] = fit
@@ -343,7 +344,7 @@ class Gateway:
         """
         server = self._servers.get(name)
         if server is None:
-            raise NotFound(f"no upstream server {name!r}", hint="see: bn upstream list")
+            raise NotFound(f"no upstream server {name!r}", hint=steps.LIST_SERVERS)
         kind, shown = self._recorded_as(name, method, params)
         began = time.perf_counter()
         outcome, size = "cancelled", 0

@@ -17,7 +17,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from binnacle.errors import BinnacleError, TimedOut, UpstreamDown, UpstreamError, UpstreamLogin
+from binnacle.errors import BinnacleError, Hint, TimedOut, UpstreamDown, UpstreamError, UpstreamLogin
+from binnacle.upstream import steps
 from binnacle.upstream.client import UPDATED, Client
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.link import AGAIN, Link, Receive
@@ -387,10 +388,10 @@ class Upstream:
     def _down(self) -> UpstreamDown:
         state, reason, _, retry = self.status
         name = self.config.name
-        hints = {
-            "needs_login": f"sign in with: bn upstream login {name}",
-            "awaiting_approval": f"a person must approve it: bn upstream approve {name}",
-            "disabled": f"turn it on with: bn upstream enable {name}",
+        hints: dict[str, Hint] = {
+            "needs_login": steps.sign_in(name),
+            "awaiting_approval": steps.approve(name),
+            "disabled": steps.enable(name),
         }
         soon = f"it is tried again in {max(0.0, retry - time.time()):.0f} s; " if retry else ""
         return UpstreamDown(

@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from binnacle.errors import UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream import failures
+from binnacle.upstream import failures, steps
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.failures import Failure, excerpt
 from binnacle.upstream.link import Duplex, Receive
@@ -110,7 +110,7 @@ class WebSocketLink(Duplex):
         name = self._config.name
         said = f"{name} opened no WebSocket: {error.status} {excerpt(error.message.encode())}"
         if error.status == 401:
-            return UpstreamLogin(said, hint=f"sign in with: bn upstream login {name}, or check its key")
+            return UpstreamLogin(said, hint=steps.sign_in(name, words="check its key, or sign in"))
         kind = UpstreamDown if error.status >= 500 else UpstreamError
         return kind(said, hint="check its url, and what its key or login may do")
 

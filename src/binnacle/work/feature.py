@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from binnacle.errors import Duplicate, InvalidInput, did_you_mean
+from binnacle.errors import Duplicate, Flag, InvalidInput, did_you_mean
+from binnacle.work import steps
 from binnacle.work.text import clean_line, clean_lines, clean_name, clean_optional_line, clean_paths, clean_text
 
 PROSE_LIMIT = 3000
@@ -151,13 +152,13 @@ def derive_acronym(name: str, taken: Collection[str]) -> str:
 def check_is_new(name: str, existing: Sequence[str], *, what: str, force: bool = False) -> None:
     """Refuses a name that exists, or that is so near to one that it means the same."""
     if name in existing:
-        raise Duplicate(f"{what} {name!r} exists already", hint=f"change it with: bn {what} update {name}")
+        raise Duplicate(f"{what} {name!r} exists already", hint=steps.update_named(what, name))
     if force:
         return
     if twin := next((other for other in existing if _is_near(name, other)), None):
         raise Duplicate(
             f"{what} {name!r} is nearly the same as {twin!r}",
-            hint=f"use {twin!r}, or --force if they really differ",
+            hint=(f"use {twin!r}", Flag("force", "adds it if they really differ")),
             details={"existing": twin},
         )
 

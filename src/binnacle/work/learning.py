@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.errors import Full, InvalidInput
+from binnacle.work import steps
 from binnacle.work.text import clean_optional_line, fold
 
 Source = Literal["auto", "agent", "human", "reviewed"]
@@ -131,7 +132,7 @@ def _pruned(existing: Sequence[Learning]) -> tuple[str, ...]:
     if not prunable:
         raise Full(
             f"{LIMIT} learnings are kept and none of them may be pruned",
-            hint="delete one that no longer holds: bn learning list, bn learning delete",
+            hint=steps.DELETE_LEARNING,
         )
     return (min(prunable, key=lambda item: (item.source != "auto", item.created_at)).id,)
 

@@ -166,7 +166,7 @@ def choose(question: Question, text: str) -> str:
     """The answer meant by `text`: the number or the words of an option, or words of one's own."""
     said = clean_text(text, what="answer", limit=WORDS_LIMIT)
     if not said:
-        raise InvalidInput("answer is empty", hint=f"bn ask answer {question.id} 'TEXT'")
+        raise InvalidInput("answer is empty", hint="say it in a sentence, or give the number of an option")
     if not question.options:
         return said
     if said.isdecimal() and said not in question.options:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from binnacle.errors import Claimed, HoldsAnother, InvalidInput, Refused, StaleClaim, WrongStatus, did_you_mean
+from binnacle.errors import Claimed, Flag, HoldsAnother, InvalidInput, Refused, StaleClaim, WrongStatus, did_you_mean
+from binnacle.work import steps
 from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId
 from binnacle.work.status import CLOSED, STARTABLE, Kind, Provenance, Status, is_closed
@@ -161,33 +162,43 @@ def lease_end(by: Actor, *, now: datetime, lease: timedelta) -> datetime | None:
     return now + lease if by.kind == "agent" else None
 
 
+def _forced(by: Actor, words: str) -> tuple[Flag, ...]:
+    """That people may skip the check."""
+    return (Flag("force", words),) if by.kind == "human" else ()
+
+
 def check_start(task: Task, *, by: Actor, now: datetime, holding: Sequence[Task], force: bool = False) -> None:
     """Refuses a start that the rules forbid. `holding` is what `by` works on already."""
     if task.status not in (*STARTABLE, "in_progress"):
-        verb = f"reopen it first: bn task reopen {task.id}" if is_closed(task.status) else "move it to pending first"
-        raise WrongStatus(f"{task.id} is {task.status} and cannot be started", hint=verb)
+        words = "reopen it first" if is_closed(task.status) else "move it to pending first"
+        hint = steps.reopen(task.id, words=words)
+        raise WrongStatus(f"{task.id} is {task.status} and cannot be started", hint=hint)
     if not may_take(task, by=by, now=now) and not force:
-        forced = "; --force takes it from them" if by.kind == "human" else ""
         raise Claimed(
             f"{task.id} is held by {task.claimed_by}",
-            hint=f"take another with: bn next --claim{forced}",
+            hint=(steps.TAKE_ANOTHER, *_forced(by, "takes it from them")),
             details=claim_of(task),
         )
     if task.open_dependencies and not force:
         raise Refused(
             f"{task.id} waits for {task.open_dependencies} unfinished task(s)",
-            hint=f"see which with: bn task dep tree {task.id}; --force starts it all the same",
+            hint=(steps.TAKE_ANOTHER, steps.show_dependencies(task.id), Flag("force", "starts it all the same")),
         )
     check_holds_none_but(task.id, by=by, holding=holding, force=force)
 
 
-def check_holds_none_but(task_id: str | None, *, by: Actor, holding: Sequence[Task], force: bool) -> None:
+def find_held(holding: Sequence[Task], *, by: Actor) -> Task | None:
+    """The task that `by` goes on with before taking another: an agent works on one at a time, people as they like."""
+    return holding[0] if by.kind == "agent" and holding else None
+
+
+def check_holds_none_but(task_id: str, *, by: Actor, holding: Sequence[Task], force: bool) -> None:
     """One task at a time for an agent: agents that take several finish none."""
     others = [held.id for held in holding if held.id != task_id]
     if by.kind == "agent" and others and not force:
         raise HoldsAnother(
             f"{by.name} already works on {', '.join(others)}",
-            hint=f"finish or release it first: bn task done {others[0]}; --force takes a second one",
+            hint=(steps.finish_or_release(others[0]), Flag("force", "takes a second one")),
         )
 
 
@@ -201,14 +212,13 @@ def check_write(task: Task, *, by: Actor, now: datetime, fence: int | None, forc
     if fence is not None and fence != task.fence:
         raise StaleClaim(
             f"claim {fence} on {task.id} was lost; the task is now at claim {task.fence}",
-            hint="drop this work and take a task with: bn next --claim",
+            hint=steps.DROP_AND_TAKE_ANOTHER,
             details=claim_of(task),
         )
     if not force and not may_change(task, by=by, now=now):
-        forced = "; --force changes it all the same" if by.kind == "human" else ""
         raise Claimed(
             f"{task.id} is held by {task.claimed_by}",
-            hint=f"leave it to them, or comment on it: bn task comment{forced}",
+            hint=("leave it to them", steps.comment(task.id), *_forced(by, "changes it all the same")),
             details=claim_of(task),
         )
 
@@ -216,19 +226,19 @@ def check_write(task: Task, *, by: Actor, now: datetime, fence: int | None, forc
 def check_close(task: Task, *, open_children: Sequence[str], force: bool = False) -> None:
     """Refuses to finish what still waits for other work."""
     if task.status in CLOSED:
-        raise WrongStatus(f"{task.id} is already {task.status}", hint=f"reopen it with: bn task reopen {task.id}")
+        raise WrongStatus(f"{task.id} is already {task.status}", hint=steps.reopen(task.id))
     if task.status == "draft" and not force:
-        raise WrongStatus(f"{task.id} is a draft", hint=f"move it to pending first: bn task reopen {task.id}")
+        raise WrongStatus(f"{task.id} is a draft", hint=steps.reopen(task.id, words="move it to pending first"))
     waiting = task.open_dependencies
     if waiting and not force:
         raise Refused(
             f"{task.id} depends on {waiting} task(s) that are not finished",
-            hint=f"see them with: bn task dep tree {task.id}; --force finishes it all the same",
+            hint=("finish those first", steps.show_dependencies(task.id), Flag("force", "finishes it all the same")),
         )
     if open_children and not force:
         raise Refused(
             f"{task.id} has unfinished parts: {', '.join(open_children[:5])}",
-            hint="finish those first; --force finishes it all the same",
+            hint=("finish those first", Flag("force", "finishes it all the same")),
         )
 
 

@@ -103,7 +103,7 @@ def test_signing_out_leaves_nothing_behind(tmp_path):
             await sign_out(desk)
             with pytest.raises(UpstreamLogin) as needed:
                 await desk.call(desk.authorizer())
-            assert needed.value.hint == "bn upstream login crm"
+            assert needed.value.hint == "sign in: bn upstream login crm"
             assert [name for name in os.listdir(tmp_path / "logins") if name.endswith(".json")] == []
 
     run(main())

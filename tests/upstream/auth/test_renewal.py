@@ -165,7 +165,7 @@ def test_a_revoked_login_needs_a_person(tmp_path, error):
             login = desk.authorizer()
             with pytest.raises(UpstreamLogin, match=error) as needed:
                 await desk.call(login)
-            assert needed.value.hint == "bn upstream login crm"
+            assert needed.value.hint == "sign in: bn upstream login crm"
             kept = await desk.kept()
             assert (kept.access_token, kept.refresh_token) == ("", "")
             with pytest.raises(UpstreamLogin):
@@ -321,7 +321,7 @@ def test_more_is_asked_for_when_the_server_wants_more(tmp_path):
             desk.provider.wanted_scope = "read admin"
             with pytest.raises(UpstreamLogin, match="it wants also: read admin") as needed:
                 await desk.call(login)
-            assert needed.value.hint == "bn upstream login crm"
+            assert needed.value.hint == "sign in: bn upstream login crm"
             desk.provider.wanted_scope = ""
             assert await desk.call(login) == 200  # for everything else the login is as good as before
             desk.provider.wanted_scope = "read admin"
@@ -380,7 +380,7 @@ def test_without_a_word_about_auth_a_login_is_used_when_the_server_wants_one(tmp
             assert await login.headers() == {}
             with pytest.raises(UpstreamLogin, match="wants to know who asks") as needed:
                 await desk.call(login)
-            assert needed.value.hint == "bn upstream login crm"
+            assert needed.value.hint == "sign in: bn upstream login crm"
             await desk.sign_in(config)
             assert await desk.call(login) == 200
             again = authorizer(config, secrets=desk.secrets, http=desk.http)

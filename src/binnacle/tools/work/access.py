@@ -16,6 +16,7 @@ from binnacle.errors import BinnacleError, StoreBusy, TimedOut
 from binnacle.store import tasks
 from binnacle.store.store import Reader, Store
 from binnacle.tools.caller import Caller
+from binnacle.work import steps
 
 Result = TypeVar("Result")
 
@@ -71,7 +72,7 @@ class Access:
                 return await waiting
         except TimeoutError as error:
             raise TimedOut(
-                f"the store did not answer within {self._patience + GRACE:g} s", hint="check it with: bn doctor"
+                f"the store did not answer within {self._patience + GRACE:g} s", hint=steps.CHECK_STORE
             ) from error
 
     def _read(self, store: Store, work: Callable[[Any], Result]) -> Result:

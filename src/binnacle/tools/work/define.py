@@ -11,6 +11,7 @@ from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import Reply
 from binnacle.tools.spec import Alias, Contract, Hints, ToolSpec
 from binnacle.tools.work.access import Access
+from binnacle.work.actor import Actor
 
 Function = Callable[..., Reply]
 
@@ -32,7 +33,8 @@ def tool(
     """Declares a function as a tool. Its first parameter says whether it reads (`Reader`) or writes (`Writer`).
 
     The tool is called like the function, described by its docstring, and takes its other parameters; those of
-    `**fields: Unpack[…]` may be left out, and then the function does not get them.
+    `**fields: Unpack[…]` may be left out, and then the function does not get them. A parameter of the type `Actor`
+    is not the tool's: the function gets who calls it.
     """
 
     def declare(function: Function) -> Function:
@@ -68,27 +70,30 @@ def declared_names() -> list[str]:
 def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSpec:
     hints = get_type_hints(function, include_extras=True)
     code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    first, *others = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = [name for name in others if hints[name] is not Actor]
+    actors = [name for name in others if hints[name] is Actor]
     optional = _optional_fields(function, hints)
-    writes = issubclass(hints[names[0]], Writer)
+    writes = issubclass(hints[first], Writer)
     claims = options.pop("claims")
     behaviour = Hints(
         read_only=not writes,
         destructive=options.pop("destructive"),
         idempotent=options.pop("idempotent") or not writes,
     )
+    positional = code.co_varnames[: code.co_argcount]
     defaults = {
-        **dict(zip(reversed(names[: code.co_argcount]), reversed(function.__defaults__ or ()), strict=False)),
+        **dict(zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False)),
         **(function.__kwdefaults__ or {}),
     }
     fields: list[Any] = [
-        (name, hints[name], defaults[name]) if name in defaults else (name, hints[name]) for name in names[1:]
+        (name, hints[name], defaults[name]) if name in defaults else (name, hints[name]) for name in names
     ]
     fields += [(name, kind | None, None) for name, kind in optional.items()]
     parameters = msgspec.defstruct(function.__name__, fields, kw_only=True, forbid_unknown_fields=True)
 
     async def run(caller: Caller, values: Any) -> Reply:
-        given = {name: getattr(values, name) for name in names[1:]}
+        given = {name: getattr(values, name) for name in names} | dict.fromkeys(actors, caller.actor)
         given |= {name: value for name in optional if (value := getattr(values, name)) is not None}
         return await access.run(caller, lambda tx: function(tx, **given), writes=writes, claims=claims)
 

@@ -33,6 +33,7 @@ from binnacle.tools.work.words import (
     new_task,
     parsed,
 )
+from binnacle.work.actor import Actor
 from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
 from binnacle.work.task import brief
 
@@ -134,15 +135,20 @@ def task_status(
 
 @tool(title="Look at the next task", category=READ, aliases=["task-next"])
 def task_next(
-    tx: Reader, *, feature: str | None = None, discipline: str | None = None, kind: Kind | None = None
+    tx: Reader, by: Actor, *, feature: str | None = None, discipline: str | None = None, kind: Kind | None = None
 ) -> Reply:
-    """The task to take next, without taking it: queued ones first, then by priority and age."""
+    """The task you work on, if any; else the one to take next, without taking it: queued ones first, then by
+    priority and age."""
     which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
-    task = store_tasks.next_ready(tx, which)
+    task = store_tasks.next_for(tx, by, which)
     if task is None:
         return Reply({"task": None}, "No ready tasks")
+    data: dict[str, Any] = {"task": brief(task)}
     short = {"id": task.id, "content": task.title, "priority": task.priority, "status": task.status}
-    return Reply({"task": brief(task)}, as_json(short))
+    if task.status == "in_progress":
+        data |= {"held": True, "fence": task.fence}
+        short |= {"note": "you already work on this task", "fence": task.fence}
+    return Reply(data, as_json(short))
 
 
 @tool(
@@ -150,7 +156,7 @@ def task_next(
     category=CHANGE,
     claims=True,
     synonyms=ID,
-    errors=[("E_CLAIMED", "someone else holds it"), ("E_HOLDS_ANOTHER", "finish or release what you hold first")],
+    errors=[("E_REFUSED", "this iteration already works on another")],
 )
 def task_claim(
     tx: Writer,
@@ -158,12 +164,16 @@ def task_claim(
     feature: str | None = None,
     discipline: str | None = None,
     kind: Kind | None = None,
-    force: Annotated[bool, Meta(description="although you already work on another")] = False,
+    force: Annotated[bool, Meta(description="take another although you work on one")] = False,
 ) -> Reply:
-    """Takes the next ready task in one step; no one else gets it. Use task_status to take a certain one."""
+    """Takes the next ready task in one step; no one else gets it. If you work on one already, that is the answer. Use
+    task_status to take a certain one."""
     which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
     move = flow.claim_next(tx, which, force=force)
-    return moved(move, "Taken:") if move else Reply({"task": None}, "No ready tasks")
+    if move is None:
+        return Reply({"task": None}, "No ready tasks")
+    reply = moved(move, "You already work on:" if move.was_held else "Taken:")
+    return reply._replace(data={**reply.data, "held": True}) if move.was_held else reply
 
 
 @tool(title="Give a task back", category=CHANGE, idempotent=True, synonyms=ID, errors=[GONE, LOST])

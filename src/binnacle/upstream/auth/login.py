@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from binnacle.errors import ConfigError, TimedOut, UpstreamError, UpstreamLogin
+from binnacle.upstream import steps
 from binnacle.upstream.auth import browser, clients, discovery, tokens
 from binnacle.upstream.auth.addresses import check_private
 from binnacle.upstream.auth.authorizer import HttpSession
@@ -56,7 +57,7 @@ class _Attempt(NamedTuple):
 
     def refused(self, why: str) -> UpstreamLogin:
         name = self.config.name
-        return UpstreamLogin(f"nobody was signed in to {name}: {why}", hint=f"bn upstream login {name}")
+        return UpstreamLogin(f"nobody was signed in to {name}: {why}", hint=steps.sign_in(name))
 
 
 async def login(
@@ -103,7 +104,7 @@ async def login(
         raise attempt.refused(str(refusal)) from refusal
     except TimeoutError as error:
         raise TimedOut(
-            f"nobody signed in to {config.name} within {WITHIN:g} s", hint=f"bn upstream login {config.name}"
+            f"nobody signed in to {config.name} within {WITHIN:g} s", hint=steps.sign_in(config.name)
         ) from error
     async with secrets.exclusive(key):
         await secrets.save(key, encode(grant))
@@ -171,7 +172,7 @@ async def _by_device(attempt: _Attempt, before: Grant | None) -> Grant:
     if not provider.device_endpoint:
         raise ConfigError(
             f"the authorization server of {config.name} offers no login by device",
-            hint=f"bn upstream login {config.name}, which also takes an address pasted from a browser elsewhere",
+            hint=steps.sign_in(config.name, words="sign in with an address pasted from a browser elsewhere"),
         )
     client = clients.known_client(config, provider, before) or await clients.register(
         config, provider, attempt.http, redirect_uri="http://127.0.0.1/callback", scopes=attempt.scopes

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 import msgspec
 
 from binnacle.errors import UpstreamLogin
+from binnacle.upstream import steps
 from binnacle.upstream.auth import challenge, tokens
 from binnacle.upstream.auth.authorizer import HttpSession
 from binnacle.upstream.auth.grant import Grant, decode, encode, key_of, together
@@ -178,7 +179,7 @@ class OAuth:
 
     def _needs_login(self, why: str) -> UpstreamLogin:
         name = self._config.name
-        return UpstreamLogin(f"{name} needs a login: {why}", hint=f"bn upstream login {name}")
+        return UpstreamLogin(f"{name} needs a login: {why}", hint=steps.sign_in(name))
 
 
 def _heard(renewal: asyncio.Task[Grant]) -> None:

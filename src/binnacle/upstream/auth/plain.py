@@ -5,6 +5,7 @@ import re
 import stat
 
 from binnacle.errors import ConfigError, UpstreamLogin
+from binnacle.upstream import steps
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.redact import Redactor
 
@@ -31,7 +32,9 @@ class NoAuth:
         if status == 401:
             raise UpstreamLogin(
                 f"{self._config.name} does not accept the Authorization header it is configured with",
-                hint=f"renew it in {self._config.source}, or remove it and run: bn upstream login {self._config.name}",
+                hint=steps.sign_in(
+                    self._config.name, words=f"renew it in {self._config.source}, or remove it and sign in"
+                ),
             )
         return False
 

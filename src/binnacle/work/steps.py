@@ -1,0 +1,122 @@
+"""The next steps that errors of the work model name: one table, from which each face takes the way its reader has.
+
+A step has words, the command that does it in a shell, and the calls that do it over MCP, the best first. `tools.hints`
+shows the first call whose tool the session has, with all of these arguments.
+"""
+
+from binnacle.errors import NextStep, SuggestedCall
+
+TAKE_CALLS = (SuggestedCall("task_claim"), SuggestedCall("task_next"))
+TAKE_ANOTHER = NextStep("take another task", "next --claim", TAKE_CALLS)
+DROP_AND_TAKE_ANOTHER = NextStep("drop this work and take another task", "next --claim", TAKE_CALLS)
+
+ASK_FOR_TASK = NextStep("start a session that has a task", "mcp serve --task ID", for_person=True)
+LIST_TASKS = NextStep(
+    "list the tasks", "task list --all", (SuggestedCall("task_list", {"closed_too": True}), SuggestedCall("task_list"))
+)
+LIST_QUESTIONS = NextStep("list the questions", "ask list --all")
+LIST_SESSIONS = NextStep("list the sessions", "session list")
+LIST_LEARNINGS = NextStep(
+    "list the learnings, which shows their ids", "learning list", (SuggestedCall("learning_list"),)
+)
+LIST_NOTES = NextStep("list the notes, which shows their ids", "note list", (SuggestedCall("note_list"),))
+LIST_TOOLS = NextStep("list the tools", "tool")
+DELETE_LEARNING = NextStep("delete a learning that no longer holds", "learning delete ID")
+EXPORT_STORE = NextStep("export the store again", "store export FILE")
+CHECK_STORE = NextStep("check the store", "doctor")
+REPAIR_STORE = NextStep(
+    "keep the damaged file and save what can be read into a new one", "doctor --fix", for_person=True
+)
+WAIT_FOR_WRITER = ("another process is writing; try again", NextStep("raise store.timeout", for_person=True))
+
+
+def reopen(task_id: str, *, words: str = "reopen it") -> NextStep:
+    """Make a task pending again."""
+    return NextStep(words, f"task reopen {task_id}", _moves(task_id, "pending"))
+
+
+def start(task_id: str, *, words: str) -> NextStep:
+    """Take a certain task."""
+    return NextStep(words, f"task start {task_id}", _moves(task_id, "in_progress"))
+
+
+def finish_or_release(task_id: str) -> NextStep:
+    """Be done with the task one holds, one way or the other."""
+    done = _moves(task_id, "done")
+    reports = (SuggestedCall("report_done"),)
+    return NextStep("finish or release it first", f"task done {task_id}", (*done, *reports))
+
+
+def cancel(task_id: str) -> NextStep:
+    """Set a task aside instead of deleting it."""
+    reason = {"reason": "…"}
+    calls = (SuggestedCall("task_skip", {"id": task_id, **reason}), *_moves(task_id, "cancelled", **reason))
+    return NextStep("cancel it instead", f"task skip {task_id} --reason '…'", calls)
+
+
+def update(task_id: str) -> NextStep:
+    """Change what is said about a task."""
+    return NextStep("change it", f"task update {task_id}", (SuggestedCall("task_update", {"id": task_id}),))
+
+
+def show(task_id: str, *, words: str = "look at it") -> NextStep:
+    """Read a task with its comments."""
+    calls = (SuggestedCall("task_get", {"id": task_id}), SuggestedCall("task_list"))
+    return NextStep(words, f"task show {task_id}", calls)
+
+
+def show_dependencies(task_id: str) -> NextStep:
+    """See what a task waits for."""
+    calls = (SuggestedCall("task_dependencies", {"id": task_id}), SuggestedCall("task_get", {"id": task_id}))
+    return NextStep("see which", f"task dep tree {task_id}", calls, optional=True)
+
+
+def comment(task_id: str, *, words: str = "or comment on it") -> NextStep:
+    """Say something about a task that one does not change."""
+    calls = (
+        SuggestedCall("comment_add", {"task_id": task_id, "body": "…"}),
+        SuggestedCall("report_flag", {"what": "…"}),
+    )
+    return NextStep(words, f"task comment {task_id} '…'", calls, optional=True)
+
+
+def answer(question_id: str) -> NextStep:
+    """Answer a question, which only people do."""
+    return NextStep("answer it", f"ask answer {question_id} '…'", for_person=True)
+
+
+def add_named(what: str, name: str) -> NextStep:
+    """Add a feature or discipline that does not exist."""
+    return NextStep("create it", f"{what} add {name}", (SuggestedCall(f"{what}_add", {"name": name}),))
+
+
+def update_named(what: str, name: str) -> NextStep:
+    """Change a feature or discipline that exists."""
+    return NextStep("change it", f"{what} update {name}", (SuggestedCall(f"{what}_update", {"name": name}),))
+
+
+def merge_feature(name: str) -> NextStep:
+    """Move everything of a feature to another instead of deleting it."""
+    call = SuggestedCall("feature_merge", {"name": name, "into": "…"})
+    return NextStep("merge it into another instead", f"feature merge {name} --into OTHER", (call,))
+
+
+def renew_plan(session_id: str) -> NextStep:
+    """Write the files of a plan again."""
+    return NextStep("write its files again", f"plan renew {session_id}", for_person=True)
+
+
+def show_schema(tool: str) -> NextStep:
+    """See which parameters a tool has."""
+    return NextStep("see its parameters", f"tool {tool} --schema")
+
+
+def ask_person(words: str) -> NextStep:
+    """Something outside Binnacle that an agent should leave to a person."""
+    return NextStep(words, for_person=True)
+
+
+def _moves(task_id: str, status: str, **more: str) -> tuple[SuggestedCall, ...]:
+    """The calls that bring a task to a status."""
+    arguments = {"id": task_id, "status": status, **more}
+    return SuggestedCall("task_status", arguments), SuggestedCall("task_update", arguments)
