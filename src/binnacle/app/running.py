@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from msgspec import Struct
 
 from binnacle.app import Project, open_store
-from binnacle.app.planning import keep_plan, make_plan, session_folder
+from binnacle.app.planning import Made, keep_plan, make_plan, session_folder
 from binnacle.app.presence import alone, present
 from binnacle.app.run_sessions import RECIPE, Opened, open_run, reset_run
 from binnacle.app.serving import SharedUpstreams, open_engine
@@ -18,6 +18,7 @@ from binnacle.app.templates import with_template
 from binnacle.app.terms import ServedSession, Terms
 from binnacle.app.toolbox import catalog_of
 from binnacle.app.workspace import workspace_of
+from binnacle.config.clients.session_server import free_server_name
 from binnacle.plan.files import bn_command
 from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents import AgentCommand
@@ -38,10 +39,8 @@ from binnacle.runner.worktrees import Worktrees
 from binnacle.server.faces import Faces
 from binnacle.server.http import HttpServer
 from binnacle.server.serving import bind, serve_http
+from binnacle.tools.search import FINDERS
 from binnacle.wire import acp
-
-SERVER = "binnacle"
-"""What agents know the server of their session as."""
 
 BN_RUN_TIMEOUT = 120.0
 """Seconds that a `bn` command of an agent may take."""
@@ -111,7 +110,7 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
             keeper=keeper,
             control=control,
             tell=tell,
-            decide=by_policy(wanted.approve, own=OwnTools(server=SERVER), person=person),
+            decide=by_policy(wanted.approve, own=desk.own_tools, person=person),
             spent=Spending(),
             pending=[],
         )
@@ -172,6 +171,9 @@ class _Desk:
         self._faces = faces
         self._upstreams = SharedUpstreams(project, wanted.servers)
         self._serving: dict[str, HttpServer] = {}
+        self._server = free_server_name(seats[0].cwd)
+        self._made: dict[str, Made] = {}
+        """The latest plan of each session."""
 
     @asynccontextmanager
     async def serve(self, session: str, recipe: str) -> AsyncIterator[Sequence[acp.McpServer]]:
@@ -185,7 +187,7 @@ class _Desk:
             with self._faces.shown(path, face):
                 yield [
                     acp.HttpServer(
-                        name=SERVER,
+                        name=self._server,
                         url=f"{self._url}{path}",
                         headers=(acp.Pair(name="Authorization", value=f"Bearer {token}"),),
                     ),
@@ -200,7 +202,7 @@ class _Desk:
             for name, value in self.environment(session).items()
             if name.startswith(("BN_", "XDG_"))
         )
-        return acp.StdioServer(name=SERVER, command=bn_command(), args=words, env=env)
+        return acp.StdioServer(name=self._server, command=bn_command(), args=words, env=env)
 
     async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
         return await asyncio.to_thread(self._prompt, session, recipe, iteration, more)
@@ -216,7 +218,17 @@ class _Desk:
                 values = Values(run=wanted.name, session=session, iteration=iteration)
                 plan = with_template(tx, project, catalog, wanted.template, made.recipe, plan, values, extra=extra)
         keep_plan(project, plan)
+        self._made[session] = made
         return plan.prompt.text
+
+    def own_tools(self) -> OwnTools:
+        """What the agents of this run may always call: the tools that their plans list."""
+        made = list(self._made.values())  # plans are made in other threads
+        has_upstreams = any(one.recipe.upstreams for one in made)
+        tools = {tool.name for one in made for tool in one.plan.tools}
+        return OwnTools(
+            server=self._server, tools=tools.union(FINDERS if has_upstreams else ()), has_upstreams=has_upstreams
+        )
 
     def is_busy(self, session: str) -> bool:
         face = self._serving.get(session)

@@ -50,6 +50,9 @@ class Client(NamedTuple):
     signs: tuple[str, ...] = ("",)
     """What is in its folder once it has run; the folder itself if nothing is said."""
 
+    also: tuple[str, ...] = ()
+    """Files in a repository that it reads besides."""
+
     default: Scope = "project"
     note: str = ""
     """What a person has to do before the project's file is read."""
@@ -82,6 +85,7 @@ CLIENTS = {
             user=("mcp-config.json",),
             # Not .mcp.json, which it reads too: there, Claude Code stumbles over "tools".
             project=(".github/mcp.json",),
+            also=(".mcp.json",),
             programs=("copilot",),
             default="user",
             note="Copilot reads it in folders you trust",
@@ -131,6 +135,7 @@ CLIENTS = {
             folder=Folder("$CONFIG/opencode"),
             user=("opencode.json", "opencode.jsonc"),
             project=("opencode.json", "opencode.jsonc"),
+            also=(".opencode/opencode.json", ".opencode/opencode.jsonc"),
             programs=("opencode",),
         ),
         Client(
