@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from binnacle.app.templates import with_template
 from binnacle.app.terms import ServedSession, Terms
 from binnacle.app.toolbox import catalog_of
 from binnacle.app.workspace import workspace_of
+from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
 from binnacle.plan.files import bn_command
 from binnacle.processes.keeper import Keeper
@@ -103,7 +105,7 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
         keeper = await stack.enter_async_context(Keeper())
         lease = project.settings.number("claim.minutes") * 60
         job = Job(
-            options=_options(wanted, opened),
+            options=_options(wanted, opened, _agent_of(wanted, cwd)),
             desk=desk,
             ledger=Ledger(lambda: open_store(project), feature=opened.terms.feature, lease=lease),
             hooks=Hooks(keeper, find_hooks(project.repo), repo=project.repo),
@@ -132,10 +134,22 @@ def _open(project: Project, wanted: Wanted) -> Opened:
     )
 
 
-def _options(wanted: Wanted, opened: Opened) -> Options:
+def _agent_of(wanted: Wanted, cwd: str) -> AgentCommand:
+    """The agent, started without the Binnacle that its own files configure."""
+    added = leave_out_binnacle(wanted.agent.name, cwd, os.environ)
+    return replace(
+        wanted.agent,
+        argv=(*wanted.agent.argv, *added.arguments),
+        env={**wanted.agent.env, **added.env},
+        session_meta=added.session_meta,
+        servers_variable=added.servers_variable,
+    )
+
+
+def _options(wanted: Wanted, opened: Opened, agent: AgentCommand) -> Options:
     return Options(
         name=wanted.name,
-        agent=wanted.agent,
+        agent=agent,
         recipe=opened.terms.recipe,
         budget=wanted.budget,
         has_spec=bool(opened.said),

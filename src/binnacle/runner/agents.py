@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from binnacle.errors import AgentStart, InvalidInput, nearest
 
@@ -21,6 +22,12 @@ class AgentCommand:
 
     model: str | None = None
     """To be chosen in the session, where neither the command nor the environment says it."""
+
+    session_meta: Mapping[str, Any] = field(default_factory=dict)
+    """What goes with the request that opens a session."""
+
+    servers_variable: str = ""
+    """One of `env` in which codex-acp takes the MCP servers of a session, in place of that request."""
 
     install: str = ""
     """How to get it."""

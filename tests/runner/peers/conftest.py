@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shlex
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -113,10 +114,15 @@ def codex(url: str) -> dict[str, str]:
 
 AGENTS = {"goose": goose, "opencode": opencode, "claude": claude, "copilot": copilot, "codex": codex}
 
+LEAD_AGENTS = ("goose", "opencode", "claude")
+"""Those that are led in every way; the others are in runs only."""
+
 WRITES = {
     "goose": lambda path, text: models.use("write", path=path, content=text),
     "opencode": lambda path, text: models.use("write", filePath=path, content=text),
     "claude": lambda path, text: models.use("Write", file_path=path, content=text),
+    "copilot": lambda path, text: models.use("create", path=path, file_text=text),
+    "codex": lambda path, text: models.use("exec_command", cmd=f"printf '%s' {shlex.quote(text)} > {path}"),
 }
 """How each writes a file by its own means."""
 
@@ -212,7 +218,7 @@ def fetched() -> None:
     installed.node_modules(HERE / "package.json")
 
 
-@pytest.fixture(params=AGENTS)
+@pytest.fixture(params=LEAD_AGENTS)
 def lead(request, tmp_path: Path, monkeypatch) -> Iterator[Lead]:
     """Afterwards no process of the agent is left."""
     mark = uuid.uuid4().hex

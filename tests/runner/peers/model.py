@@ -61,6 +61,7 @@ class Led(Model):
         tools = [tool["function"]["name"] for tool in request.get("tools") or ()]
         if not tools:  # an agent asks for a title, a summary; anything will do
             return {"role": "assistant", "content": "a title"}
+        self.offered = sorted({*self.offered, *tools})
         messages = request["messages"]
         self.histories.append([_text(message["content"]) for message in messages if message["role"] == "user"])
         step = self.step(request)

@@ -14,22 +14,27 @@ from binnacle.config.clients.source import NAME, Source
 from binnacle.config.clients.spans import parse
 from binnacle.errors import ConfigError
 
+Servers = Mapping[str, Mapping[str, Any]]
+"""What is said of each server, by its name."""
 
-def configured_servers(client: str, worktree: str) -> dict[str, Mapping[str, Any]]:
+
+def configured_servers(client: str, worktree: str, *, is_trusted: bool = False) -> Servers:
     """What a client's files in the home and in this checkout say of each server; the person's file goes first.
 
-    Names that cannot be said on Codex's command line are left out for it.
+    Codex reads the project's file only if it `is_trusted`, by its own files or by whoever starts it. Names that cannot
+    be said on its command line are left out.
     """
     found: dict[str, Mapping[str, Any]] = {}
-    for path in _own_files(client, worktree):
+    for path in _own_files(client, worktree, is_trusted=is_trusted):
         for name, entry in _servers_in(client, path):
             found.setdefault(name, entry)
     return found
 
 
-def own_entries(client: str, worktree: str) -> list[str]:
-    """The names of those servers that are Binnacle: as `bn system init` calls it, or by their command."""
-    return [name for name, entry in configured_servers(client, worktree).items() if name == NAME or _is_ours(entry)]
+def own_entries(client: str, worktree: str) -> Servers:
+    """Those servers that are Binnacle: called as `bn system init` calls it, or by their command."""
+    found = configured_servers(client, worktree, is_trusted=True)
+    return {name: entry for name, entry in found.items() if name == NAME or _is_ours(entry)}
 
 
 def _is_ours(entry: Mapping[str, Any]) -> bool:
@@ -39,34 +44,65 @@ def _is_ours(entry: Mapping[str, Any]) -> bool:
     return os.path.basename(program) == "bn" and [word for word in rest if word in ("mcp", "serve")] == ["mcp", "serve"]
 
 
-def _own_files(client: str, worktree: str) -> Iterator[str]:
+def _own_files(client: str, worktree: str, *, is_trusted: bool) -> Iterator[str]:
     known = CLIENTS[client]
     user = [os.path.join(locate(known.folder), file) for file in known.user]
     yield from user
-    if client == "codex" and not any(_trusts(path, worktree) for path in user):
+    if client == "codex" and not is_trusted and not any(_trusts(path, worktree) for path in user):
         # It does not read the project's file then, and would not start for a server it does not know.
         return
     yield from (os.path.join(worktree, file) for file in (*known.project, *known.also))
 
 
 def _trusts(path: str, worktree: str) -> bool:
-    project = _document("codex", path).get("projects", {}).get(worktree, {})
+    project = read_document("codex", path).get("projects", {}).get(worktree, {})
     return bool(project.get("trust_level") == "trusted")
 
 
 def _servers_in(client: str, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    servers = _document(client, path).get(CLIENTS[client].container)
+    servers = read_document(client, path).get(CLIENTS[client].container)
     for name, entry in servers.items() if isinstance(servers, dict) else ():
         if client != "codex" or re.fullmatch(r"[\w-]+", str(name)):
             yield str(name), entry if isinstance(entry, dict) else {}
 
 
-def _document(client: str, path: str) -> dict[str, Any]:
+def read_document(client: str, path: str) -> dict[str, Any]:
     """What a client's file says; nothing if it is not there or broken, which the client itself will complain of."""
-    with suppress(ConfigError, tomllib.TOMLDecodeError):
+    with suppress(ConfigError):
         text = (read(path) or "").removeprefix("\ufeff")
-        if CLIENTS[client].format == "toml":
-            return tomllib.loads(text)
-        node = parse(Source(path, text))
-        return dict(node.value) if node and isinstance(node.value, dict) else {}
+        match CLIENTS[client].format:
+            case "toml":
+                return _parse_toml(text)
+            case "yaml":
+                return _parse_yaml(text)
+            case "jsonc":
+                return parse_settings(path, text)
+    return {}
+
+
+def parse_settings(place: str, text: str) -> dict[str, Any]:
+    """Settings as JSON with comments.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    source = Source(place, text.removeprefix("\ufeff"))
+    node = parse(source)
+    if node is not None and not isinstance(node.value, dict):
+        raise source.fault("not an object", at=node.start, hint="make it an object, or take it away")
+    return dict(node.value) if node else {}
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    with suppress(tomllib.TOMLDecodeError):
+        return tomllib.loads(text)
+    return {}
+
+
+def _parse_yaml(text: str) -> dict[str, Any]:
+    import yaml  # takes longer than all the rest
+
+    with suppress(yaml.YAMLError):
+        found = yaml.safe_load(text) if text else {}
+        return found if isinstance(found, dict) else {}
     return {}

@@ -13,12 +13,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from binnacle.config.clients.configured import configured_servers
+from binnacle.config.clients.configured import configured_servers, parse_settings
 from binnacle.config.clients.files import read
 from binnacle.config.clients.known import CLIENTS
 from binnacle.config.clients.places import locate
-from binnacle.config.clients.source import Source
-from binnacle.config.clients.spans import parse
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -85,7 +83,7 @@ def copilot(given: Given) -> Start:
 
 def opencode(given: Given) -> Start:
     """opencode. Its settings for one run come in a variable; what a person put there stays."""
-    settings = _settings("OPENCODE_CONFIG_CONTENT", given.environ.get("OPENCODE_CONFIG_CONTENT", ""))
+    settings = parse_settings("OPENCODE_CONFIG_CONTENT", given.environ.get("OPENCODE_CONFIG_CONTENT", ""))
     off = {name: {"enabled": False} for name in _others("opencode", given)}
     ours = {name: _for_opencode(server) for name, server in given.servers.items()}
     settings["mcp"] = {**settings.get("mcp", {}), **off, **ours}
@@ -111,7 +109,7 @@ def gemini(given: Given) -> Start:
     """Gemini CLI. It takes servers only from settings, so it gets a home that has others and shares all else."""
     home = locate(CLIENTS["gemini"].folder)
     path = os.path.join(home, "settings.json")
-    settings = _settings(path, read(path) or "")
+    settings = parse_settings(path, read(path) or "")
     settings["mcpServers"] = {name: _for_gemini(server) for name, server in given.servers.items()}
     # It withholds from its servers what looks like a secret, such as the address of a database.
     settings["mcpServers"][given.ours] |= {"trust": True, "env": {name: f"${{{name}}}" for name in _variables(given)}}
@@ -171,19 +169,6 @@ def _headless(given: Given, word: str) -> list[str]:
 def _variables(given: Given) -> list[str]:
     """The variables that decide where our server finds the project's data."""
     return sorted(name for name in given.environ if name.startswith(("BN_", "XDG_")))
-
-
-def _settings(place: str, text: str) -> dict[str, Any]:
-    """Settings as JSON with comments.
-
-    Raises:
-        ConfigError: they are not.
-    """
-    source = Source(place, text.removeprefix("\ufeff"))
-    node = parse(source)
-    if node is not None and not isinstance(node.value, dict):
-        raise source.fault("not an object", at=node.start, hint="make it an object, or take it away")
-    return dict(node.value) if node else {}
 
 
 def _command(server: Mapping[str, Any]) -> list[str]:
