@@ -105,7 +105,7 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
         keeper = await stack.enter_async_context(Keeper())
         lease = project.settings.number("claim.minutes") * 60
         job = Job(
-            options=_options(wanted, opened, _agent_of(wanted, cwd)),
+            options=_options(wanted, opened, _agent_of(wanted, cwd, desk.server)),
             desk=desk,
             ledger=Ledger(lambda: open_store(project), feature=opened.terms.feature, lease=lease),
             hooks=Hooks(keeper, find_hooks(project.repo), repo=project.repo),
@@ -134,9 +134,9 @@ def _open(project: Project, wanted: Wanted) -> Opened:
     )
 
 
-def _agent_of(wanted: Wanted, cwd: str) -> AgentCommand:
+def _agent_of(wanted: Wanted, cwd: str, server: str) -> AgentCommand:
     """The agent, started without the Binnacle that its own files configure."""
-    added = leave_out_binnacle(wanted.agent.name, cwd, os.environ)
+    added = leave_out_binnacle(wanted.agent.name, cwd, os.environ, server=server)
     return replace(
         wanted.agent,
         argv=(*wanted.agent.argv, *added.arguments),
@@ -185,7 +185,9 @@ class _Desk:
         self._faces = faces
         self._upstreams = SharedUpstreams(project, wanted.servers)
         self._serving: dict[str, HttpServer] = {}
-        self._server = free_server_name(seats[0].cwd)
+        self.server = free_server_name(seats[0].cwd)
+        """What agents know the server of their session as."""
+
         self._made: dict[str, Made] = {}
         """The latest plan of each session."""
 
@@ -201,7 +203,7 @@ class _Desk:
             with self._faces.shown(path, face):
                 yield [
                     acp.HttpServer(
-                        name=self._server,
+                        name=self.server,
                         url=f"{self._url}{path}",
                         headers=(acp.Pair(name="Authorization", value=f"Bearer {token}"),),
                     ),
@@ -216,7 +218,7 @@ class _Desk:
             for name, value in self.environment(session).items()
             if name.startswith(("BN_", "XDG_"))
         )
-        return acp.StdioServer(name=self._server, command=bn_command(), args=words, env=env)
+        return acp.StdioServer(name=self.server, command=bn_command(), args=words, env=env)
 
     async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
         return await asyncio.to_thread(self._prompt, session, recipe, iteration, more)
@@ -241,7 +243,7 @@ class _Desk:
         has_upstreams = any(one.recipe.upstreams for one in made)
         tools = {tool.name for one in made for tool in one.plan.tools}
         return OwnTools(
-            server=self._server, tools=tools.union(FINDERS if has_upstreams else ()), has_upstreams=has_upstreams
+            server=self.server, tools=tools.union(FINDERS if has_upstreams else ()), has_upstreams=has_upstreams
         )
 
     def is_busy(self, session: str) -> bool:

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from binnacle.config.clients import run_start
 from binnacle.config.clients.known import CLIENTS
 from binnacle.config.clients.places import find_file
 from binnacle.config.clients.plan import carry_out, client_target, plan
-from binnacle.config.clients.run_start import RunStart, leave_out_binnacle
+from binnacle.config.clients.run_start import RunStart
 from binnacle.errors import ConfigError
 
-AGENTS = ("copilot", "opencode", "goose", "claude", "codex")
+AGENTS = ("copilot", "opencode", "goose", "claude", "codex", "gemini")
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +29,16 @@ def set_up(agent: str, tmp_path: Path, scope: Any) -> None:
     carry_out(plan(client_target(client, find_file(client, worktree=str(tmp_path), scope=scope)), remove=False))
 
 
+def leave_out_binnacle(agent: str, folder: str, environ: dict[str, str]) -> RunStart:
+    return run_start.leave_out_binnacle(agent, folder, environ, server="bns")
+
+
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
-@pytest.mark.parametrize("agent", [*AGENTS, "gemini", "demo", "/opt/any --acp"])
+@pytest.mark.parametrize("agent", [*AGENTS, "demo", "/opt/any --acp"])
 def test_nothing_is_added_where_no_file_names_us(agent, tmp_path):
     assert leave_out_binnacle(agent, str(tmp_path), {}) == RunStart()
 
@@ -44,7 +49,6 @@ def test_what_system_init_wrote_is_left_out(agent, scope, tmp_path):
     set_up(agent, tmp_path, scope)
     added = leave_out_binnacle(agent, str(tmp_path), {})
     assert added != RunStart()
-    assert "binnacle" in str(added) or agent == "goose"
 
 
 def test_copilot_has_an_option(tmp_path, home):
@@ -54,6 +58,11 @@ def test_copilot_has_an_option(tmp_path, home):
     )
     added = leave_out_binnacle("copilot", str(tmp_path), {})
     assert added == RunStart(arguments=("--disable-mcp-server=binnacle", "--disable-mcp-server=work"))
+
+
+def test_gemini_gets_the_sessions_server_alone(tmp_path):
+    set_up("gemini", tmp_path, "project")
+    assert leave_out_binnacle("gemini", str(tmp_path), {}).arguments == ("--allowed-mcp-server-names=bns",)
 
 
 def test_opencode_keeps_its_settings(tmp_path):
@@ -81,6 +90,12 @@ def test_claude_is_told_when_a_session_is_opened(agent, tmp_path):
     set_up("claude", tmp_path, "project")
     options = {"disallowedTools": ["mcp__binnacle"]}
     assert leave_out_binnacle(agent, str(tmp_path), {}).session_meta == {"claudeCode": {"options": options}}
+
+
+def test_what_claude_keeps_for_one_project_is_found(tmp_path, home):
+    entry = {"command": "bn", "args": ["mcp", "serve"]}
+    write(home / ".claude.json", json.dumps({"projects": {str(tmp_path): {"mcpServers": {"work": entry}}}}))
+    assert "mcp__work" in str(leave_out_binnacle("claude", str(tmp_path), {}).session_meta)
 
 
 def test_codex_gets_the_entry_switched_off_and_takes_other_servers_in_the_same_variable(tmp_path):

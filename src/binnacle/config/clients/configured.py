@@ -26,7 +26,7 @@ def configured_servers(client: str, worktree: str, *, is_trusted: bool = False) 
     """
     found: dict[str, Mapping[str, Any]] = {}
     for path in _own_files(client, worktree, is_trusted=is_trusted):
-        for name, entry in _servers_in(client, path):
+        for name, entry in _servers_in(client, path, worktree):
             found.setdefault(name, entry)
     return found
 
@@ -59,11 +59,20 @@ def _trusts(path: str, worktree: str) -> bool:
     return bool(project.get("trust_level") == "trusted")
 
 
-def _servers_in(client: str, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    servers = read_document(client, path).get(CLIENTS[client].container)
-    for name, entry in servers.items() if isinstance(servers, dict) else ():
-        if client != "codex" or re.fullmatch(r"[\w-]+", str(name)):
-            yield str(name), entry if isinstance(entry, dict) else {}
+def _servers_in(client: str, path: str, worktree: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    container = CLIENTS[client].container
+    document = read_document(client, path)
+    # Claude Code keeps in the person's file, too, what they have for one project.
+    for servers in (document.get(container), _nested(document, "projects", worktree, container)):
+        for name, entry in servers.items() if isinstance(servers, dict) else ():
+            if client != "codex" or re.fullmatch(r"[\w-]+", str(name)):
+                yield str(name), entry if isinstance(entry, dict) else {}
+
+
+def _nested(document: Any, *keys: str) -> Any:
+    for key in keys:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document
 
 
 def read_document(client: str, path: str) -> dict[str, Any]:
