@@ -48,7 +48,7 @@ def main(name: str, argv: list[str]) -> int:
 
 def speak(servers: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
     """Lists the tools of our server and makes the calls of its part."""
-    ours = next(server for name, server in servers.items() if name.startswith("binnacle"))
+    ours = next(server for name, server in servers.items() if name.startswith("bns"))
     command = [ours["command"], *ours["args"]]
     env = {**os.environ, **ours.get("env", {})}
     with Stdio(command=command, env=env) as server:
@@ -76,12 +76,12 @@ def servers_of(name: str, argv: list[str]) -> dict[str, Any]:
         settings = json.loads(Path(os.environ["GEMINI_CLI_HOME"], ".gemini", "settings.json").read_text())["mcpServers"]
         return {key: {**one, "env": {}} for key, one in settings.items()}
     words = [shlex.split(value) for option, value in pairwise(argv) if option == "--with-extension"]
-    return {"binnacle": {"command": words[0][0], "args": words[0][1:]}}
+    return {"bns": {"command": words[0][0], "args": words[0][1:]}}
 
 
 def files_of(servers: dict[str, Any]) -> dict[str, str]:
     """The files of the session, as the client finds them when it starts."""
-    ours = next(server for name, server in servers.items() if name.startswith("binnacle"))
+    ours = next(server for name, server in servers.items() if name.startswith("bns"))
     folder = next(Path(os.environ["BN_DATA_DIR"]).glob(f"*/sessions/{ours['args'][-1]}"))
     return {file.name: file.read_text() for file in folder.iterdir()}
 

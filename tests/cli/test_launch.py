@@ -153,11 +153,11 @@ def test_a_discipline_brings_its_own_servers(bn, launch):
     bn("discipline", "add", "testing", "--upstreams", "-", stdin=json.dumps(servers))
     bn("upstream", "approve", "docs", "--discipline", "testing", "--yes")
     met = launch("claude", "--recipe", "enrichment", "--discipline", "testing", part={})
-    assert list(met["servers"]) == ["binnacle", "docs"]
+    assert list(met["servers"]) == ["bns", "docs"]
     assert met["servers"]["docs"] == servers["docs"]
     # Where other servers join ours, the client does not connect to them a second time.
     met = launch("claude", "--recipe", "task_execution", "--discipline", "testing", part={})
-    assert list(met["servers"]) == ["binnacle"]
+    assert list(met["servers"]) == ["bns"]
 
 
 def test_what_nobody_approved_is_not_given_to_a_client(bn, launch):
@@ -169,7 +169,7 @@ def test_what_nobody_approved_is_not_given_to_a_client(bn, launch):
     bn("discipline", "add", "testing", "--upstreams", "-", stdin=json.dumps(servers))
     words = ("--recipe", "enrichment", "--discipline", "testing")
     met = launch("claude", *words, part={}, env={"BN_USER": "ann"})
-    assert list(met["servers"]) == ["binnacle", "web"]
+    assert list(met["servers"]) == ["bns", "web"]
 
 
 def test_the_client_is_not_the_agent_that_started_it(bn, launch):
@@ -203,7 +203,7 @@ def test_gemini_is_at_home_where_the_person_is(bn, launch):
     (home / "settings.json").write_text('{"theme": "dark", "mcpServers": {"mine": {"command": "x"}}} // mine')
     (home / "oauth_creds.json").write_text("{}")
     met = launch("gemini", part={})
-    assert list(met["servers"]) == ["binnacle-session"]
+    assert list(met["servers"]) == ["bns"]
     assert not Path(met["env"]["GEMINI_CLI_HOME"]).exists()
     assert sorted(path.name for path in home.iterdir()) == ["oauth_creds.json", "settings.json"]
 

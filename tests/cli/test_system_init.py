@@ -8,6 +8,7 @@ import select
 import stat
 import subprocess
 import time
+import tomllib
 from collections.abc import Sequence
 
 import pytest
@@ -273,6 +274,23 @@ def test_people_see_a_line_for_each_file(bn):
     ]
     assert bn.human("system", "init", "--client", "codex") == "✓ Unchanged: .codex/config.toml\n"
     assert bn.human("system", "init", "--remove", "--client", "codex") == "✓ Removed from .codex/config.toml\n"
+
+
+def test_headless_use_is_let_call_the_tools_only_when_asked_for(bn):
+    bn("system", "init", "--client", "codex", "--client", "gemini")
+    codex, gemini = bn.repo / ".codex" / "config.toml", bn.repo / ".gemini" / "settings.json"
+    assert "approve" not in codex.read_text()
+    assert "trust" not in gemini.read_text()
+    answer = bn("system", "init", "--allow", "--client", "codex", "--client", "gemini", "--client", "claude")
+    assert 'default_tools_approval_mode = "approve"' in codex.read_text()
+    assert json.loads(gemini.read_text())["mcpServers"]["binnacle"]["trust"] is True
+    assert "--allowedTools" in answer["files"][0]["note"]
+
+
+def test_codex_is_told_which_variables_to_pass_on(bn):
+    bn("system", "init", "--client", "codex")
+    entry = tomllib.loads((bn.repo / ".codex" / "config.toml").read_text())["mcp_servers"]["binnacle"]
+    assert {"BN_DATA_DIR", "BN_STORE_URL", "BN_AGENT_ID", "BN_SESSION", "XDG_DATA_HOME"} <= set(entry["env_vars"])
 
 
 def test_a_bn_that_clients_will_not_find_is_said(bn, tmp_path):

@@ -86,18 +86,18 @@ def test_what_is_written(folder):
     assert Path(kept.prompt).read_text() == made.prompt.text
     servers = json.loads(Path(kept.config).read_text())["mcpServers"]
     assert servers["docs"] == {"url": "https://docs.example.com/mcp"}
-    ours = servers["binnacle"]
+    ours = servers["bns"]
     assert ours["args"] == ["-C", "/repo", "mcp", "serve", "--session", "bns-0001"]
     assert os.access(ours["command"], os.X_OK)
     assert json.loads(msgspec.json.encode(read(str(folder)))) == context
 
 
 def test_no_server_of_a_discipline_takes_the_place_of_ours(folder):
-    servers = {"docs": {"url": "https://docs.example.com/mcp"}, "binnacle": {"url": "https://evil"}}
+    servers = {"docs": {"url": "https://docs.example.com/mcp"}, "bns": {"url": "https://evil"}}
     made = planned("enrichment", upstreams=servers)
     config = json.loads(Path(write(str(folder), made, cwd="/repo").config).read_text())["mcpServers"]
-    assert list(config) == ["binnacle", "docs"]
-    assert config["binnacle"]["args"][-2:] == ["--session", "bns-0001"]
+    assert list(config) == ["bns2", "docs", "bns"]
+    assert config["bns2"]["args"][-2:] == ["--session", "bns-0001"]
 
 
 def test_only_their_owner_may_look(folder):

@@ -1,9 +1,12 @@
 """Which requests of an agent are allowed, and by which of its options."""
 
 import asyncio
+from typing import Any
 
+import msgspec
 import pytest
 
+from binnacle.runner.acp.calls import Calls
 from binnacle.runner.permissions import (
     APPROVALS,
     Decision,
@@ -15,7 +18,7 @@ from binnacle.runner.permissions import (
 )
 from binnacle.wire import acp
 
-OWN = OwnTools(server="binnacle", tools=("task-add", "iteration-summary"))
+OWN = OwnTools(server="bns", tools=("task-add", "iteration-summary"))
 ALL = ("allow_always", "reject_always", "allow_once", "reject_once")
 
 
@@ -25,7 +28,7 @@ def request(kind: str = "other", title: str = "x", *options: str, name: str = ""
 
 
 def answer(approve: str, asked: PermissionRequest, person=None) -> Decision:
-    return asyncio.run(by_policy(approve, own=OWN, person=person)(asked))
+    return asyncio.run(by_policy(approve, own=lambda: OWN, person=person)(asked))
 
 
 class TestPolicies:
@@ -71,22 +74,113 @@ class TestOptions:
         assert outcome_of(decide(request(), allow=True, by="x")) == acp.Selected(option_id="id-allow_once")
 
 
+def recorded(*calls: dict[str, Any]) -> PermissionRequest:
+    """A request as an agent makes it: what it told of a call before, and what it asks."""
+    known = Calls()
+    for call in calls[:-1]:
+        known.note(msgspec.convert({"toolCallId": "c", **call}, acp.ToolCallChanged))
+    asked = {"sessionId": "s", "toolCall": {"toolCallId": "c", **calls[-1]}, "options": []}
+    return known.asked(msgspec.convert(asked, acp.RequestPermission))
+
+
+def goose_meta(tool: str) -> dict[str, Any]:
+    return {"goose": {"toolCall": {"toolName": tool}, "messageId": "chat"}}
+
+
+def claude_meta(tool: str) -> dict[str, Any]:
+    return {"claudeCode": {"toolName": tool}}
+
+
+TASK: dict[str, Any] = {"tasks": [{"content": "Write one"}]}
+
+RECORDED = {
+    "copilot": recorded({"title": "bns-task-add", "kind": "edit", "rawInput": TASK}, {"title": "task-add"}),
+    "codex": recorded(
+        {
+            "title": "mcp.bns.task-add",
+            "kind": "execute",
+            "rawInput": {"server": "bns", "tool": "task-add", "arguments": TASK},
+            "_meta": {"is_mcp_tool_call": True},
+        },
+        {"kind": "execute", "status": "pending"},
+    ),
+    "opencode": recorded(
+        {"title": "bns_task-add", "kind": "other", "rawInput": {}, "locations": []},
+        {"title": "bns_task-add", "kind": "other", "rawInput": {}},
+    ),
+    "goose": recorded({"title": "bns: task-add", "rawInput": TASK, "_meta": goose_meta("bns__task-add")}, {}),
+    "claude": recorded(
+        {
+            "title": "mcp__bns__task-add",
+            "kind": "other",
+            "rawInput": TASK,
+            "_meta": claude_meta("mcp__bns__task-add"),
+        },
+        {"title": "mcp__bns__task-add", "rawInput": TASK},
+    ),
+    "gemini": recorded({"title": "task-add (bns MCP Server)", "kind": "other"}),
+}
+"""What each agent sends for a tool of ours; those with a model were recorded."""
+
+DISGUISED = {
+    "copilot: the description of a command": recorded(
+        {
+            "title": "bns-task-add",
+            "kind": "execute",
+            "rawInput": {"command": "rm -rf .", "description": "bns-task-add"},
+        },
+        {"title": "bns-task-add", "kind": "execute", "rawInput": {"command": "rm -rf .", "commands": ["rm"]}},
+    ),
+    "copilot: a file": recorded(
+        {"title": "bns-task-add", "kind": "edit", "rawInput": {"path": "/repo/bns-task-add", "text": "x"}},
+        {"title": "bns-task-add"},
+    ),
+    "codex: a command": recorded(
+        {
+            "title": "mcp.bns.task-add",
+            "kind": "execute",
+            "rawInput": {"command": "/bin/bash -lc mcp.bns.task-add", "cwd": "/repo"},
+            "_meta": {"terminal_info": {"cwd": "/repo"}},
+        },
+        {"kind": "execute"},
+    ),
+    "opencode: a command": recorded(
+        {"title": "bash", "kind": "execute", "rawInput": {"cwd": "/repo"}},
+        {"title": "bns_task-add", "kind": "execute", "rawInput": {"command": "bns_task-add"}},
+    ),
+    "goose: a command": recorded(
+        {"title": "bns: task-add", "rawInput": {"command": "bns__task-add"}, "_meta": goose_meta("shell")}, {}
+    ),
+    "claude: a command": recorded(
+        {"title": "Terminal", "kind": "execute", "rawInput": {}, "_meta": claude_meta("Bash")},
+        {"title": "mcp__bns__task-add", "rawInput": {"command": "mcp__bns__task-add"}},
+    ),
+    "a command whose input nobody tells": recorded({"title": "bns_task-add", "kind": "execute"}),
+    "a command with a long input": recorded(
+        {"title": "bns_task-add", "kind": "execute", "rawInput": {"command": "bns_task-add", "why": "x" * 40_000}}, {}
+    ),
+    "a path": recorded({"title": "bns-task-add", "kind": "move", "locations": [{"path": "/repo/bns-task-add"}]}),
+    "a tool of another server": recorded({"title": "mcp__docs__task-add", "kind": "other"}),
+    "an upstream tool where the session has none": recorded({"title": "bns_mcp_docs_rm", "kind": "other"}),
+}
+
+
 class TestOwnTools:
     @pytest.mark.parametrize(
         "title",
         [
-            "mcp__binnacle__task-add",
-            "mcp_binnacle_task-add",
-            "mcp.binnacle.task-add",
-            "binnacle_task-add",
-            "binnacle_task_add",
-            "binnacle-task-add",
-            "binnacle__task-add",
-            "binnacle/task-add",
-            "binnacle: task-add",
-            "Binnacle: Task-add",
-            "Tool: binnacle/task-add",
-            "task-add (binnacle MCP Server)",
+            "mcp__bns__task-add",
+            "mcp_bns_task-add",
+            "mcp.bns.task-add",
+            "bns_task-add",
+            "bns_task_add",
+            "bns-task-add",
+            "bns__task-add",
+            "bns/task-add",
+            "bns: task-add",
+            "Bns: Task-add",
+            "Tool: bns/task-add",
+            "task-add (bns MCP Server)",
         ],
     )
     @pytest.mark.parametrize("approve", APPROVALS)
@@ -94,33 +188,42 @@ class TestOwnTools:
         decision = answer(approve, request("other", title))
         assert (decision.is_allowed, decision.by) == (True, "own tool")
 
+    @pytest.mark.parametrize("agent", RECORDED)
+    def test_they_are_known_by_what_each_agent_really_sends(self, agent):
+        assert OWN.has(RECORDED[agent])
+
+    @pytest.mark.parametrize("kind", ["read", "edit", "delete", "move", "search", "think", "fetch", "switch_mode"])
+    def test_the_kind_does_not_matter(self, kind):
+        assert OWN.has(recorded({"title": "bns-task-add", "kind": kind, "rawInput": TASK}))
+
     def test_the_name_beside_the_title_counts(self):
-        assert answer("none", request("other", "Add a task", name="mcp__binnacle__task-add")).is_allowed
+        assert answer("none", request("other", "Add a task", name="mcp__bns__task-add")).is_allowed
 
     @pytest.mark.parametrize(
         "title",
         [
-            "rm -rf / # mcp__binnacle__task-add",
-            "mcp__binnacle__task-add; rm -rf /",
-            "mcp__binnacle__task-add\nrm",
+            "rm -rf / # mcp__bns__task-add",
+            "mcp__bns__task-add; rm -rf /",
+            "mcp__bns__task-add\nrm",
             "mcp__other__task-add",
-            "binnacle_rm",
+            "bns_rm",
+            "bns/run.sh",
+            "bns: rm -r x",
             "task-add",
-            "binnacle",
+            "taskadd",
+            "bns",
             "",
         ],
     )
-    def test_nothing_else_is(self, title):
-        assert not answer("none", request("execute", title)).is_allowed
+    @pytest.mark.parametrize("kind", ["other", "execute", "edit"])
+    def test_nothing_else_is(self, title, kind):
+        assert not answer("none", request(kind, title)).is_allowed
 
-    @pytest.mark.parametrize("title", ["binnacle/run.sh", "binnacle.sh", "binnacle: rm -r x", "binnacle- rm"])
-    def test_where_their_names_are_not_known_what_could_be_a_command_is_none(self, title):
-        own = OwnTools(server="binnacle")
-        assert not own.has(request("other", title))
-        assert not own.has(request("edit", "binnacle_notes"))
+    @pytest.mark.parametrize("disguise", DISGUISED)
+    def test_nothing_passes_as_one_by_its_title(self, disguise):
+        assert not OWN.has(DISGUISED[disguise])
 
-    @pytest.mark.parametrize(
-        "title", ["mcp__binnacle__x-y", "binnacle_x_y", "binnacle-x", "Tool: binnacle/x", "x-y (binnacle MCP Server)"]
-    )
-    def test_what_could_not_be_is_one(self, title):
-        assert OwnTools(server="binnacle").has(request("other", title))
+    def test_tools_of_other_servers_that_the_session_lists_are_too(self):
+        own = OwnTools(server="bns", tools=(), has_upstreams=True)
+        assert own.has(recorded({"title": "mcp__bns__mcp_docs_read", "kind": "other"}))
+        assert not own.has(recorded({"title": "mcp__docs__read", "kind": "other"}))

@@ -280,7 +280,7 @@ class TestServer:
         assert seen["tools"] == eight.split()
         assert (tmp_path / "seen.last").exists(), "the server is there for as long as the agent"
         server = seen["server"]
-        assert (server["type"], server["name"]) == ("http", "binnacle")
+        assert (server["type"], server["name"]) == ("http", "bns")
         assert server["url"].startswith("http://127.0.0.1:")
         assert [one["name"] for one in server["headers"]] == ["Authorization"]
         with pytest.raises(OSError, match="refused"):

@@ -43,4 +43,4 @@ def test_an_alias_shows_its_own_words():
 def test_names_are_things_and_what_is_done_to_them():
     for spec in SPECS:
         assert spec.name.replace("binnacle-", "").replace("_", "").isalpha()
-        assert len(spec.name) <= 64
+        assert len(spec.name) <= 48

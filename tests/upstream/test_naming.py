@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.upstream.naming import LONGEST, collisions, display, public_names
+from binnacle.upstream.naming import MAX_NAME_CHARACTERS, collisions, display, public_names
 
 WORDS = st.text(alphabet="ab_-.é ", max_size=4)
 OWNERS = st.lists(st.tuples(WORDS | st.text(max_size=90), WORDS | st.text(max_size=90)), max_size=12)
@@ -47,8 +47,15 @@ def test_two_tools_never_share_a_name(one, other):
 def test_a_name_that_is_too_long_is_cut_with_a_hash_that_depends_on_nothing_else():
     long = ("server", "tool_" * 30)
     (name,) = names(long).values()
-    assert len(name) == LONGEST
+    assert len(name) == MAX_NAME_CHARACTERS
     assert names(long, ("other", "tool"), ("server", "tool_" * 29))[long] == name
+
+
+@pytest.mark.parametrize("prefix", ["mcp__binnacle__", "mcp_binnacle_", "binnacle__", "binnacle-", "binnacle_"])
+def test_a_name_is_still_valid_with_what_a_client_puts_before_it(prefix):
+    found = public_names([("a-server-with-a-long-name", "tool_" * number) for number in range(1, 40)])
+    assert len(found) == 39
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", prefix + name) for name in found)
 
 
 def test_a_tool_that_looks_like_a_hashed_one_does_not_take_its_name():
@@ -69,7 +76,7 @@ def test_collisions_are_named():
 @given(OWNERS)
 def test_names_are_valid_and_every_tool_has_exactly_one(owners):
     found = public_names(owners)
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in found)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,48}", name) for name in found)
     assert sorted(found.values()) == sorted(set(owners))
 
 

@@ -6,11 +6,12 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 
 from msgspec import Struct
 
 from binnacle.app import Project, open_store
-from binnacle.app.planning import keep_plan, make_plan, session_folder
+from binnacle.app.planning import Made, keep_plan, make_plan, session_folder
 from binnacle.app.presence import alone, present
 from binnacle.app.run_sessions import RECIPE, Opened, open_run, reset_run
 from binnacle.app.serving import SharedUpstreams, open_engine
@@ -18,6 +19,8 @@ from binnacle.app.templates import with_template
 from binnacle.app.terms import ServedSession, Terms
 from binnacle.app.toolbox import catalog_of
 from binnacle.app.workspace import workspace_of
+from binnacle.config.clients.run_start import leave_out_binnacle
+from binnacle.config.clients.session_server import free_server_name
 from binnacle.plan.files import bn_command
 from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents import AgentCommand
@@ -38,10 +41,8 @@ from binnacle.runner.worktrees import Worktrees
 from binnacle.server.faces import Faces
 from binnacle.server.http import HttpServer
 from binnacle.server.serving import bind, serve_http
+from binnacle.tools.search import FINDERS
 from binnacle.wire import acp
-
-SERVER = "binnacle"
-"""What agents know the server of their session as."""
 
 BN_RUN_TIMEOUT = 120.0
 """Seconds that a `bn` command of an agent may take."""
@@ -104,14 +105,14 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
         keeper = await stack.enter_async_context(Keeper())
         lease = project.settings.number("claim.minutes") * 60
         job = Job(
-            options=_options(wanted, opened),
+            options=_options(wanted, opened, _agent_of(wanted, cwd, desk.server)),
             desk=desk,
             ledger=Ledger(lambda: open_store(project), feature=opened.terms.feature, lease=lease),
             hooks=Hooks(keeper, find_hooks(project.repo), repo=project.repo),
             keeper=keeper,
             control=control,
             tell=tell,
-            decide=by_policy(wanted.approve, own=OwnTools(server=SERVER), person=person),
+            decide=by_policy(wanted.approve, own=desk.own_tools, person=person),
             spent=Spending(),
             pending=[],
         )
@@ -133,10 +134,22 @@ def _open(project: Project, wanted: Wanted) -> Opened:
     )
 
 
-def _options(wanted: Wanted, opened: Opened) -> Options:
+def _agent_of(wanted: Wanted, cwd: str, server: str) -> AgentCommand:
+    """The agent, started without the Binnacle that its own files configure."""
+    added = leave_out_binnacle(wanted.agent.name, cwd, os.environ, server=server)
+    return replace(
+        wanted.agent,
+        argv=(*wanted.agent.argv, *added.arguments),
+        env={**wanted.agent.env, **added.env},
+        session_meta=added.session_meta,
+        servers_variable=added.servers_variable,
+    )
+
+
+def _options(wanted: Wanted, opened: Opened, agent: AgentCommand) -> Options:
     return Options(
         name=wanted.name,
-        agent=wanted.agent,
+        agent=agent,
         recipe=opened.terms.recipe,
         budget=wanted.budget,
         has_spec=bool(opened.said),
@@ -172,6 +185,11 @@ class _Desk:
         self._faces = faces
         self._upstreams = SharedUpstreams(project, wanted.servers)
         self._serving: dict[str, HttpServer] = {}
+        self.server = free_server_name(seats[0].cwd)
+        """What agents know the server of their session as."""
+
+        self._made: dict[str, Made] = {}
+        """The latest plan of each session."""
 
     @asynccontextmanager
     async def serve(self, session: str, recipe: str) -> AsyncIterator[Sequence[acp.McpServer]]:
@@ -185,7 +203,7 @@ class _Desk:
             with self._faces.shown(path, face):
                 yield [
                     acp.HttpServer(
-                        name=SERVER,
+                        name=self.server,
                         url=f"{self._url}{path}",
                         headers=(acp.Pair(name="Authorization", value=f"Bearer {token}"),),
                     ),
@@ -200,7 +218,7 @@ class _Desk:
             for name, value in self.environment(session).items()
             if name.startswith(("BN_", "XDG_"))
         )
-        return acp.StdioServer(name=SERVER, command=bn_command(), args=words, env=env)
+        return acp.StdioServer(name=self.server, command=bn_command(), args=words, env=env)
 
     async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
         return await asyncio.to_thread(self._prompt, session, recipe, iteration, more)
@@ -216,7 +234,17 @@ class _Desk:
                 values = Values(run=wanted.name, session=session, iteration=iteration)
                 plan = with_template(tx, project, catalog, wanted.template, made.recipe, plan, values, extra=extra)
         keep_plan(project, plan)
+        self._made[session] = made
         return plan.prompt.text
+
+    def own_tools(self) -> OwnTools:
+        """What the agents of this run may always call: the tools that their plans list."""
+        made = list(self._made.values())  # plans are made in other threads
+        has_upstreams = any(one.recipe.upstreams for one in made)
+        tools = {tool.name for one in made for tool in one.plan.tools}
+        return OwnTools(
+            server=self.server, tools=tools.union(FINDERS if has_upstreams else ()), has_upstreams=has_upstreams
+        )
 
     def is_busy(self, session: str) -> bool:
         face = self._serving.get(session)

@@ -143,7 +143,7 @@ def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "Ses
     from binnacle.app.planning import session_folder
     from binnacle.config.clients.launch import Given
     from binnacle.config.clients.places import find_worktree
-    from binnacle.plan.files import client_config, paths
+    from binnacle.plan.files import paths, session_servers
 
     project = context.project
     folder = session_folder(project, plan.session)
@@ -154,12 +154,14 @@ def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "Ses
             f"the prompt has {size} bytes, a command line takes less than {LONGEST}",
             hint=f"lower the budget of the recipe {plan.recipe!r}",
         )
+    servers = session_servers(plan, cwd=project.repo)
     start = launcher.start(
         Given(
             prompt=prompt,
             config=paths(folder).config,
             home=_home(folder),
-            servers=client_config(plan, cwd=project.repo)["mcpServers"],
+            servers=servers.entries,
+            ours=servers.ours,
             environ=os.environ,
             worktree=find_worktree(context.start),
             is_interactive=sys.stdout.isatty() and (_terminal(args) is not None or sys.stdin.isatty()),

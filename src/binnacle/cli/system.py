@@ -91,6 +91,7 @@ def _short(path: str, worktree: str) -> str:
     ),
     arg("--user", action="store_true", help="in your own files, for all projects"),
     arg("--project", action="store_true", help="in the project's files, where a client has one"),
+    arg("--allow", action="store_true", help="let the client call Binnacle's tools without asking, for headless use"),
     arg("--remove", action="store_true", help="take it out again: all of it, or of the clients named"),
     arg("--dry-run", action="store_true", help="show what would change, change nothing"),
     view=_show,
@@ -104,10 +105,13 @@ def init(context: Context, args: Namespace) -> Any:
     worktree = find_worktree(context.start)
     names = _named(args)
     if not (args.yes or args.remove or args.dry_run or names) and sys.stdin.isatty() and sys.stdout.isatty():
-        _converse(context, worktree, _scope(args))
+        _converse(context, worktree, _scope(args), allow=args.allow)
         return None
     items = [_section(worktree)] if args.yes or not names else []
-    items += [_client(CLIENTS[name], worktree, _scope(args)) for name in (names or (CLIENTS if args.remove else ()))]
+    items += [
+        _client(CLIENTS[name], worktree, _scope(args), allow=args.allow)
+        for name in (names or (CLIENTS if args.remove else ()))
+    ]
     planned = [plan(item.target, remove=args.remove) for item in items]
     changes = planned if args.dry_run else [carry_out(change) for change in planned]
     files = [_answer(change, item.note, diff=args.dry_run) for change, item in zip(changes, items, strict=True)]
@@ -141,13 +145,16 @@ def _section(worktree: str) -> Item:
     return Item("Write AGENTS.md section?", agents_target(os.path.join(worktree, "AGENTS.md")))
 
 
-def _client(client: Client, worktree: str, scope: Scope | None) -> Item:
+def _client(client: Client, worktree: str, scope: Scope | None, *, allow: bool) -> Item:
     from binnacle.config.clients.places import find_file
     from binnacle.config.clients.plan import client_target
 
     path = find_file(client, worktree=worktree, scope=scope)
-    note = client.note if path.startswith(worktree + os.sep) else ""
-    return Item(f"Write {client.title} MCP config?", client_target(client, path), note)
+    notes = [client.note] if path.startswith(worktree + os.sep) else []
+    notes += [client.unattended] if allow else []
+    return Item(
+        f"Write {client.title} MCP config?", client_target(client, path, allow=allow), "; ".join(filter(None, notes))
+    )
 
 
 def _answer(change: "Change", note: str, *, diff: bool) -> dict[str, Any]:
@@ -186,13 +193,13 @@ def _warning(files: list[dict[str, Any]]) -> dict[str, str]:
     return {"warning": "'bn' is not on PATH, where the clients look for it"} if is_written and not which("bn") else {}
 
 
-def _converse(context: Context, worktree: str, scope: Scope | None) -> None:
+def _converse(context: Context, worktree: str, scope: Scope | None, *, allow: bool) -> None:
     """Asks about each file, and writes it when told to."""
     from binnacle.config.clients.places import is_found
     from binnacle.config.clients.plan import carry_out, plan
 
     clients = [client for client in CLIENTS.values() if client.name in ("vscode", "copilot") or is_found(client)]
-    items = [_section(worktree), *(_client(client, worktree, scope) for client in clients)]
+    items = [_section(worktree), *(_client(client, worktree, scope, allow=allow) for client in clients)]
     screen = Screen()
     screen.line()
     screen.heading("Binnacle System Initialization")

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.config.clients.files import locked
+from binnacle.config.clients.session_server import free_server_name
 from binnacle.config.location import show_path
 from binnacle.errors import ConfigError, InvalidInput, Refused
 from binnacle.plan.session import SCHEMA, SessionPlan
@@ -53,6 +54,16 @@ class Kept(NamedTuple):
     context: str
     prompt: str
     config: str
+
+
+class SessionServers(NamedTuple):
+    """The MCP servers of a session."""
+
+    ours: str
+    """The name of our own among them."""
+
+    entries: dict[str, Any]
+    """By name, in the shape of `mcp.json`."""
 
 
 def paths(folder: str) -> Kept:
@@ -179,7 +190,12 @@ def bn_command() -> str:
 
 
 def client_config(plan: SessionPlan, *, cwd: str) -> dict[str, Any]:
-    """A client's `--mcp-config`: our server, serving this plan, and those of the discipline's that may be used."""
+    """A client's `--mcp-config`."""
+    return {"mcpServers": session_servers(plan, cwd=cwd).entries}
+
+
+def session_servers(plan: SessionPlan, *, cwd: str) -> SessionServers:
+    """Our server, serving this plan, under a name that is free, and those of the discipline's that may be used."""
     if show_path(cwd) != cwd:
         raise InvalidInput(
             f"a path that is not UTF-8 cannot be written into the files of a client: {show_path(cwd)}",
@@ -187,7 +203,8 @@ def client_config(plan: SessionPlan, *, cwd: str) -> dict[str, Any]:
         )
     ours = {"type": "stdio", "command": bn_command(), "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
     others = approved_entries(plan.upstreams, cwd) if plan.upstreams else {}
-    return {"mcpServers": {"binnacle": ours} | {**others, "binnacle": ours}}
+    name = free_server_name(cwd, taken=others)
+    return SessionServers(name, {name: ours, **others})
 
 
 def _context(plan: SessionPlan) -> Context:

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from binnacle.errors import AgentStart, InvalidInput, nearest
 
@@ -21,6 +22,12 @@ class AgentCommand:
 
     model: str | None = None
     """To be chosen in the session, where neither the command nor the environment says it."""
+
+    session_meta: Mapping[str, Any] = field(default_factory=dict)
+    """What goes with the request that opens a session."""
+
+    servers_variable: str = ""
+    """One of `env` in which codex-acp takes the MCP servers of a session, in place of that request."""
 
     install: str = ""
     """How to get it."""
@@ -42,6 +49,9 @@ class _Known:
     install: str = ""
     login: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """Variables it needs unless the person has set them."""
+
     model_flag: str = ""
     """Option of the command that names the model."""
 
@@ -70,6 +80,8 @@ KNOWN: Mapping[str, _Known] = {
         commands=(("codex-acp",),),
         install="npm install -g @agentclientprotocol/codex-acp",
         login="run `codex login`, or set OPENAI_API_KEY",
+        # By default it has a second model decide what is allowed, and asks nobody.
+        defaults={"INITIAL_AGENT_MODE": "workspace-write"},
     ),
     "gemini": _Known(
         commands=(("gemini", "--acp"),),
@@ -111,7 +123,8 @@ def resolve_agent(words: str, *, model: str | None = None, environ: Mapping[str,
 
 def _named(name: str, known: _Known, environ: Mapping[str, str]) -> AgentCommand:
     argv = next((argv for argv in known.commands if _find(argv[0], environ)), known.commands[0])
-    return AgentCommand(name=name, argv=argv, env=known.env, install=known.install, login=known.login)
+    needed = {variable: value for variable, value in known.defaults.items() if variable not in environ}
+    return AgentCommand(name=name, argv=argv, env={**known.env, **needed}, install=known.install, login=known.login)
 
 
 def _command(words: str) -> AgentCommand:

@@ -14,6 +14,7 @@ from binnacle.config.whole import write_whole
 from binnacle.errors import BinnacleError
 from binnacle.runner import events
 from binnacle.runner.acp.agent import Agent, open_agent
+from binnacle.runner.acp.codex import with_servers
 from binnacle.runner.acp.failures import limited
 from binnacle.runner.acp.session import Session
 from binnacle.runner.budget import seconds_left
@@ -88,14 +89,14 @@ async def _talk(
     if not is_planning and (said := await run_hooks(job, "pre_iteration", seat, iteration=begun.number)):
         job.pending.append(said)
     prompt = await job.desk.prompt(seat.session, recipe, iteration=begun.number, more=_more(job, begun))
-    agent = open_agent(
-        job.keeper,
-        job.options.agent,
-        cwd=seat.cwd,
-        env=job.desk.environment(seat.session),
-        log=os.path.join(job.desk.folder(seat.session), "agent.log"),
-    )
     async with job.desk.serve(seat.session, recipe) as servers, AsyncExitStack() as stack:
+        agent = open_agent(
+            job.keeper,
+            with_servers(job.options.agent, servers),
+            cwd=seat.cwd,
+            env=job.desk.environment(seat.session),
+            log=os.path.join(job.desk.folder(seat.session), "agent.log"),
+        )
         try:
             opened = await job.control.unless_stopped(stack.enter_async_context(agent))
             opening = _open(job, seat, opened, servers, goes_on=begun.goes_on)

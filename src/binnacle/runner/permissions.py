@@ -6,7 +6,7 @@ person gave them when the run was started, and their refusals come from the work
 
 import re
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from binnacle.wire import acp
@@ -28,7 +28,18 @@ class PermissionRequest:
     name: str = ""
     """Of the tool, where the agent tells it besides the title; else the title that the call began with."""
 
+    is_named: bool = False
+    """Whether the agent tells the tool's name besides the title."""
+
     input: Any = None
+    """Unless it is too long to be kept."""
+
+    has_input: bool = False
+    """Whether the agent has told what the call is given, kept or not."""
+
+    is_quoted: bool = False
+    """Whether the name is a text of the input or one of the paths: then it is a command or a file, not a tool."""
+
     paths: tuple[str, ...] = ()
     options: tuple[acp.PermissionOption, ...] = ()
 
@@ -67,44 +78,82 @@ def outcome_of(decision: Decision) -> acp.Selected | acp.Cancelled:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnTools:
-    """The tools of our session, as agents name them."""
+    """The tools of our session, as agents name them.
+
+    Agents give a tool call a kind by guessing from its name (Copilot takes `task-update` for an edit, codex-acp takes
+    every MCP tool for a command), so the kind says nothing. A title may be made from what the model wrote: a command
+    line, a path. So a call is one of ours only if its complete name is that of a tool of this session in a form that
+    agents use, and the name is not something that the call itself contains.
+    """
 
     server: str
-    tools: Collection[str] = field(default_factory=frozenset)
-    """Without any, every tool of the server is one, where its name could be neither a file nor a command."""
+    """Its name in the agent. No other server of the agent has it."""
+
+    tools: Collection[str]
+    """As the session lists them."""
+
+    has_upstreams: bool = False
+    """Whether the session lists tools of other servers too, whose names begin with `mcp_`."""
 
     def has(self, request: PermissionRequest) -> bool:
-        """Whether a request is about one of them. Only a whole name counts: a title may be a command line."""
-        if not self.tools and request.kind != "other":
+        """Whether a request is about one of them."""
+        tool = self._tool_in(request.name or request.title)
+        if tool is None or not self._is_listed(tool):
             return False
-        return any(self._is_name(name.strip()) for name in (request.name, request.title))
+        # Of a command without its input nobody knows that the title is not the command itself.
+        is_known = request.has_input or request.kind != "execute"
+        return request.is_named or (is_known and not request.is_quoted)
 
-    def _is_name(self, name: str) -> bool:
-        forms = (*NAMES, *LOOSE_NAMES) if self.tools else NAMES
+    def _tool_in(self, name: str) -> str | None:
         server = re.escape(self.server)
-        found = (re.fullmatch(form.format(server=server, tool=r"([\w-]+)"), name, re.IGNORECASE) for form in forms)
-        tools = {_plain(match[1]) for match in found if match}
-        return bool(tools if not self.tools else tools & {_plain(known) for known in self.tools})
+        found = (re.fullmatch(form.format(server=server), name.strip(), re.IGNORECASE) for form in NAMES)
+        return next((_plain(match["tool"]) for match in found if match), None)
+
+    def _is_listed(self, tool: str) -> bool:
+        if self.has_upstreams and tool.startswith("mcp_"):
+            return True
+        return tool in {_plain(known) for known in self.tools}
 
 
-NAMES = (r"(?:mcp__?)?{server}(?:__|_|-){tool}", r"tool: {server}/{tool}", r"{tool} \({server} mcp server\)")
-"""claude `mcp__x__tool`, goose `x__tool`, opencode `x_tool`, copilot `x-tool`, codex `Tool: x/tool`, gemini
-`mcp_x_tool` and `tool (x MCP Server)`."""
-
-LOOSE_NAMES = (r"(?:mcp\.)?{server}[/.]{tool}", r"{server}: ?{tool}")
-"""codex `mcp.x.tool`, goose `x: tool`."""
+NAMES = (
+    r"(?:mcp__?)?{server}(?:__|_|-)(?P<tool>[\w-]+)",
+    r"tool: {server}/(?P<tool>[\w-]+)",
+    r"(?:mcp\.)?{server}[/.](?P<tool>[\w-]+)",
+    r"{server}: ?(?P<tool>[\w-]+)",
+    r"(?P<tool>[\w-]+) \({server} mcp server\)",
+)
+"""claude `mcp__x__tool`, goose `x__tool` and `x: tool`, opencode `x_tool`, copilot `x-tool`, codex `Tool: x/tool` and
+`mcp.x.tool`, gemini `mcp_x_tool` and `tool (x MCP Server)`."""
 
 
 def _plain(tool: str) -> str:
-    """A tool's name without what agents change in it."""
-    return re.sub(r"[^a-z0-9]", "", tool.lower())
+    """A tool's name without what agents change in it: case, and dashes that become underscores."""
+    return tool.lower().replace("-", "_")
 
 
-def by_policy(approve: Approve, *, own: OwnTools, person: Person | None = None) -> Ask:
-    """Decides as the person chose with `--approve`. With `ask` and nobody to ask, nothing is allowed."""
+def is_quoted_in(value: Any, name: str, *, kind: str) -> bool:
+    """Whether a name is a text in a call's input, or the last part of a path there; of a command, any part of it."""
+    left = [value]
+    while left:
+        match left.pop():
+            case str(text):
+                if name in (text.strip(), text.strip().rpartition("/")[2]) or (kind == "execute" and name in text):
+                    return True
+            case dict(parts):
+                left += parts.values()
+            case list(parts):
+                left += parts
+    return False
+
+
+def by_policy(approve: Approve, *, own: Callable[[], OwnTools], person: Person | None = None) -> Ask:
+    """Decides as the person chose with `--approve`. With `ask` and nobody to ask, nothing is allowed.
+
+    `own` is asked at every request: the tools of a session change while it runs.
+    """
 
     async def decide_one(request: PermissionRequest) -> Decision:
-        if own.has(request):
+        if own().has(request):
             return decide(request, allow=True, by="own tool")
         if approve == "ask" and person is not None:
             return decide(request, allow=await person(request), by="person")

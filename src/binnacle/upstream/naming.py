@@ -8,8 +8,9 @@ from hashlib import sha256
 Owner = tuple[str, str]
 """A server and the tool it has, both as they call themselves."""
 
-LONGEST = 64
-"""Characters that every model's provider accepts in the name of a tool."""
+MAX_NAME_CHARACTERS = 48
+"""Providers of models accept 64. Clients put up to 16 before it, as in `mcp__binnacle__`, and some cut what is longer
+at its end, where the hash is."""
 
 DIGITS = (0, 8, 16, 32)
 """How much of the hash a name carries: none, unless it is too long or would not be the only one of its kind."""
@@ -46,7 +47,7 @@ def display(server: str, tool: str) -> str:
 
 def may_own(server: str, name: str) -> bool:
     """Whether a tool of this server could have that name. Several may; whose it is, `public_names` says."""
-    return name.startswith(_beginning(server)[: LONGEST - DIGITS[-1] - 1])
+    return name.startswith(_beginning(server)[: MAX_NAME_CHARACTERS - DIGITS[-1] - 1])
 
 
 def may_share(server: str, other: str) -> bool:
@@ -69,9 +70,9 @@ def _by_name(steps: dict[Owner, int]) -> dict[str, list[Owner]]:
 def _name(owner: Owner, digits: int) -> str:
     server, tool = owner
     plain = _beginning(server) + _FOREIGN.sub("_", tool)
-    if not digits and len(plain) <= LONGEST:
+    if not digits and len(plain) <= MAX_NAME_CHARACTERS:
         return plain
     # The length of the server's name goes in first, so that no two pairs are ever the same text.
     text = f"{len(server)}:{server}{tool}".encode("utf-8", "surrogatepass")
     suffix = sha256(text).hexdigest()[: digits or DIGITS[1]]
-    return f"{plain[: LONGEST - len(suffix) - 1]}_{suffix}"
+    return f"{plain[: MAX_NAME_CHARACTERS - len(suffix) - 1]}_{suffix}"

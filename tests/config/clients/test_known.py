@@ -11,6 +11,7 @@ import yaml
 from binnacle.config.clients.known import CLIENTS
 from binnacle.config.clients.places import find_file, find_worktree, is_found
 from binnacle.config.clients.plan import carry_out, client_target, plan
+from binnacle.config.variables import SERVER_VARIABLES
 from binnacle.errors import InvalidInput
 from config.clients.documents import plain
 
@@ -30,11 +31,11 @@ STDIO = {"command": "bn", "args": ["mcp", "serve"]}
 SAYS = {
     "vscode": {"servers": {"binnacle": {"type": "stdio", **STDIO, "cwd": "${workspaceFolder}"}}},
     "copilot": {"mcpServers": {"binnacle": {"type": "local", **STDIO, "tools": ["*"]}}},
-    "claude": {"mcpServers": {"binnacle": {"type": "stdio", **STDIO}}},
+    "claude": {"mcpServers": {"binnacle": {"type": "stdio", **STDIO, "alwaysLoad": True}}},
     "cursor": {"mcpServers": {"binnacle": STDIO}},
     "zed": {"context_servers": {"binnacle": STDIO}},
     "opencode": {"mcp": {"binnacle": {"type": "local", "command": ["bn", "mcp", "serve"]}}},
-    "codex": {"mcp_servers": {"binnacle": STDIO}},
+    "codex": {"mcp_servers": {"binnacle": {**STDIO, "env_vars": list(SERVER_VARIABLES)}}},
     "gemini": {"mcpServers": {"binnacle": STDIO}},
     "goose": {
         "extensions": {
@@ -72,8 +73,8 @@ def read(client, path: str) -> Any:
     return {"jsonc": plain, "toml": tomllib.loads, "yaml": yaml.safe_load}[client.format](text)
 
 
-def set_up(client, path: str, *, remove: bool = False):
-    return carry_out(plan(client_target(client, path), remove=remove))
+def set_up(client, path: str, *, remove: bool = False, allow: bool = False):
+    return carry_out(plan(client_target(client, path, allow=allow), remove=remove))
 
 
 @every_client
@@ -131,6 +132,48 @@ def test_an_entry_that_was_changed_is_mended(client, tmp_path):
     assert read(client, path) == SAYS[client.name]
     with open(path, encoding="utf-8") as file:
         assert file.read() == text
+
+
+KEPT = {
+    "claude": (
+        '{"mcpServers": {"binnacle": {"command": "bn", "args": [], "alwaysLoad": false, "env": {"A": "b"}}}}',
+        {"alwaysLoad": False, "env": {"A": "b"}},
+    ),
+    "codex": (
+        '[mcp_servers.binnacle]\ncommand = "bn"\nargs = []\nenv_vars = ["MINE", "BN_USER"] # also mine\n',
+        {"env_vars": ["MINE", "BN_USER", *(one for one in SERVER_VARIABLES if one != "BN_USER")]},
+    ),
+    "gemini": ('{"mcpServers": {"binnacle": {"command": "bn", "args": [], "trust": true}}}', {"trust": True}),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_a_person_decided_in_the_entry_is_kept(name, tmp_path):
+    client, path = CLIENTS[name], tmp_path / "config"
+    text, kept = KEPT[name]
+    path.write_text(text)
+    assert set_up(client, str(path)).action == "updated"
+    entry = read(client, str(path))[client.container]["binnacle"]
+    assert {key: entry[key] for key in kept} == kept
+    assert entry["args"] == ["mcp", "serve"]
+    assert ("also mine" in path.read_text()) == (name == "codex")
+    assert set_up(client, str(path)).action == "unchanged"
+
+
+ALLOWING = {"codex": {"default_tools_approval_mode": "approve"}, "gemini": {"trust": True}}
+
+
+@every_client
+def test_calls_without_a_question_are_allowed_only_where_a_person_wants_that(client, tmp_path):
+    path = tmp_path / "config"
+    before = OTHERS[client.format].format(container=client.container)
+    path.write_text(before)
+    set_up(client, str(path), allow=True)
+    entry = SAYS[client.name][client.container]["binnacle"] | ALLOWING.get(client.name, {})
+    assert read(client, str(path))[client.container]["binnacle"] == entry
+    assert set_up(client, str(path)).action == "unchanged"
+    set_up(client, str(path), remove=True)
+    assert path.read_text() == before
 
 
 @every_client

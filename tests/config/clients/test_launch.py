@@ -13,7 +13,7 @@ from binnacle.config.clients.launch import LAUNCHERS, Given, Start
 from binnacle.errors import ConfigError
 
 SERVERS: dict[str, dict[str, Any]] = {
-    "binnacle": {"type": "stdio", "command": "/a b/bn", "args": ["mcp", "serve", "--session", "bns-1"]},
+    "bns": {"type": "stdio", "command": "/a b/bn", "args": ["mcp", "serve", "--session", "bns-1"]},
     "docs": {"command": "docs", "args": ["-x"], "env": {"LEVEL": "high", "TOKEN": "${TOKEN}"}},
     "far": {"type": "http", "url": "https://far.example/mcp", "headers": {"X-Key": "${KEY}", "X-Team": "blue"}},
 }
@@ -34,6 +34,7 @@ def start(client: str, tmp_path: Path, **changes: Any) -> Start:
         prompt=PROMPT,
         config="/s/bns-1/mcp.json",
         servers=SERVERS,
+        ours="bns",
         home="/s/bns-1.home",
         environ={"BN_USER": "ann", "BN_STORE_URL": "postgres://x:y@z/", "PATH": "/bin"},
         worktree=str(tmp_path / "repo"),
@@ -77,7 +78,7 @@ def test_the_prompt_comes_as_each_takes_it(client, talking, alone, home, tmp_pat
 
 def test_claude_reads_the_file_and_nothing_else(home, tmp_path):
     command = start("claude", tmp_path).command
-    assert command[2:] == ["--mcp-config=/s/bns-1/mcp.json", "--strict-mcp-config", "--allowedTools=mcp__binnacle__*"]
+    assert command[2:] == ["--mcp-config=/s/bns-1/mcp.json", "--strict-mcp-config", "--allowedTools=mcp__bns__*"]
 
 
 def test_copilot_reads_the_file_without_the_servers_of_its_own(home, tmp_path):
@@ -87,8 +88,9 @@ def test_copilot_reads_the_file_without_the_servers_of_its_own(home, tmp_path):
     command = start("copilot", tmp_path).command
     assert command[3:] == [
         "--additional-mcp-config=@/s/bns-1/mcp.json",
-        "--allow-tool=binnacle",
+        "--allow-tool=bns",
         "--disable-mcp-server=mine",
+        "--disable-mcp-server=binnacle",
         "--disable-mcp-server=ours",
     ]
 
@@ -100,8 +102,8 @@ def test_opencode_gets_its_servers_in_a_variable(home, tmp_path):
     settings = json.loads(start("opencode", tmp_path, environ=environ).env["OPENCODE_CONFIG_CONTENT"])
     servers = settings.pop("mcp")
     assert settings == {"model": "m"}
-    assert {name for name, server in servers.items() if not server["enabled"]} == {"mine", "ours", "theirs"}
-    assert servers["binnacle"]["command"] == ["/a b/bn", "mcp", "serve", "--session", "bns-1"]
+    assert {name for name, server in servers.items() if not server["enabled"]} == {"mine", "binnacle", "ours", "theirs"}
+    assert servers["bns"]["command"] == ["/a b/bn", "mcp", "serve", "--session", "bns-1"]
     assert servers["docs"]["environment"] == {"LEVEL": "high", "TOKEN": "{env:TOKEN}"}
     assert servers["far"] == {
         "type": "remote",
@@ -119,7 +121,7 @@ def test_settings_in_the_variable_that_cannot_be_read_are_complained_of(home, tm
 
 def test_codex_gets_its_servers_as_overrides(home, tmp_path):
     servers = overrides(start("codex", tmp_path).command)
-    assert servers["binnacle"] == {
+    assert servers["bns"] == {
         "command": "/a b/bn",
         "args": ["mcp", "serve", "--session", "bns-1"],
         "env": {},
@@ -141,14 +143,14 @@ def test_codex_leaves_out_the_servers_of_its_own(home, tmp_path, trust):
     write(tmp_path / "repo" / ".codex" / "config.toml", '[mcp_servers.ours]\ncommand = "x"\n')
     servers = overrides(start("codex", tmp_path).command)
     off = {name for name, server in servers.items() if not server["enabled"]}
-    assert off == ({"mine", "ours"} if trust == "trusted" else {"mine"})
+    assert off == ({"mine", "binnacle", "ours"} if trust == "trusted" else {"mine", "binnacle"})
 
 
 @pytest.mark.parametrize("word", ['a "quoted" \\ word', "tab\tnewline\n", "delete\x7f", "ünïcode \U0001f600"])
 def test_codex_gets_every_word_as_it_is(home, tmp_path, word):
-    servers = {"binnacle": {"command": word, "args": [word]}, "my server": {"command": word, "env": {word: word}}}
+    servers = {"bns": {"command": word, "args": [word]}, "my server": {"command": word, "env": {word: word}}}
     found = overrides(start("codex", tmp_path, servers=servers).command)
-    assert (found["binnacle"]["command"], found["binnacle"]["args"]) == (word, [word])
+    assert (found["bns"]["command"], found["bns"]["args"]) == (word, [word])
     assert found["my_server"]["env"] == {word: word}
 
 
@@ -160,10 +162,10 @@ def test_gemini_gets_a_home_with_other_servers_and_all_else_in_it(home, tmp_path
     assert started.links == {".gemini/oauth_creds.json": str(home / ".gemini" / "oauth_creds.json")}
     settings = json.loads(started.files[".gemini/settings.json"])
     assert settings["theme"] == "dark"
-    names = ["binnacle-session", "docs", "far"]
+    names = ["bns", "docs", "far"]
     assert list(settings["mcpServers"]) == names
     assert started.command[1:4] == [f"--allowed-mcp-server-names={name}" for name in names]
-    ours = settings["mcpServers"]["binnacle-session"]
+    ours = settings["mcpServers"]["bns"]
     assert ours["env"] == {"BN_STORE_URL": "${BN_STORE_URL}", "BN_USER": "${BN_USER}"}
     assert ours["trust"] is True
     assert settings["mcpServers"]["far"] == {"httpUrl": "https://far.example/mcp", "headers": SERVERS["far"]["headers"]}

@@ -27,7 +27,7 @@ async def main(folder: str) -> None:
         open_agent(keeper, command, cwd=folder, env=os.environ, log=log) as agent,
     ):
         session = await agent.open(servers=(), cwd=folder)
-        ask = by_policy("none", own=OwnTools(server="x"))
+        ask = by_policy("none", own=lambda: OwnTools(server="x", tools=()))
         await session.prompt("child\nhang", on_update=tell, ask=ask, silence=600, within=600)
 
 

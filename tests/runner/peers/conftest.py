@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shlex
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from binnacle.config.clients.session_server import SESSION_SERVER
 from binnacle.processes.keeper import Keeper
 from binnacle.runner.acp.agent import Agent, open_agent
 from binnacle.runner.acp.session import Session
@@ -28,7 +30,7 @@ HERE = Path(__file__).parent
 PATIENCE = 180.0
 """Seconds for anything one of these programs does on a machine that has other things to do."""
 
-OWN = OwnTools(server="binnacle", tools=("echo", "hold"))
+OWN = OwnTools(server=SESSION_SERVER, tools=("echo", "hold"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -88,12 +90,39 @@ def claude(url: str) -> dict[str, str]:
     }
 
 
-AGENTS = {"goose": goose, "opencode": opencode, "claude": claude}
+def copilot(url: str) -> dict[str, str]:
+    return {
+        "PATH": str(installed.node_modules(HERE / "package.json") / "@github" / "copilot-linux-x64"),
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+        "COPILOT_PROVIDER_API_KEY": "none",
+        "COPILOT_MODEL": "scripted",
+    }
+
+
+def codex(url: str) -> dict[str, str]:
+    node = str(Path(installed.node()).parent)
+    provider = {"name": "Scripted", "base_url": f"{url}/v1", "wire_api": "responses"}
+    config = {"model": "scripted", "model_provider": "scripted", "model_providers": {"scripted": provider}}
+    return {
+        "PATH": os.pathsep.join([str(installed.node_modules(HERE / "package.json") / ".bin"), node]),
+        "CODEX_CONFIG": json.dumps(config),
+        "MODEL_PROVIDER": "scripted",
+        "NO_BROWSER": "1",
+    }
+
+
+AGENTS = {"goose": goose, "opencode": opencode, "claude": claude, "copilot": copilot, "codex": codex}
+
+LEAD_AGENTS = ("goose", "opencode", "claude")
+"""Those that are led in every way; the others are in runs only."""
 
 WRITES = {
     "goose": lambda path, text: models.use("write", path=path, content=text),
     "opencode": lambda path, text: models.use("write", filePath=path, content=text),
     "claude": lambda path, text: models.use("Write", file_path=path, content=text),
+    "copilot": lambda path, text: models.use("create", path=path, file_text=text),
+    "codex": lambda path, text: models.use("exec_command", cmd=f"printf '%s' {shlex.quote(text)} > {path}"),
 }
 """How each writes a file by its own means."""
 
@@ -142,7 +171,7 @@ class Lead:
             yield await agent.open(servers=servers, cwd=self.folder())
 
     async def prompt(self, session: Session, *steps: Json, approve: Approve = "none") -> Turn:
-        policy = by_policy(approve, own=OWN)
+        policy = by_policy(approve, own=lambda: OWN)
 
         async def ask(request: PermissionRequest) -> Decision:
             decision = await policy(request)
@@ -174,7 +203,7 @@ class Tools(Http):
 
     def server(self) -> acp.HttpServer:
         header = acp.Pair(name="Authorization", value=f"Bearer {self.token}")
-        return acp.HttpServer(name="binnacle", url=self.url, headers=(header,))
+        return acp.HttpServer(name=SESSION_SERVER, url=self.url, headers=(header,))
 
     async def wait_until(self, name: str, state: str) -> None:
         """Until a held call is in a state."""
@@ -189,7 +218,7 @@ def fetched() -> None:
     installed.node_modules(HERE / "package.json")
 
 
-@pytest.fixture(params=AGENTS)
+@pytest.fixture(params=LEAD_AGENTS)
 def lead(request, tmp_path: Path, monkeypatch) -> Iterator[Lead]:
     """Afterwards no process of the agent is left."""
     mark = uuid.uuid4().hex

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from runner.peers.responses import from_responses, to_events
 from server.peers.model import Json, Model, _Chat, _from_anthropic, _text, serving
 
 PIECES = 2000
@@ -60,18 +61,25 @@ class Led(Model):
         tools = [tool["function"]["name"] for tool in request.get("tools") or ()]
         if not tools:  # an agent asks for a title, a summary; anything will do
             return {"role": "assistant", "content": "a title"}
+        self.offered = sorted({*self.offered, *tools})
         messages = request["messages"]
         self.histories.append([_text(message["content"]) for message in messages if message["role"] == "user"])
         step = self.step(request)
         results = [_text(message["content"]) for message in messages if message["role"] == "tool"]
         if "say" in step:
             return {"role": "assistant", "content": step["say"].replace("{last}", results[-1] if results else "")}
-        names = [name for name in tools if re.search(rf"(^|_){re.escape(step['tool'])}$", name, re.IGNORECASE)]
+        names = [name for name in tools if is_called(name, step["tool"])]
         if not names:
             return {"role": "assistant", "content": f"there is no tool {step['tool']} among {tools}"}
         function = {"name": names[0], "arguments": json.dumps(step["arguments"])}
         call = {"id": f"call_{len(self.histories)}", "type": "function", "function": function}
         return {"role": "assistant", "tool_calls": [call]}
+
+
+def is_called(name: str, tool: str) -> bool:
+    """Whether an agent's name for a tool is ours with a prefix; some write dashes as underscores."""
+    plain, wanted = (text.lower().replace("-", "_") for text in (name, tool))
+    return plain == wanted or plain.endswith(f"_{wanted}")
 
 
 def _script_in(message: Json) -> list[Json] | None:
@@ -90,6 +98,10 @@ class _LedChat(_Chat):
         body = self.rfile.read(int(self.headers["content-length"]))
         self.rfile = io.BytesIO(body)
         request = json.loads(body)
+        if self.path.endswith("/responses"):
+            message = self.model.reply(from_responses(request))
+            self._send("text/event-stream", "".join(to_events(request, message)))
+            return
         is_anthropic = "/messages" in self.path
         plain = _from_anthropic(request) if is_anthropic else request
         if plain.get("tools") and "endless" in self.model.step(plain):
@@ -154,7 +166,7 @@ class Builder(Led):
         offered = [tool["function"]["name"] for tool in request["tools"]]
         taken = sum(message["role"] == "assistant" for message in messages)
         results = [_text(message["content"]) for message in messages if message["role"] == "tool"]
-        can_complete = any(name.endswith("session-complete") for name in offered)
+        can_complete = any(is_called(name, "session-complete") for name in offered)
         steps = self._work(results) if can_complete else PLANNING
         return steps[taken] if taken < len(steps) else say("that was it")
 

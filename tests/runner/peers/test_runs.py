@@ -29,13 +29,26 @@ class Site:
         self.model = Builder(lambda name, text: WRITES[lead.name](str(self.repo.path / name), text))
         self._lead = lead
 
-    def begin(self) -> "subprocess.Popen[str]":
+    def _env(self) -> dict[str, str]:
         env = {**self._lead.env, **AGENTS[self._lead.name](self.model.url)}
         env |= {"BN_DATA_DIR": str(self._lead.home / "bn"), "BN_USER": "ann"}
-        env["PATH"] = os.pathsep.join([env["PATH"], os.environ["PATH"]])
+        env["PATH"] = os.pathsep.join([str(Path(BN).parent), env["PATH"], os.environ["PATH"]])
+        return env
+
+    def begin(self) -> "subprocess.Popen[str]":
         words = ["--agent", self._lead.name, "--approve", "edits", "--auto-commit", "--json"]
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen([BN, "run", "spec.md", *words], cwd=self.repo.path, env=env, text=True, **streams)
+        return subprocess.Popen(
+            [BN, "run", "spec.md", *words], cwd=self.repo.path, env=self._env(), text=True, **streams
+        )
+
+    def set_up(self) -> None:
+        """Configures Binnacle in the client, for the person and in the project."""
+        for scope in ("--user", "--project"):
+            words = [BN, "system", "init", "--client", self._lead.name, scope, "--allow"]
+            subprocess.run(words, cwd=self.repo.path, env=self._env(), check=True, timeout=60, capture_output=True)
+        self.repo.git("add", "--all")
+        self.repo.git("commit", "--quiet", "--allow-empty", "-m", "set up")
 
     def finish(self) -> list[dict[str, Any]]:
         """A run to its end, which is the completion of the work; what it told."""
@@ -68,3 +81,19 @@ def test_a_run_that_was_killed_goes_on_in_the_session_of_its_agent(lead: Lead):
         told_again = site.finish()
     started = next(event for event in told_again if event["event"] == "agent_started")
     assert started["was_loaded"]
+
+
+@pytest.mark.parametrize("lead", AGENTS, indirect=True)
+def test_a_client_that_was_set_up_works_in_the_session_of_its_run(lead: Lead):
+    site = Site(lead)
+    site.set_up()
+    with models.playing(site.model):
+        told = site.finish()
+    used = {event["title"] for event in told if event["event"] == "tool" and "task-update" in event["title"]}
+    assert used
+    assert all("bns" in title for title in used)
+    asked = [event for event in told if event["event"] == "permission_decided" and event["by"] == "own tool"]
+    assert all(event["is_allowed"] for event in asked)
+    assert not {name for name in site.model.offered if "binnacle" in name or name.endswith("bn_run")}
+    stores = list(lead.home.rglob("store.db"))
+    assert [path.is_relative_to(lead.home / "bn") for path in stores] == [True]

@@ -38,7 +38,7 @@ def test_every_message_of_a_session_is_understood(packages: str, tmp_path: Path)
         if isinstance(update, acp.MessageChunk) and update.content.text == "waiting":
             said_so.set()
 
-    ask = by_policy("edits", own=OwnTools(server="binnacle"))
+    ask = by_policy("edits", own=lambda: OwnTools(server="binnacle", tools=("echo",)))
     given = {"on_update": hear, "ask": ask, "silence": 60, "within": 60}
 
     async def work() -> None:

@@ -17,7 +17,7 @@ PROGRAMS = {
     "claude": "@anthropic-ai/claude-code-linux-x64/claude",
 }
 
-PREFIX = {"goose": "bn__", "claude": "mcp__binnacle__"}
+PREFIX = {"goose": "bn__", "claude": "mcp__bns__"}
 """What each puts before the names of our tools."""
 
 REFUSAL = {"goose": "task_add", "claude": "No such tool available"}

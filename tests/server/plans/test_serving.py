@@ -80,7 +80,7 @@ class TestWhatIsServed:
 
     def test_the_clients_configuration_starts_a_server_of_that_plan(self, bn, auth, planned):
         _, folder = planned("task_intents", auth)
-        ours = json.loads((folder / "mcp.json").read_text())["mcpServers"]["binnacle"]
+        ours = json.loads((folder / "mcp.json").read_text())["mcpServers"]["bns"]
         elsewhere = Path(bn.env["HOME"])
         with Stdio(command=[ours["command"], *ours["args"]], cwd=elsewhere, env=bn.env) as server:
             server.initialize()

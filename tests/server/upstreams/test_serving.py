@@ -159,7 +159,7 @@ class TestNames:
             wait_for(lambda: len([name for name in agent.tools() if "_pid" in name]) == 2, "not both are there")
             names = [name for name in agent.tools() if name.startswith("mcp_")]
             assert len(set(names)) == len(names)
-            assert max(map(len, names)) <= 64
+            assert max(map(len, names)) <= 48
             pids = {said(agent, name) for name in names if "_pid" in name}
             assert len(pids) == 2
 

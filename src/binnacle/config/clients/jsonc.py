@@ -75,16 +75,16 @@ def _step(source: Source, place: Place) -> str:
     """The text with the first thing mended that stands between it and our entry."""
     root = parse(source)
     if root is None:
-        document = _render({place.container: {NAME: place.entry}}, source.newline, "  ")
+        document = _render({place.container: {NAME: place.wanted()}}, source.newline, "  ")
         gap = "" if not source.text or source.text.endswith("\n") else source.newline
         return f"{source.text}{gap}{document}{source.newline}"
     container = _member(source, root, place.container, "the file")
     if container is None:
-        return _insert(source, root, root, place.container, {NAME: place.entry})
+        return _insert(source, root, root, place.container, {NAME: place.wanted()})
     ours = _member(source, container.node, NAME, repr(place.container))
     if ours is None:
-        return _insert(source, root, container.node, NAME, place.entry)
-    return _mend(source, root, ours.node, place.entry)
+        return _insert(source, root, container.node, NAME, place.wanted())
+    return _mend(source, root, ours.node, place.wanted(ours.node.value))
 
 
 def _mend(source: Source, root: Node, node: Node, entry: dict[str, Any]) -> str:

@@ -6,7 +6,11 @@ follow their documentation (Cursor, Zed). No entry says `env` or `enabled` unles
 """
 
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
+
+from binnacle.config.variables import SERVER_VARIABLES
 
 Format = Literal["jsonc", "toml", "yaml"]
 Scope = Literal["project", "user"]
@@ -50,7 +54,19 @@ class Client(NamedTuple):
     signs: tuple[str, ...] = ("",)
     """What is in its folder once it has run; the folder itself if nothing is said."""
 
+    also: tuple[str, ...] = ()
+    """Files in a repository that it reads besides."""
+
     default: Scope = "project"
+    additions: Mapping[str, Any] = MappingProxyType({})
+    """What our entry says besides where a person has not decided otherwise: nothing of the work is lost without it."""
+
+    allowing: Mapping[str, Any] = MappingProxyType({})
+    """What our entry says to let its tools be called without asking, as headless use needs; only if a person wants."""
+
+    unattended: str = ""
+    """How headless use is let call them where no entry can say it."""
+
     note: str = ""
     """What a person has to do before the project's file is read."""
 
@@ -82,8 +98,10 @@ CLIENTS = {
             user=("mcp-config.json",),
             # Not .mcp.json, which it reads too: there, Claude Code stumbles over "tools".
             project=(".github/mcp.json",),
+            also=(".mcp.json",),
             programs=("copilot",),
             default="user",
+            unattended="start it with --allow-tool binnacle",
             note="Copilot reads it in folders you trust",
         ),
         Client(
@@ -97,6 +115,9 @@ CLIENTS = {
             user=(".claude.json",),
             project=(".mcp.json",),
             programs=("claude",),
+            # Otherwise its model has to search for a tool before it knows of any.
+            additions={"alwaysLoad": True},
+            unattended="start it with --allowedTools 'mcp__binnacle__*'",
             note="Claude Code asks you to approve it once",
         ),
         Client(
@@ -131,6 +152,7 @@ CLIENTS = {
             folder=Folder("$CONFIG/opencode"),
             user=("opencode.json", "opencode.jsonc"),
             project=("opencode.json", "opencode.jsonc"),
+            also=(".opencode/opencode.json", ".opencode/opencode.jsonc"),
             programs=("opencode",),
         ),
         Client(
@@ -143,6 +165,9 @@ CLIENTS = {
             user=("config.toml",),
             project=(".codex/config.toml",),
             programs=("codex",),
+            # It passes on only a few variables by itself; without ours the work would go to another store.
+            additions={"env_vars": list(SERVER_VARIABLES)},
+            allowing={"default_tools_approval_mode": "approve"},
             note="Codex reads it in projects you trust",
         ),
         Client(
@@ -155,6 +180,7 @@ CLIENTS = {
             user=("settings.json",),
             project=(".gemini/settings.json",),
             programs=("gemini",),
+            allowing={"trust": True},
             note="Gemini CLI reads it in folders you trust",
         ),
         Client(

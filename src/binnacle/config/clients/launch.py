@@ -9,24 +9,14 @@ import json
 import os
 import re
 import shlex
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from binnacle.config.clients.configured import configured_servers, parse_settings
 from binnacle.config.clients.files import read
 from binnacle.config.clients.known import CLIENTS
 from binnacle.config.clients.places import locate
-from binnacle.config.clients.source import NAME, Source
-from binnacle.config.clients.spans import parse
-from binnacle.errors import ConfigError
-
-GEMINI_NAME = f"{NAME}-session"
-"""What our server is called in the settings of Gemini CLI."""
-
-_ALSO = {"copilot": (".mcp.json",), "opencode": (".opencode/opencode.json", ".opencode/opencode.jsonc")}
-"""Files of a project that a client reads besides its own."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -43,6 +33,9 @@ class Given(NamedTuple):
 
     servers: Servers
     """What that file says."""
+
+    ours: str
+    """The name of the session's own server among them."""
 
     home: str
     """Where a client that needs a home of its own finds it."""
@@ -77,21 +70,21 @@ class Launcher(NamedTuple):
 
 def claude(given: Given) -> Start:
     """Claude Code. The prompt first: its options take every word that follows them."""
-    options = [f"--mcp-config={given.config}", "--strict-mcp-config", f"--allowedTools=mcp__{NAME}__*"]
+    options = [f"--mcp-config={given.config}", "--strict-mcp-config", f"--allowedTools=mcp__{given.ours}__*"]
     return Start(["claude", given.prompt, *options, *_headless(given, "-p")])
 
 
 def copilot(given: Given) -> Start:
     """GitHub Copilot CLI."""
-    others = [f"--disable-mcp-server={name}" for name in configured("copilot", given)]
-    options = [f"--additional-mcp-config=@{given.config}", f"--allow-tool={NAME}", *others]
+    others = [f"--disable-mcp-server={name}" for name in _others("copilot", given)]
+    options = [f"--additional-mcp-config=@{given.config}", f"--allow-tool={given.ours}", *others]
     return Start(["copilot", "-i" if given.is_interactive else "-p", given.prompt, *options])
 
 
 def opencode(given: Given) -> Start:
     """opencode. Its settings for one run come in a variable; what a person put there stays."""
-    settings = _settings("OPENCODE_CONFIG_CONTENT", given.environ.get("OPENCODE_CONFIG_CONTENT", ""))
-    off = {name: {"enabled": False} for name in configured("opencode", given)}
+    settings = parse_settings("OPENCODE_CONFIG_CONTENT", given.environ.get("OPENCODE_CONFIG_CONTENT", ""))
+    off = {name: {"enabled": False} for name in _others("opencode", given)}
     ours = {name: _for_opencode(server) for name, server in given.servers.items()}
     settings["mcp"] = {**settings.get("mcp", {}), **off, **ours}
     how = ["--prompt"] if given.is_interactive else ["run"]
@@ -101,11 +94,11 @@ def opencode(given: Given) -> Start:
 def codex(given: Given) -> Start:
     """Codex."""
     words = ["codex", *_headless(given, "exec")]
-    for name in configured("codex", given):
+    for name in _others("codex", given):
         words += ["-c", f"mcp_servers.{name}.enabled=false"]
     for name, server in given.servers.items():
         table = _for_codex(server)
-        if name == NAME:
+        if name == given.ours:
             # Without `required` a server that is slow to start is missing in the first turn.
             table |= {"required": True, "default_tools_approval_mode": "approve", "env_vars": _variables(given)}
         words += ["-c", f"mcp_servers.{re.sub(r'[^A-Za-z0-9_-]', '_', name)}={_toml(table)}"]
@@ -113,18 +106,13 @@ def codex(given: Given) -> Start:
 
 
 def gemini(given: Given) -> Start:
-    """Gemini CLI. It takes servers only from settings, so it gets a home that has others and shares all else.
-
-    The project's settings go before those at home. So our server has a name there that no project gives its own.
-    """
+    """Gemini CLI. It takes servers only from settings, so it gets a home that has others and shares all else."""
     home = locate(CLIENTS["gemini"].folder)
     path = os.path.join(home, "settings.json")
-    settings = _settings(path, read(path) or "")
-    settings["mcpServers"] = {
-        GEMINI_NAME if name == NAME else name: _for_gemini(server) for name, server in given.servers.items()
-    }
+    settings = parse_settings(path, read(path) or "")
+    settings["mcpServers"] = {name: _for_gemini(server) for name, server in given.servers.items()}
     # It withholds from its servers what looks like a secret, such as the address of a database.
-    settings["mcpServers"][GEMINI_NAME] |= {"trust": True, "env": {name: f"${{{name}}}" for name in _variables(given)}}
+    settings["mcpServers"][given.ours] |= {"trust": True, "env": {name: f"${{{name}}}" for name in _variables(given)}}
     # Without NO_RELAUNCH it starts itself a second time, and a signal would reach only the first.
     env = {"GEMINI_CLI_HOME": given.home, "GEMINI_CLI_NO_RELAUNCH": "true"}
     only = [f"--allowed-mcp-server-names={name}" for name in settings["mcpServers"]]
@@ -169,42 +157,9 @@ LAUNCHERS = {
 """Every client that can be started, by its name, which is also that of its program."""
 
 
-def configured(name: str, given: Given) -> list[str]:
-    """The other servers that a client's own files name, those of the person and those of the project."""
-    found = [server for path in _own_files(name, given) for server in _servers_in(name, path)]
-    return [server for server in dict.fromkeys(found) if server not in given.servers]
-
-
-def _own_files(name: str, given: Given) -> Iterator[str]:
-    client = CLIENTS[name]
-    user = [os.path.join(locate(client.folder), file) for file in client.user]
-    yield from user
-    if name == "codex" and not any(_trusts(path, given.worktree) for path in user):
-        # It does not read the project's file then, and would not start for a server it does not know.
-        return
-    yield from (os.path.join(given.worktree, file) for file in (*client.project, *_ALSO.get(name, ())))
-
-
-def _trusts(path: str, worktree: str) -> bool:
-    project = _document("codex", path).get("projects", {}).get(worktree, {})
-    return bool(project.get("trust_level") == "trusted")
-
-
-def _servers_in(name: str, path: str) -> list[str]:
-    servers = _document(name, path).get(CLIENTS[name].container)
-    named = [str(server) for server in servers] if isinstance(servers, dict) else []
-    return [server for server in named if name != "codex" or re.fullmatch(r"[\w-]+", server)]
-
-
-def _document(name: str, path: str) -> dict[str, Any]:
-    """What a client's file says; nothing if it is not there or broken, which the client itself will complain of."""
-    with suppress(ConfigError, tomllib.TOMLDecodeError):
-        text = (read(path) or "").removeprefix("\ufeff")
-        if CLIENTS[name].format == "toml":
-            return tomllib.loads(text)
-        node = parse(Source(path, text))
-        return dict(node.value) if node and isinstance(node.value, dict) else {}
-    return {}
+def _others(client: str, given: Given) -> list[str]:
+    """The other servers that a client's own files name."""
+    return [name for name in configured_servers(client, given.worktree) if name not in given.servers]
 
 
 def _headless(given: Given, word: str) -> list[str]:
@@ -214,19 +169,6 @@ def _headless(given: Given, word: str) -> list[str]:
 def _variables(given: Given) -> list[str]:
     """The variables that decide where our server finds the project's data."""
     return sorted(name for name in given.environ if name.startswith(("BN_", "XDG_")))
-
-
-def _settings(place: str, text: str) -> dict[str, Any]:
-    """Settings as JSON with comments.
-
-    Raises:
-        ConfigError: they are not.
-    """
-    source = Source(place, text.removeprefix("\ufeff"))
-    node = parse(source)
-    if node is not None and not isinstance(node.value, dict):
-        raise source.fault("not an object", at=node.start, hint="make it an object, or take it away")
-    return dict(node.value) if node else {}
 
 
 def _command(server: Mapping[str, Any]) -> list[str]:

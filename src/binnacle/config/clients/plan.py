@@ -4,6 +4,7 @@ Deciding touches nothing, so a dry run, the check of all files before the first 
 see the same decision. The change decides again under a lock, because a client may have written the file meanwhile.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -48,18 +49,23 @@ def agents_target(path: str) -> Target:
     return Target(AGENTS, path, Editor(section.put, section.take, section.BEGIN))
 
 
-def client_target(client: Client, path: str) -> Target:
-    """A client's file with our entry."""
-    put, take = (partial(_edit_format, client, verb) for verb in ("put", "take"))
-    return Target(client.name, path, Editor(put, take, NAME))
+def client_target(client: Client, path: str, *, allow: bool = False) -> Target:
+    """A client's file with our entry; with `allow`, one that lets our tools be called without asking."""
+    plain = Place(client.container, client.entry, client.additions)
+    allowing = plain._replace(entry={**client.entry, **client.allowing})
+    place, other = (allowing, plain) if allow else (plain, allowing)
+    put, put_other, take = (
+        partial(_edit_format, client, verb, one) for verb, one in (("put", place), ("put", other), ("take", place))
+    )
+    return Target(client.name, path, Editor(put, take, NAME, puts=(put_other,)))
 
 
-def _edit_format(client: Client, verb: str, source: Source) -> str:
+def _edit_format(client: Client, verb: str, place: Place, source: Source) -> str:
     """Edits a text of the client's format. Only that format is loaded: YAML takes longer than all the rest."""
     from importlib import import_module
 
     module = import_module(f"binnacle.config.clients.{client.format}")
-    edited: str = getattr(module, verb)(source, Place(client.container, client.entry))
+    edited: str = getattr(module, verb)(source, place)
     return edited
 
 
@@ -110,21 +116,24 @@ def _take(target: Target, text: str) -> str | None:
     for earlier in (*backups(target.path), None):
         if _is_origin(target, earlier or "", text):
             return earlier
-    return _edit(target, text, take=True)
+    return _edit(target, text, target.editor.take)
 
 
 def _is_origin(target: Target, earlier: str, text: str) -> bool:
     try:
-        return _edit(target, earlier, take=True) == earlier and _put(target, earlier) == text
+        puts = (target.editor.put, *target.editor.puts)
+        return _edit(target, earlier, target.editor.take) == earlier and any(
+            _edit(target, earlier, put) == text for put in puts
+        )
     except ConfigError:
         return False
 
 
 def _put(target: Target, text: str) -> str:
-    return _edit(target, text, take=False)
+    return _edit(target, text, target.editor.put)
 
 
-def _edit(target: Target, text: str, *, take: bool) -> str:
+def _edit(target: Target, text: str, change: Callable[[Source], str]) -> str:
     bom = _BOM if text.startswith(_BOM) else ""
     source = Source(target.path, text.removeprefix(_BOM))
-    return bom + (target.editor.take if take else target.editor.put)(source)
+    return bom + change(source)

@@ -1,6 +1,7 @@
 """The text of a file that is about to be changed, and how to complain about a place in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from binnacle.errors import ConfigError
@@ -52,6 +53,13 @@ class Place(NamedTuple):
     """Key at the top of the file under which a client keeps its servers."""
 
     entry: dict[str, Any]
+    additions: Mapping[str, Any] = MappingProxyType({})
+    """What else it says where a person has not decided otherwise."""
+
+    def wanted(self, existing: Any = None) -> dict[str, Any]:
+        """What our entry has to say, given what is there for it."""
+        there = existing if isinstance(existing, dict) else {}
+        return self.entry | {key: _complete(there.get(key), value) for key, value in self.additions.items()}
 
 
 class Editor(NamedTuple):
@@ -61,6 +69,16 @@ class Editor(NamedTuple):
     take: Callable[[Source], str]
     mark: str
     """A text that holds nothing like this holds nothing of ours."""
+
+    puts: tuple[Callable[[Source], str], ...] = ()
+    """Other ways in which our entry may have been put in."""
+
+
+def _complete(existing: Any, wanted: Any) -> Any:
+    """A person's value; a list of theirs with what it lacks."""
+    if isinstance(existing, list) and isinstance(wanted, list):
+        return existing + [one for one in wanted if one not in existing]
+    return wanted if existing is None else existing
 
 
 def merge_entry(existing: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:

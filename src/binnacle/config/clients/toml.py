@@ -36,6 +36,7 @@ def put(source: Source, place: Place) -> str:
     """The text with our entry in it. What a person added to the entry, such as `env`, is kept."""
     data = _parse(source)
     existing = _entry(source, data, place)
+    place = Place(place.container, place.wanted(existing))
     wanted = place.entry if existing is None else merge_entry(existing, place.entry)
     if wanted == existing:
         return source.text

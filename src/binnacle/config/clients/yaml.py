@@ -26,7 +26,7 @@ def put(source: Source, place: Place) -> str:
     container = _find(source, root, place.container)
     ours = _find(source, container and container[1], NAME)
     existing = data[place.container][NAME] if ours else {}
-    entry = merge_entry(existing, place.entry)
+    entry = merge_entry(existing, place.wanted(existing))
     if ours and entry == existing:
         return source.text
     if container and ours:

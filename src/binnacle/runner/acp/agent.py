@@ -6,11 +6,13 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from binnacle import __version__
 from binnacle.errors import AgentEnded, AgentError, AgentLimited, AgentLogin, AgentProtocol, AgentSilent
 from binnacle.processes.keeper import Keeper
 from binnacle.runner.acp import failures
+from binnacle.runner.acp.codex import takes_servers_by_variable
 from binnacle.runner.acp.connection import Connection
 from binnacle.runner.acp.process import DRAIN, Process, start_process
 from binnacle.runner.acp.session import Session
@@ -71,7 +73,8 @@ class Agent:
             AgentError: it did not open one, and why.
             InvalidInput: it has no such model.
         """
-        chosen = self._reachable(servers)
+        is_given = takes_servers_by_variable(self._command, self.info)
+        chosen = () if is_given else self._reachable(servers)
         found = await self._load(resume, chosen, cwd, within) if resume else ""
         session = await self._new(chosen, cwd, within, not_loaded=found) if isinstance(found, str) else found
         self._sessions[session.id] = session
@@ -155,7 +158,7 @@ class Agent:
         return tuple(chosen.values())
 
     async def _new(self, servers: tuple[acp.McpServer, ...], cwd: str, within: float, *, not_loaded: str) -> Session:
-        params = acp.NewSession(cwd=cwd, mcp_servers=servers)
+        params = acp.NewSession(cwd=cwd, mcp_servers=servers, meta=self._session_meta())
         opened = await self._ask(acp.NEW, params, acp.Opened, doing="opening a session", within=within)
         if opened.session_id is None:
             raise AgentProtocol(f"{self._command.name} opened a session without an id", hint=TRY_NEWER)
@@ -167,7 +170,7 @@ class Agent:
         """The session, or why it cannot be had. What it replays was heard when it happened."""
         if not self.capabilities.load_session:
             return f"{self._command.name} does not load sessions"
-        params = acp.LoadSession(session_id=session_id, cwd=cwd, mcp_servers=servers)
+        params = acp.LoadSession(session_id=session_id, cwd=cwd, mcp_servers=servers, meta=self._session_meta())
         try:
             opened = await self._ask(acp.LOAD, params, acp.Opened, doing="loading the session", within=within)
         except (AgentLogin, AgentLimited, AgentEnded, AgentSilent):
@@ -175,6 +178,9 @@ class Agent:
         except AgentError as error:
             return error.message
         return Session(self._command, self._connection, opened, session_id=session_id, was_loaded=True)
+
+    def _session_meta(self) -> dict[str, Any] | UnsetType:
+        return dict(self._command.session_meta) or UNSET
 
     async def _ask(self, method: str, params: object, kind: type[T], *, doing: str, within: float) -> T:
         try:

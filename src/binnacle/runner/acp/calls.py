@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
-from binnacle.runner.permissions import PermissionRequest
+from binnacle.runner.permissions import PermissionRequest, is_quoted_in
 from binnacle.wire import acp
 from binnacle.wire.jsonrpc import encode
 
@@ -44,16 +44,20 @@ class Calls:
         if before is None:
             self.count += 1
             before = PermissionRequest(tool_call_id=call.tool_call_id)
-        name = _name_in(call.meta) or before.name or call.title or ""
+        told = _name_in(call.meta)
+        paths = tuple(place.path for place in call.locations or ()) or before.paths
+        name = told or before.name or call.title or ""
+        kind = next((one for one in (call.kind, before.kind, KINDS.get(name)) if one and one != "other"), "other")
         known = PermissionRequest(
             tool_call_id=call.tool_call_id,
             title=call.title or before.title,
-            kind=next(
-                (kind for kind in (call.kind, before.kind, KINDS.get(name)) if kind and kind != "other"), "other"
-            ),
+            kind=kind,
             name=name,
+            is_named=bool(told) or before.is_named,
+            has_input=bool(call.raw_input) or before.has_input,
+            is_quoted=before.is_quoted or is_quoted_in([call.raw_input, *paths], name.strip(), kind=kind),
             input=_bounded(call.raw_input) or before.input,
-            paths=tuple(place.path for place in call.locations or ()) or before.paths,
+            paths=paths,
         )
         self._known[call.tool_call_id] = known
         if len(self._known) > KEPT:

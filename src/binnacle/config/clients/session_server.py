@@ -1,0 +1,42 @@
+"""What the server of a session is called in a client: a name that no server in the client's own files has.
+
+Copilot and codex-acp prefer a server from their files to one of the same name that a run gives them, and `bn system
+init` writes one there. An agent would then have the tools of the project instead of those of its session. The name is
+the same in all sessions, so that the list of tools is the same too and the model's provider can cache it.
+"""
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from itertools import chain, count
+
+from binnacle.config.clients.files import read
+from binnacle.config.clients.known import CLIENTS
+from binnacle.config.clients.places import locate
+from binnacle.errors import ConfigError
+
+SESSION_SERVER = "bns"
+"""Short: clients put it before the name of every tool. Ids of sessions begin with it."""
+
+
+def free_server_name(folder: str, *, taken: Collection[str] = ()) -> str:
+    """The name, or the first of `bns2`, `bns3` … that is neither `taken` nor a word in a file that a client reads.
+
+    Any word counts, not only the name of a server: a number too many does no harm, a name that is used twice does.
+    """
+    texts = list(_texts(folder))
+    for name in chain([SESSION_SERVER], (f"{SESSION_SERVER}{number}" for number in count(2))):
+        word = re.compile(rf"(?<![\w-]){name}(?![\w-])", re.IGNORECASE)
+        if name not in taken and not any(map(word.search, texts)):
+            return name
+    raise AssertionError("numbers never end")
+
+
+def _texts(folder: str) -> Iterator[str]:
+    """Every file in which a client would look for servers, in the person's home and in this checkout."""
+    for client in CLIENTS.values():
+        user = [os.path.join(locate(client.folder), file) for file in client.user]
+        for path in (*user, *(os.path.join(folder, file) for file in (*client.project, *client.also))):
+            with suppress(ConfigError):  # the client cannot read it either
+                yield read(path) or ""

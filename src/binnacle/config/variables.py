@@ -1,0 +1,18 @@
+"""The environment variables that our MCP server reads, for clients that pass on only those they are told to."""
+
+from binnacle.config.settings import SETTINGS
+
+_RUN = "run."
+"""Begins the settings of `bn run`, which serves its agents by itself."""
+
+SERVER_VARIABLES = tuple(
+    sorted(
+        {
+            *(one.variable for one in SETTINGS.values() if one.variable and not one.key.startswith(_RUN)),
+            *("BN_DATA_DIR", "BN_REPO", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+            *("BN_AGENT_ID", "BN_AGENT_NAME", "BN_AGENT_TYPE", "BN_SESSION", "BN_USER"),
+            *("BN_MCP_TIMEOUT", "BN_DEBUG"),
+        }
+    )
+)
+"""Where the work is kept, who works, and how the server behaves."""
