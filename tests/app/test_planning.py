@@ -16,11 +16,12 @@ from binnacle.app.planning import (
     serving_session,
     session_folder,
 )
-from binnacle.app.terms import ServedSession, Terms
+from binnacle.app.terms import ServedSession
 from binnacle.app.toolbox import catalog_of
 from binnacle.errors import NotFound, Refused
 from binnacle.plan.recipe import load_recipe
 from binnacle.store import features, sessions
+from binnacle.work.session import Terms
 from store.verbs import again, do, put, see
 
 

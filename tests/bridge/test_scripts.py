@@ -22,6 +22,7 @@ from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.schema import input_schema
 from binnacle.tools.scripts import Place, script_tools
 from binnacle.work.actor import Actor
+from binnacle.work.session import Session
 from bridge.serving import loop, run, until
 
 METADATA = "alias: {alias}\nname: A\ncategory: a\ndescription: Does it.\n"
@@ -53,7 +54,7 @@ def tools(recorded):
 
 
 def call(tools, name, caller=None, **arguments):
-    caller = caller or Caller(actor=Actor("ann"))
+    caller = caller or Caller(session=Session(actor=Actor("ann")))
     return run(Dispatcher(tools).call(name, json.dumps(arguments).encode(), caller))
 
 
@@ -117,7 +118,7 @@ class TestTools:
 
     def test_an_error_that_comes_again_and_again_is_noticed_and_keeps_its_code(self, tools, recorded):
         recorded.error = BridgeError("E_NO_SESSION", "no debug session", hint="start one")
-        caller = Caller(actor=Actor("ann"))
+        caller = Caller(session=Session(actor=Actor("ann")))
         texts = [call(tools, "debug_evaluate", caller, expression="x").text for _ in range(3)]
         assert texts[1] == "[E_NO_SESSION] no debug session\nhint: start one"
         assert texts[2].startswith("[E_NO_SESSION] no debug session (the same call has failed 3 times)")
@@ -131,7 +132,11 @@ class TestTools:
 
     def test_progress_reaches_the_caller(self, tools):
         seen = []
-        call(tools, "debug_status", caller=Caller(actor=Actor("ann"), progress=lambda *told: seen.append(told)))
+        call(
+            tools,
+            "debug_status",
+            caller=Caller(session=Session(actor=Actor("ann")), progress=lambda *told: seen.append(told)),
+        )
         assert seen == [(50, 100, "half way")]
 
     def test_an_answer_that_is_too_long_is_cut(self):

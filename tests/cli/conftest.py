@@ -34,6 +34,7 @@ class Bn:
     def __init__(self, repo: Path, env: dict[str, str]) -> None:
         self.repo = repo
         self.env = env
+        self._agents: dict[str, str] = {}
 
     def run(self, *words: str, stdin: str = "", env: dict[str, str] | None = None, cwd: Path | None = None) -> Result:
         done = subprocess.run(
@@ -65,6 +66,13 @@ class Bn:
         assert done.code == code, (done.code, done.out, done.err)
         assert done.out == ""
         return done.error
+
+    def agent(self, name: str) -> dict[str, str]:
+        """The environment of a registered agent without a process of its own, as one on another machine has none."""
+        if name not in self._agents:
+            env = {"BN_MCP_SESSION": f"mcp-{name}"}
+            self._agents[name] = self("orient", "--name", name, env=env)["agent_id"]
+        return {"BN_AGENT_ID": self._agents[name]}
 
     def add(self, title: str, *options: str) -> str:
         """Adds a task and returns its id."""

@@ -82,7 +82,7 @@ def test_on_a_terminal_each_is_shown_and_asked_about(bn, hooks):
 
 def test_agents_neither_approve_nor_run_what_nobody_approved(bn, hooks):
     hooks(SHOW)
-    agent = {"BN_AGENT_ID": "bna-1"}
+    agent = bn.agent("bob")
     assert bn.fails("hook", "approve", "session_end", "--yes", env=agent)["code"] == "E_REFUSED"
     assert "bn hook approve" in bn.fails("hook", "run", "session_end", env=agent)["hint"]
     bn("hook", "approve", "session_end", "--yes")

@@ -16,6 +16,7 @@ import pytest
 
 from binnacle.store import reports, sessions
 from binnacle.store.opening import open_sqlite
+from binnacle.work.session import SessionRecord
 from cli.conftest import BN, Bn
 from server.clients import WAIT, wait_for
 
@@ -84,10 +85,10 @@ def launch(bn, tmp_path) -> Iterator[Launch]:
 
 
 @pytest.fixture
-def look(bn) -> Callable[[], list[sessions.Session]]:
+def look(bn) -> Callable[[], list[SessionRecord]]:
     """The sessions there are, oldest first."""
 
-    def listed() -> list[sessions.Session]:
+    def listed() -> list[SessionRecord]:
         with open_sqlite(str(Path(bn("store", "path")["path"], "store.db"))) as store, store.read() as tx:
             return sessions.listed(tx)[::-1]
 
@@ -173,7 +174,7 @@ def test_what_nobody_approved_is_not_given_to_a_client(bn, launch):
 
 
 def test_the_client_is_not_the_agent_that_started_it(bn, launch):
-    agent = {"BN_AGENT_ID": "bna-1234", "BN_MCP_SESSION": "s1", "BN_USER": "ann"}
+    agent = bn.agent("boss") | {"BN_MCP_SESSION": "s1", "BN_USER": "ann"}
     met = launch("claude", part={}, env=agent)
     assert "BN_AGENT_ID" not in met["env"]
     assert "BN_MCP_SESSION" not in met["env"]

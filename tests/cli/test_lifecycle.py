@@ -222,10 +222,7 @@ def test_an_agent_named_by_the_environment_is_that_agent(bn, agent):
     with another(bn, BN_AGENT_ID="bna-nobody") as other:
         answer = other.json("bn orient")
         assert answer["agent_id"] not in ("bna-nobody", known)
-        assert (
-            answer["warning"]
-            == f"BN_AGENT_ID is 'bna-nobody', which is no registered agent: set it to {answer['agent_id']}."
-        )
+        assert answer["warning"] == f"Agent bna-nobody not found in registry: set BN_AGENT_ID to {answer['agent_id']}."
 
 
 def test_a_purpose_is_kept_in_the_log_and_shown(bn, agent):

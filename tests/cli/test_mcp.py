@@ -112,7 +112,7 @@ def test_the_handshake_and_the_list(client):
 def test_set_agent_then_bn_run(client, bn):
     assert client.text("bn_run", args=["ready"]) == (
         "[E_PREREQUISITE] Session not initialized. Call binnacle-set_agent first.\n"
-        "hint: call binnacle-set_agent with the repository's absolute path"
+        'hint: say which repository you work in: binnacle-set_agent {"path":"/absolute/path"}'
     )
     begun = client.data("binnacle-set_agent", path=str(bn.repo))
     assert begun["success"] is True
@@ -128,10 +128,12 @@ def test_set_agent_then_bn_run(client, bn):
 def test_a_session_is_a_handle_that_can_be_passed(client, bn, tmp_path):
     first = client.data("binnacle-set_agent", path=str(bn.repo))["session"]
     elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    client.data("binnacle-set_agent", path=str(elsewhere))
-    assert json.loads(client.data("bn_run", args=["status"], session=first)["stdout"])["repo"] == str(bn.repo)
-    assert json.loads(client.data("bn_run", args=["status"])["stdout"])["repo"] == str(elsewhere)
+    subprocess.run(["git", "init", "--quiet", str(elsewhere)], check=True, timeout=60)
+    second = client.data("binnacle-set_agent", path=str(elsewhere))["session"]
+    for handle, repo in (({}, elsewhere), ({"session": second}, elsewhere), ({"session": first}, bn.repo)):
+        ran = client.data("bn_run", args=["status"], **handle)
+        assert json.loads(ran["stdout"])["repo"] == str(repo)
+    assert client.data("binnacle-set_agent", path=str(bn.repo))["session"] == first, "who comes back is who it was"
     assert "E_PREREQUISITE" in client.text("bn_run", args=["status"], session="mcp-nope")
 
 

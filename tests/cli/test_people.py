@@ -56,8 +56,8 @@ def test_a_person_takes_over_by_force_and_is_told_from_whom(bn):
 
 def test_a_person_may_change_what_an_agent_holds_and_is_told_whose_it_was(bn):
     one = bn.add("One")
-    bn("task", "start", one, env={"BN_AGENT_ID": "bna-1"})
-    assert bn("task", "done", one)["warnings"] == [f"{one} was held by bna-1"]
+    bn("task", "start", one, env=bn.agent("bob"))
+    assert bn("task", "done", one)["warnings"] == [f"{one} was held by {bn.agent('bob')['BN_AGENT_ID']}"]
 
 
 def who(bn: Bn, *unset: str, **env: str) -> str:

@@ -35,7 +35,7 @@ def test_a_name_that_is_taken_or_none_is_refused(bn):
 
 def test_an_agent_runs_it_only_once_it_is_approved(bn):
     bn("script", "new", "say.hello")
-    agent = {"BN_AGENT_ID": "bna-1"}
+    agent = bn.agent("bob")
     done = bn.run("script", "run", "say.hello", env=agent)
     assert done.code == 1
     assert done.json["error"]["code"] == "E_UNAUTHORIZED"

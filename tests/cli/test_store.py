@@ -18,7 +18,7 @@ def filled(bn):
     bn("learning", "add", "Clocks drift", "-f", "auth", "--task", one)
     bn("note", "add", "a note")
     bn("progress", "add", "some progress")
-    agent = {"BN_AGENT_ID": "bna-1"}
+    agent = bn.agent("bob")
     bn("task", "start", one, env=agent)
     asked = json.dumps({"question": "Which one?", "blocking": False, "options": ["this", "that"]})
     bn("tool", "report_question", "--json", asked, env=agent)

@@ -2,20 +2,17 @@
 
 import json
 
-BOB = {"BN_AGENT_ID": "bna-bob"}
-EVE = {"BN_AGENT_ID": "bna-eve"}
-
 
 def test_a_task_goes_from_idea_to_done(bn):
     first = bn.add("Design the table", "-p", "high")
     second = bn.add("Write the endpoint", "--after", first, "--reason", "needs the table")
 
     assert [task["id"] for task in bn("ready")["tasks"]] == [first]
-    claimed = bn("next", "--claim", env=BOB)
+    claimed = bn("next", "--claim", env=bn.agent("bob"))
     assert claimed["task"]["id"] == first
     assert claimed["fence"] == 1
     assert claimed["expires_at"] is not None
-    done = bn("task", "done", first, "-m", "merged", "--fence", "1", env=BOB)
+    done = bn("task", "done", first, "-m", "merged", "--fence", "1", env=bn.agent("bob"))
     assert done["unblocked"] == [second]
     assert [task["id"] for task in bn("ready")["tasks"]] == [second]
 
@@ -175,36 +172,36 @@ def test_the_queue_goes_first(bn):
 
 def test_an_agent_holds_one_task_and_cannot_touch_anothers(bn):
     one, two = bn.add("One"), bn.add("Two")
-    first = bn("next", "--claim", env=BOB)
-    again = bn("next", "--claim", env=BOB)
+    first = bn("next", "--claim", env=bn.agent("bob"))
+    again = bn("next", "--claim", env=bn.agent("bob"))
     assert (again["task"]["id"], again["fence"], again["held"]) == (one, first["fence"], True)
-    looked = bn("next", env=BOB)
+    looked = bn("next", env=bn.agent("bob"))
     assert (looked["task"]["id"], looked["claimed"], looked["held"]) == (one, True, True)
-    assert "you already work on this task" in bn.human("next", env=BOB)
-    assert bn("next", env=EVE)["task"]["id"] == two
-    assert bn.fails("task", "start", two, env=BOB)["code"] == "E_HOLDS_ANOTHER"
-    assert bn.fails("task", "done", one, env=EVE)["code"] == "E_CLAIMED"
-    assert bn.fails("task", "start", one, env=EVE)["code"] == "E_CLAIMED"
-    assert bn("next", "--claim", "--force", env=BOB)["claimed"] is True
-    assert bn("next", "--claim", env=EVE) == {"task": None, "claimed": False}
+    assert "you already work on this task" in bn.human("next", env=bn.agent("bob"))
+    assert bn("next", env=bn.agent("eve"))["task"]["id"] == two
+    assert bn.fails("task", "start", two, env=bn.agent("bob"))["code"] == "E_HOLDS_ANOTHER"
+    assert bn.fails("task", "done", one, env=bn.agent("eve"))["code"] == "E_CLAIMED"
+    assert bn.fails("task", "start", one, env=bn.agent("eve"))["code"] == "E_CLAIMED"
+    assert bn("next", "--claim", "--force", env=bn.agent("bob"))["claimed"] is True
+    assert bn("next", "--claim", env=bn.agent("eve")) == {"task": None, "claimed": False}
 
 
 def test_an_agent_given_up_for_dead_cannot_overwrite_its_successor(bn):
     task = bn.add("One")
     short = {"BN_CLAIM_MINUTES": "0.01"}
-    lost = bn("next", "--claim", env=BOB | short)["fence"]
+    lost = bn("next", "--claim", env=bn.agent("bob") | short)["fence"]
     won = _claim_when_lapsed(bn)
     assert won["task"]["id"] == task
     assert won["fence"] == lost + 1
-    error = bn.fails("task", "done", task, "--fence", str(lost), env=BOB)
+    error = bn.fails("task", "done", task, "--fence", str(lost), env=bn.agent("bob"))
     assert error["code"] == "E_STALE_CLAIM"
-    assert error["details"]["holder"] == "bna-eve"
-    bn("task", "done", task, "--fence", str(won["fence"]), env=EVE)
+    assert error["details"]["holder"] == bn.agent("eve")["BN_AGENT_ID"]
+    bn("task", "done", task, "--fence", str(won["fence"]), env=bn.agent("eve"))
 
 
 def _claim_when_lapsed(bn):
     for _ in range(100):
-        found = bn("next", "--claim", env=EVE)
+        found = bn("next", "--claim", env=bn.agent("eve"))
         if found["claimed"]:
             return found
     raise AssertionError("the claim never lapsed")

@@ -15,7 +15,6 @@ import pytest
 from .conftest import BN, Bn
 
 ADD = ("upstream", "add")
-AGENT = {"BN_AGENT_ID": "bna-1234"}
 
 
 def config(bn: Bn) -> Path:
@@ -262,7 +261,7 @@ def test_a_person_sees_what_is_sent_where_and_says_yes_or_no(bn):
 
 
 def test_an_agent_may_neither_approve_nor_touch_what_is_the_persons(bn):
-    bn(*ADD, "db", "--", "npx", env=AGENT)
+    bn(*ADD, "db", "--", "npx", env=bn.agent("bob"))
     bn(*ADD, "mine", "https://h", "--user")
     for words in (
         ("upstream", "approve", "db", "--yes"),
@@ -271,7 +270,7 @@ def test_an_agent_may_neither_approve_nor_touch_what_is_the_persons(bn):
         ("upstream", "enable", "mine"),
         ("upstream", "import", "--user"),
     ):
-        assert bn.fails(*words, env=AGENT)["code"] == "E_REFUSED"
+        assert bn.fails(*words, env=bn.agent("bob"))["code"] == "E_REFUSED"
     assert listed(bn)["db"]["approved"] is False
 
 

@@ -16,7 +16,7 @@ from upstream.auth import browser
 from upstream.auth.provider import Provider
 
 from .conftest import BN, Bn, Result
-from .test_upstream import AGENT, on_a_terminal
+from .test_upstream import on_a_terminal
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ class TestAccept:
 
     @pytest.mark.usefixtures("changed")
     def test_nobody_else_does(self, bn):
-        assert bn.fails("upstream", "accept", "one", "--yes", env=AGENT)["code"] == "E_REFUSED"
+        assert bn.fails("upstream", "accept", "one", "--yes", env=bn.agent("bob"))["code"] == "E_REFUSED"
         assert "--yes" in bn.fails("upstream", "accept", "one", code=2)["hint"]
         assert bn.fails("upstream", "accept", "one", "ecco", "--yes")["hint"] == "did you mean 'echo'?"
         assert bn.fails("upstream", "accept", "nobody", "--yes")["code"] == "E_NOT_FOUND"

@@ -247,7 +247,7 @@ def test_a_task_that_it_holds_is_gone_on_with(shop, env):
                     await driver.prompt(session, prompt(listed))
                 assert await driver.ended() == 3
             held = next(one for one in (await bn(shop, env, "task", "list"))["tasks"] if one.get("claimed_by"))
-            async with agent(env | {"BN_AGENT_ID": held["claimed_by"]}) as driver:
+            async with agent(env | {"BN_MCP_SESSION": held["claimed_by"]}) as driver:
                 session = await driver.open(shop, server)
                 await driver.prompt(session, prompt(listed))
                 assert f"Going on with {held['id']}" in driver.said()

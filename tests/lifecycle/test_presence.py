@@ -8,8 +8,8 @@ import pytest
 
 from binnacle.lifecycle.caller import Caller
 from binnacle.lifecycle.presence import (
-    find_registered,
     find_same,
+    is_of_process,
     is_present,
     process_of,
     registration,
@@ -92,31 +92,33 @@ def test_the_same_shell_is_the_same_agent_whatever_it_calls_itself(caller):
     agent = registered(caller)
     for name in (None, "worker", "other"):
         assert find_same([agent], caller, name=name) == agent
-    assert find_registered([agent], caller) == agent
 
 
 def test_the_next_shell_of_a_process_is_the_same_agent_unless_it_has_another_name(caller):
     before = gone(registered(caller), by=1)
     for name, found in ((None, before), ("worker", before), ("other", None)):
         assert find_same([before], caller, name=name) == found
-    assert find_registered([before], caller) == before
 
 
 def test_two_shells_side_by_side_are_two_agents(caller, bash):
     beside = registered(Caller(look(bash().pid), caller.agent))
     assert find_same([beside], caller, name=None) is None
-    # but each may speak for the other: they have one process
-    assert find_registered([beside], caller) == beside
+    assert is_of_process(beside, caller.agent), "they have one process"
 
 
 def test_a_process_that_is_somebody_else_is_no_agent_at_all(caller, bash):
     other = look(bash().pid)
-    assert find_registered([registered(Caller(other, other)), registered(None)], caller) is None
-    assert find_registered([gone(registered(Caller(caller.shell, caller.shell)))], caller) is None
+    strangers = [
+        registered(Caller(other, other)),
+        registered(None),
+        gone(registered(Caller(caller.shell, caller.shell))),
+    ]
+    for stranger in strangers:
+        assert not is_of_process(stranger, caller.agent)
+        assert not is_of_process(stranger, caller.shell)
 
 
 def test_an_agent_that_runs_bn_without_a_shell_is_found_by_its_process(caller, bash):
     agent = gone(registered(caller), by=1)
-    mine = look(os.getpid())
-    assert find_registered([agent], Caller(mine, mine)) == agent
-    assert find_registered([agent], Caller(mine, look(os.getppid()))) == agent
+    assert is_of_process(agent, look(os.getpid()))
+    assert not is_of_process(agent, look(os.getppid()))

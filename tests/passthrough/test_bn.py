@@ -46,10 +46,13 @@ def test_work_done_in_one_call_is_there_in_the_next(repo):
 
 
 def test_a_call_acts_in_the_name_its_environment_gives(repo):
-    repo.env |= {"BN_AGENT_ID": "bna-1234", "BN_MCP_SESSION": "s-1"}
+    repo.env |= {"BN_MCP_SESSION": "s-1"}
+    (oriented,) = session(repo, ["orient"])
+    agent = json.loads(oriented.stdout)["agent_id"]
+    repo.env |= {"BN_AGENT_ID": agent}
     *_, log = session(repo, ["task", "add", "x"], ["log"])
-    (event, *_) = json.loads(log.stdout)["events"]
-    assert (event["actor"], event["session"]) == ("bna-1234", "s-1")
+    event = json.loads(log.stdout)["events"][-1]
+    assert (event["entity"], event["actor"], event["session"]) == ("task", agent, "s-1")
 
 
 def test_errors_come_through_with_their_code(repo):

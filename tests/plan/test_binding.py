@@ -17,6 +17,7 @@ from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.work.access import Access
 from binnacle.tools.work.catalog import work_tools
+from binnacle.work.session import Session as CallerSession
 from plan.test_box import the_recipe
 from store.verbs import AGENT, again, do, put, see
 from work.builders import OTHER
@@ -32,7 +33,7 @@ class Session:
         check = task_check(access, task.id if task else None)
         self.exposed = bind(recipe, rules, catalog, about, check=check)
         self._dispatcher = Dispatcher(catalog, exposed=self.exposed, instead=recipe.instead)
-        self.caller = Caller(actor=AGENT)
+        self.caller = Caller(session=CallerSession(actor=AGENT))
 
     def parameters(self, name: str) -> dict[str, Any]:
         return next(one.entry() for one in self.exposed if one.name == name)["inputSchema"]

@@ -155,4 +155,4 @@ def test_a_denial_names_a_tool_by_any_of_its_names_or_is_a_pattern():
 
 
 def test_the_tools_of_the_shell_are_known_to_denials():
-    assert tuple(spec.name for spec in Shell(None, None, cwd="/", timeout=1).specs()) == SHELL
+    assert tuple(spec.name for spec in Shell(None, timeout=1).specs()) == SHELL

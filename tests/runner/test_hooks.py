@@ -144,7 +144,7 @@ class TestApproval:
         assert not is_approved(a_hook("make"), str(project))
 
 
-SHOW = 'echo "$BN_HOOK|$BN_RUN_NAME|$BN_SESSION|$BN_ITERATION|$BN_TASK_ID|$BN_TASK_TITLE|$BN_ERROR"; cat'
+SHOW = 'echo "$BN_HOOK|$BN_RUN_NAME|$BN_RUN_SESSION|$BN_ITERATION|$BN_TASK_ID|$BN_TASK_TITLE|$BN_ERROR"; cat'
 
 
 class TestRun:

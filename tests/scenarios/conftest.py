@@ -10,7 +10,7 @@ from binnacle.store import sessions as store_sessions
 from binnacle.store.opening import open_sqlite
 from binnacle.store.store import Store
 from binnacle.work.actor import Actor
-from binnacle.work.session import Session
+from binnacle.work.session import SessionRecord
 from cli.conftest import bn  # noqa: F401 - the fixture
 from scenarios.agents import Agent, HttpAgent, StdioAgent
 
@@ -45,10 +45,10 @@ def store(bn) -> Generator[Store]:  # noqa: F811
 
 
 @pytest.fixture
-def sessions(store) -> Callable[[], list[Session]]:
+def sessions(store) -> Callable[[], list[SessionRecord]]:
     """The sessions there were, oldest first."""
 
-    def listed() -> list[Session]:
+    def listed() -> list[SessionRecord]:
         with store.read() as tx:
             return store_sessions.listed(tx)[::-1]
 

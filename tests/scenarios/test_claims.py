@@ -28,19 +28,19 @@ def test_11_two_agents_race_for_one_task(connect, bn):
 
 def test_12_a_certain_task_is_taken_already(connect, bn):
     task = bn.add("Mine")
-    holder, other = connect(BN_AGENT_ID="bna-1"), connect(BN_AGENT_ID="bna-2")
+    holder, other = connect(**bn.agent("agent-1")), connect(**bn.agent("agent-2"))
     holder("task_status", id=task, status="in_progress")
     for arguments in ({"status": "in_progress"}, {"status": "done", "reason": "surely finished"}):
         error = other.fails("task_status", id=task, **arguments)
-        assert (error["code"], error["details"]["holder"]) == ("E_CLAIMED", "bna-1")
+        assert (error["code"], error["details"]["holder"]) == ("E_CLAIMED", bn.agent("agent-1")["BN_AGENT_ID"])
     other("comment_add", task_id=task, body="there is a test for this in tests/test_mine.py")
     found = task_of(bn, task)
-    assert (found["status"], found["claimed_by"]) == ("in_progress", "bna-1")
+    assert (found["status"], found["claimed_by"]) == ("in_progress", bn.agent("agent-1")["BN_AGENT_ID"])
 
 
 def test_13_an_agent_reaches_for_a_second_task(connect, bn):
     first, second = bn.add("First"), bn.add("Second")
-    agent = connect(BN_AGENT_ID="bna-1")
+    agent = connect(**bn.agent("agent-1"))
     agent("task_claim")
     again = agent("task_claim")
     assert (again["task"]["id"], again["held"]) == (first, True)
@@ -54,9 +54,9 @@ def test_13_an_agent_reaches_for_a_second_task(connect, bn):
 
 def test_14_a_claim_lapses_and_the_late_write_is_refused(connect, bn):
     task = bn.add("Slow work")
-    late = connect(BN_AGENT_ID="bna-1", BN_CLAIM_MINUTES="0.01")
+    late = connect(**bn.agent("agent-1"), BN_CLAIM_MINUTES="0.01")
     fence = late("task_claim")["fence"]
-    successor = connect(BN_AGENT_ID="bna-2")
+    successor = connect(**bn.agent("agent-2"))
     wait_for(lambda: successor("task_claim")["task"] is not None, "the claim does not lapse")
     for tool, arguments in (
         ("task_status", {"status": "done", "reason": "finished after all"}),
@@ -66,13 +66,17 @@ def test_14_a_claim_lapses_and_the_late_write_is_refused(connect, bn):
         assert late.fails(tool, id=task, fence=fence, **arguments)["code"] == "E_STALE_CLAIM"
     assert late.fails("task_status", id=task, status="done")["code"] == "E_CLAIMED"
     found = task_of(bn, task)
-    assert (found["status"], found["claimed_by"], found["fence"]) == ("in_progress", "bna-2", fence + 1)
+    assert (found["status"], found["claimed_by"], found["fence"]) == (
+        "in_progress",
+        bn.agent("agent-2")["BN_AGENT_ID"],
+        fence + 1,
+    )
     assert "description" not in found
 
 
 def test_15_a_task_is_split_and_waits_for_its_parts(connect, bn):
     whole = bn.add("Too big for one sitting")
-    agent = connect(BN_AGENT_ID="bna-1")
+    agent = connect(**bn.agent("agent-1"))
     agent("task_status", id=whole, status="in_progress")
     one, two = (part["id"] for part in agent("task_split", id=whole, parts=[{"title": "A"}, {"title": "B"}])["parts"])
     assert ready(bn) == [one, two]
@@ -88,7 +92,7 @@ def test_15_a_task_is_split_and_waits_for_its_parts(connect, bn):
 
 def test_16_a_blocked_task_becomes_ready_by_itself(connect, bn):
     first, second = bn.add("Rename the column"), bn.add("Show the column")
-    agent = connect(BN_AGENT_ID="bna-1")
+    agent = connect(**bn.agent("agent-1"))
     agent("task_status", id=second, status="in_progress")
     agent("task_block", id=second, reason="the column has no name yet", on=first)
     assert ready(bn) == [first]

@@ -124,7 +124,7 @@ def test_54_what_is_said_along_the_way_counts_at_once(bn, task, work_on):
     agent("report_flag", what="the endpoint accepts an empty password", severity="blocking", category="security")
     agent("report_learning", text="Forms are validated by the schema in src/forms.ts", rationale="read it")
     agent.kill()
-    (flag,) = comments(bn, task)
+    flag, *_ = comments(bn, task)
     assert "security" in flag
     assert "the endpoint accepts an empty password" in flag
     (learning,) = bn("learning", "list", "-f", "auth")["learnings"]
@@ -135,7 +135,7 @@ def test_55_a_server_is_killed_and_the_next_session_settles(bn, task, work_on, s
     agent = work_on(task)
     agent("report_partial", summary="the form is there", remaining="its tests")
     agent.kill()
-    assert comments(bn, task) == []
+    assert status(bn, task) == "pending", "whoever looks next gives back what it held"
     successor = work_on(task)
     assert "its tests" in successor.prompt()
     (said,) = comments(bn, task)

@@ -105,11 +105,11 @@ def test_38_a_plan_is_edited_by_hand(connect, bn, planned):
 def test_39_a_session_goes_on_after_its_server_was_killed(connect, bn, planned, sessions):
     task = bn.add("One")
     session, _ = planned("task_execution", task)
-    agent = connect("--session", session, BN_AGENT_ID="bna-1")
+    agent = connect("--session", session, **bn.agent("agent-1"))
     fence = agent("set_task_status", status="in_progress")["fence"]
     agent("add_task_comment", task_id=task, body="half of it is there")
     agent.kill()
-    agent = connect("--session", session, BN_AGENT_ID="bna-1")
+    agent = connect("--session", session, **bn.agent("agent-1"))
     assert "half of it is there" in agent.prompt()
     agent("set_task_status", status="done", reason="the other half, too", fence=fence)
     found = bn("task", "show", task)["task"]

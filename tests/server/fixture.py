@@ -17,6 +17,7 @@ from conformance import PROMPTS, RESOURCES, TEMPLATE, TOOLS, templated
 from binnacle.server import http, serving, stdio
 from binnacle.server.call import Call
 from binnacle.server.engine import Engine
+from binnacle.server.tokens import OneToken
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
 
@@ -47,6 +48,9 @@ class Fixture:
         self.tools.tool()(self.crowd)
         self.tools.tool()(self.test_trigger_tool_change)
         self.tools.tool()(self.test_trigger_prompt_change)
+
+    async def leave(self, peer: object) -> None:
+        """Nothing is kept of a client."""
 
     async def change(self, call: Call, arguments: Arguments) -> Result:
         """Says that a list has changed."""
@@ -137,7 +141,7 @@ async def serve_stdio(options: argparse.Namespace) -> None:
 
 async def serve_http(options: argparse.Namespace) -> None:
     limits = {"body_limit": options.body_limit, "sessions": options.sessions}
-    face = http.HttpServer(Fixture().engine, token=options.token, **limits)
+    face = http.HttpServer(Fixture().engine, tokens=OneToken(options.token) if options.token else None, **limits)
     listener = serving.bind("127.0.0.1", options.port)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
     times = {"stop_within": options.stop_within, "keep_alive": options.keep_alive}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from binnacle.server.catalog_host import CatalogHost
-from binnacle.work.actor import Actor
+from binnacle.server.sessions import Sessions
 
 
 class Listed:
@@ -18,9 +18,13 @@ class Listed:
         return json.dumps(self.tools).encode()
 
 
+async def nowhere(path: str) -> Listed:
+    raise AssertionError(path)
+
+
 @pytest.mark.parametrize("mark", [{}, {"x-mcp-header": "Region"}])
 def test_a_schema_is_needed_beforehand_only_where_arguments_are_wanted_in_headers(mark):
     schema = {"type": "object", "properties": {"region": {"type": "string", **mark}}}
-    host = CatalogHost(Listed({"name": "route", "inputSchema": schema}), actor=lambda _: Actor("ann"))
+    host = CatalogHost(Sessions(Listed({"name": "route", "inputSchema": schema}), nowhere))
     assert host.marked_schema("route") == (schema if mark else {})
     assert host.marked_schema("another") == {}

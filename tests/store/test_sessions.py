@@ -116,7 +116,9 @@ def test_an_ended_session_is_over(store):
 
 
 def test_an_agent_is_registered_from_a_shell_or_by_mcp(store):
-    shell = do(store, agents.register, name="worker\x1b one", pid=123, process_started="9876", parent_pid=1)
+    shell = do(
+        store, agents.register, name="worker\x1b one", is_shell=True, pid=123, process_started="9876", parent_pid=1
+    )
     mcp = do(store, agents.register, name="other", kind="reviewer")
     assert (shell.registered, shell.name, shell.pid, shell.process_started) == ("shell", "worker one", 123, "9876")
     assert (mcp.registered, mcp.type, mcp.pid) == ("mcp", "reviewer", None)

@@ -12,6 +12,7 @@ from binnacle.tools.outcome import Outcome
 from binnacle.tools.work.access import Access
 from binnacle.tools.work.catalog import work_tools
 from binnacle.work.actor import Actor
+from binnacle.work.session import Session
 
 
 class Tools:
@@ -21,7 +22,7 @@ class Tools:
         self.access = access
         self.catalog = Catalog(work_tools(access))
         self.dispatcher = Dispatcher(self.catalog)
-        self.caller = Caller(actor=Actor("bna-1", "agent"))
+        self.caller = Caller(session=Session(actor=Actor("bna-1", "agent")))
 
     def outcome(self, name: str, /, by: Caller | None = None, **arguments) -> Outcome:
         raw = msgspec.json.encode(arguments)

@@ -10,6 +10,7 @@ from binnacle.store.store import Store
 from binnacle.tools.caller import Caller
 from binnacle.tools.work.access import Access
 from binnacle.work.actor import Actor
+from binnacle.work.session import Session
 from tools.conftest import Tools
 
 
@@ -91,7 +92,7 @@ def test_a_claim_that_lapsed_is_given_back_while_serving(place):
     access = Access(open_store, patience=10)
     tools = Tools(access)
     tools("task_add", tasks=[{"title": "one"}])
-    assert not tools.outcome("task_claim", Caller(actor=lapsed)).is_error
+    assert not tools.outcome("task_claim", Caller(session=Session(actor=lapsed))).is_error
 
     async def wait_until_ready():
         for _ in range(100):

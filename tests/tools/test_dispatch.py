@@ -13,6 +13,7 @@ from binnacle.tools.exposed import Exposed
 from binnacle.tools.outcome import Reply
 from binnacle.tools.spec import Alias, Hints, ToolSpec
 from binnacle.work.actor import Actor
+from binnacle.work.session import Session
 
 
 class Nothing(Struct):
@@ -37,7 +38,7 @@ def a_tool(name: str, run=None, **fields) -> ToolSpec:
 
 
 def call(dispatcher: Dispatcher, name: str, caller: Caller | None = None, raw: bytes = b"{}"):
-    return asyncio.run(dispatcher.call(name, raw, caller or Caller(actor=Actor("ann"))))
+    return asyncio.run(dispatcher.call(name, raw, caller or Caller(session=Session(actor=Actor("ann")))))
 
 
 def test_two_tools_never_share_a_name():
@@ -60,7 +61,7 @@ def test_the_same_failing_call_is_noticed_from_the_third_time():
         raise InvalidInput("no", hint="say yes")
 
     dispatcher = Dispatcher(Catalog([a_tool("a", run=fails)]))
-    caller = Caller(actor=Actor("ann"))
+    caller = Caller(session=Session(actor=Actor("ann")))
     told = [call(dispatcher, "a", caller).envelope["error"] for _ in range(4)]
     assert [error.get("details", {}).get("repeated") for error in told] == [None, None, 3, 4]
     assert "say yes" in told[3]["hint"]
@@ -78,7 +79,7 @@ def test_a_call_that_works_again_is_no_longer_counted():
         return Reply({}, "a")
 
     dispatcher = Dispatcher(Catalog([a_tool("a", run=sometimes)]))
-    caller = Caller(actor=Actor("ann"))
+    caller = Caller(session=Session(actor=Actor("ann")))
     for _ in range(2):
         call(dispatcher, "a", caller)
     working.append(1)
@@ -89,7 +90,7 @@ def test_a_call_that_works_again_is_no_longer_counted():
 
 def test_a_prerequisite_is_met_once_the_other_tool_was_called():
     dispatcher = Dispatcher(Catalog([a_tool("first"), a_tool("second", prerequisites=("first",))]))
-    caller = Caller(actor=Actor("ann"))
+    caller = Caller(session=Session(actor=Actor("ann")))
     refused = call(dispatcher, "second", caller).envelope["error"]
     assert (refused["code"], refused["hint"]) == ("E_PREREQUISITE", "call first, then this again")
     call(dispatcher, "first", caller)
@@ -123,7 +124,7 @@ def test_a_cancelled_call_is_freed_and_has_no_outcome():
 
     async def main():
         dispatcher = Dispatcher(Catalog([a_tool("slow", slow)]))
-        task = asyncio.create_task(dispatcher.call("slow", b"{}", Caller(actor=Actor("ann"))))
+        task = asyncio.create_task(dispatcher.call("slow", b"{}", Caller(session=Session(actor=Actor("ann")))))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -151,7 +152,7 @@ def test_progress_reaches_whoever_wants_it():
         return Reply({}, "")
 
     heard = []
-    caller = Caller(actor=Actor("ann"), progress=lambda *said: heard.append(said))
+    caller = Caller(session=Session(actor=Actor("ann")), progress=lambda *said: heard.append(said))
     call(Dispatcher(Catalog([a_tool("steps", steps)])), "steps", caller)
     assert heard == [(1, 2, "half")]
 

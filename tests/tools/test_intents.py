@@ -6,6 +6,7 @@ import pytest
 from binnacle.store import comments, events, features, flow, learnings, questions, reports, sessions, tasks
 from binnacle.tools.caller import Caller
 from binnacle.work.actor import Actor
+from binnacle.work.session import Session
 from store.verbs import AGENT, OTHER, do, put, rows, see
 
 ALIASES = {
@@ -23,7 +24,7 @@ class Bound:
         self.task = put(store, "Write the login", feature="auth")
         self.session = do(store, sessions.start, recipe="task_intents", task_id=self.task.id, by=AGENT).id
         do(store, flow.start, self.task.id, by=AGENT, session=self.session)
-        tools.caller = Caller(actor=AGENT, session=self.session)
+        tools.caller = Caller(session=Session(actor=AGENT, id=self.session))
 
     def settle(self):
         return do(self.store, reports.settle, self.session, by=AGENT, session=self.session)
@@ -174,7 +175,7 @@ def test_one_who_lost_the_task_is_told_at_once(bound):
 
 def test_without_a_session_the_task_held_is_meant_and_moved_at_once(tools, place):
     store = place.open()
-    tools.caller = Caller(actor=AGENT)
+    tools.caller = Caller(session=Session(actor=AGENT))
     task = put(store)
     error = tools.fails("done", summary="built it")
     assert (error["code"], "holds none" in error["message"]) == ("E_REFUSED", True)
@@ -186,7 +187,7 @@ def test_without_a_session_the_task_held_is_meant_and_moved_at_once(tools, place
 def test_a_session_sees_only_its_own_task(bound):
     other = put(bound.store)
     do(bound.store, flow.start, other.id, by=OTHER)
-    bound.tools.caller = Caller(actor=Actor(OTHER.name, "agent"), session=bound.session)
+    bound.tools.caller = Caller(session=Session(actor=Actor(OTHER.name, "agent"), id=bound.session))
     assert bound.tools("flag", what="a typo")["comment"]["task_id"] == bound.task.id
 
 

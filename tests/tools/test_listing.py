@@ -8,7 +8,7 @@ from binnacle.tools.schema import input_schema
 from binnacle.tools.shell import Shell
 from binnacle.tools.work.catalog import work_tools
 
-CATALOG = Catalog([*Shell(None, None, cwd="/", timeout=30).specs(), *work_tools(None)])
+CATALOG = Catalog([*Shell(None, timeout=30).specs(), *work_tools(None)])
 SPECS = list(CATALOG)
 
 

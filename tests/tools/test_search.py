@@ -17,6 +17,7 @@ from binnacle.tools.outcome import Outcome, Reply
 from binnacle.tools.search import LINE, SCHEMA_BYTES, Finder, Index, fit_budget, search
 from binnacle.tools.spec import Alias, Hints, ToolSpec
 from binnacle.work.actor import Actor
+from binnacle.work.session import Session as CallerSession
 
 
 def entry(name: str, description: str = "", *, title: str = "", **parameters: str) -> dict:
@@ -155,7 +156,7 @@ class Session:
         two = finder.specs()
         exposed = [*shown, *(Exposed(spec.name, spec) for spec in two)]
         self.dispatcher = Dispatcher(Catalog([*specs, *two]), exposed=exposed)
-        self.caller = Caller(actor=Actor("ann"))
+        self.caller = Caller(session=CallerSession(actor=Actor("ann")))
 
     async def _reply(self, caller: Caller, name: str, raw: bytes) -> Reply:
         return await self.dispatcher.reply(caller, name, raw)

@@ -4,6 +4,7 @@ import pytest
 
 from binnacle.tools.caller import Caller
 from binnacle.work.actor import Actor
+from binnacle.work.session import Session
 
 ALIASES = {
     "task-add": "task_add", "create_task": "task_add", "spawn_subtasks": "task_split", "task-update": "task_update",
@@ -173,6 +174,6 @@ def test_an_agent_that_comes_back_is_offered_the_task_it_holds(tools):
 def test_another_agent_is_offered_what_is_free(tools):
     mine, other = add(tools, "mine"), add(tools, "other")
     tools("task_status", id=mine[0], status="in_progress")
-    offered = tools.outcome("task_next", by=Caller(actor=Actor("bna-2", "agent"))).envelope["data"]
+    offered = tools.outcome("task_next", by=Caller(session=Session(actor=Actor("bna-2", "agent")))).envelope["data"]
     assert offered["task"].id == other[0]
     assert "held" not in offered

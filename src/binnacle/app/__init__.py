@@ -7,7 +7,6 @@ from binnacle.config.identity import Identity, identify
 from binnacle.config.location import STORE_FILE, Place
 from binnacle.config.place import find_place
 from binnacle.config.settings import Settings, load_settings
-from binnacle.work.actor import Actor
 
 if TYPE_CHECKING:
     from binnacle.store.store import Store
@@ -69,14 +68,18 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
     locked store, if not as long as the settings say.
     """
     from datetime import timedelta
+    from functools import partial
+
+    from binnacle.app.presence import is_gone
 
     settings = project.settings
     timeout = settings.number("store.timeout") if timeout is None else timeout
     lease = timedelta(minutes=settings.number("claim.minutes"))
+    gone = partial(is_gone, project)
     if settings.text("store.url"):
         from binnacle.app.shared_store import open_shared
 
-        return open_shared(project, timeout=timeout, lease=lease)
+        return open_shared(project, timeout=timeout, lease=lease, is_gone=gone)
 
     from binnacle.store.opening import open_sqlite
 
@@ -87,7 +90,7 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
 
         _settle(project)
         announce_new_store(project)
-    return open_sqlite(project.store_file, timeout=timeout, lease=lease, create=create)
+    return open_sqlite(project.store_file, timeout=timeout, lease=lease, is_gone=gone, create=create)
 
 
 def _settle(project: Project) -> None:
@@ -98,11 +101,8 @@ def _settle(project: Project) -> None:
     settle(project.place, project.identity)
 
 
-def current_actor(project: Project | None = None) -> Actor:
-    """In whose name this process acts: the agent that started it, or the person at the keyboard."""
-    agent = os.environ.get("BN_AGENT_ID", "").strip()
-    if agent:
-        return Actor(agent, "agent")
+def current_person(project: Project) -> str:
+    """The name of the person at the keyboard."""
     from binnacle.config.person import find_person
 
-    return Actor(find_person(project.place.git_dir if project else None))
+    return find_person(project.place.git_dir)

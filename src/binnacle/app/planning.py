@@ -5,20 +5,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from binnacle.app import Project, current_actor, open_store
+from binnacle.app import Project, open_store
 from binnacle.app.presence import is_abandoned, present
-from binnacle.app.terms import ServedSession, Terms
+from binnacle.app.terms import ServedSession
 from binnacle.app.toolbox import catalog_of
-from binnacle.errors import Refused
+from binnacle.errors import NotReady, Refused
+from binnacle.lifecycle.processes import this_process
 from binnacle.plan.context import load
 from binnacle.plan.files import Kept, is_kept, read, write
 from binnacle.plan.recipe import Recipe, load_recipe, matching
 from binnacle.plan.session import SessionPlan, plan, subject
-from binnacle.store import flow, reports, sessions
+from binnacle.store import agents, flow, reports, sessions
 from binnacle.store.store import Reader, Writer
 from binnacle.tools.catalog import Catalog
 from binnacle.work.actor import SYSTEM, Actor
-from binnacle.work.session import Session
+from binnacle.work.session import SessionRecord, Terms
 
 REPORTS = ("report_done", "done")
 """The tool, by its names, by which a recipe is known to let its agent report what came of a task."""
@@ -54,7 +55,7 @@ def make_plan(
     return Made(recipe, plan(recipe, catalog, about, loaded, session=session))
 
 
-def begin_session(tx: Writer, project: Project, recipe: Recipe, terms: Terms, *, name: str = "") -> Session:
+def begin_session(tx: Writer, project: Project, recipe: Recipe, terms: Terms, *, name: str = "") -> SessionRecord:
     """Opens a session under these terms.
 
     What a session on the same task left undecided when it was killed is decided first. Where the recipe has the
@@ -72,10 +73,11 @@ def begin_session(tx: Writer, project: Project, recipe: Recipe, terms: Terms, *,
         feature=about.feature,
         task_id=about.task.id if about.task else None,
     )
+    join_session(tx, session.id, name=name or terms.recipe)
     if about.task is not None:
         _bury(tx, project, about.task.id, but=session.id)
         if _has_reports(recipe):
-            with tx.acting_as(agent_of(session.id), session=session.id):
+            with tx.acting_as(agent_of(tx, session.id), session=session.id):
                 flow.start(tx, about.task.id)
     return session
 
@@ -89,9 +91,20 @@ def _bury(tx: Writer, project: Project, task_id: str, *, but: str) -> None:
         sessions.abort(tx, session, reason="its server was killed")
 
 
-def agent_of(session: str) -> Actor:
-    """In whose name the clients of a session act: the agent that started the server, or the session."""
-    return Actor(os.environ.get("BN_AGENT_ID", "").strip() or session, "agent")
+def join_session(tx: Writer, session_id: str, *, name: str) -> None:
+    """Makes the agent of a planned session known, with this process as the one that serves it."""
+    here = this_process()
+    agents.join_session(tx, session_id, name=name, client=name, server_pid=here.pid, server_started=here.started)
+
+
+def agent_of(tx: Reader, session: str) -> Actor:
+    """In whose name the clients of a session act: the agent that started the server, or the session.
+
+    Raises:
+        NotFound: BN_AGENT_ID names an agent that is unknown or has ended.
+    """
+    named = os.environ.get("BN_AGENT_ID", "").strip()
+    return Actor(agents.get_active(tx, named).id if named else session, "agent")
 
 
 @contextmanager
@@ -99,7 +112,7 @@ def serving_session(project: Project, terms: Terms) -> Iterator[str]:
     """A session that lasts as long as its server. Leaving it decides what becomes of its task."""
     recipe = load_recipe(terms.recipe, catalog_of(project), repo=project.repo)
     with open_store(project) as store:
-        with store.write(by=current_actor()) as tx:
+        with store.write(by=SYSTEM) as tx:
             session = begin_session(tx, project, recipe, terms)
         with present(project, session.id):
             try:
@@ -138,7 +151,24 @@ def resume_session(project: Project, session: str) -> Terms:
         if found.status != "active":
             raise Refused(f"session {session} is {found.status}", hint="start a new one with: bn plan launch")
         kept_plan(tx, project, catalog_of(project), found)
-        return terms_of(found)
+    with open_store(project) as store, store.write(by=SYSTEM) as writer:
+        agent_of(writer, session)
+        join_session(writer, session, name=found.name or found.recipe)
+    return terms_of(found)
+
+
+def check_secret(project: Project, session: str, secret: str) -> None:
+    """Checks that somebody belongs to a session.
+
+    Raises:
+        NotReady: they do not have its secret.
+    """
+    with open_store(project, create=False) as store, store.read() as tx:
+        if not sessions.has_secret(tx, session, secret):
+            raise NotReady(
+                f"session {session[:40]!r} wants its own token",
+                hint=f"make one with: bn mcp token add --session {session[:40]}",
+            )
 
 
 def prompt_of(project: Project, session: ServedSession) -> str:
@@ -156,7 +186,7 @@ def kept_input(project: Project, session: str) -> str:
     return kept.input if kept else ""
 
 
-def terms_of(session: Session) -> Terms:
+def terms_of(session: SessionRecord) -> Terms:
     """The terms a session was opened under."""
     return Terms(session.recipe or "default", session.discipline, session.feature, session.task_id)
 
@@ -171,7 +201,7 @@ def keep_plan(project: Project, made: SessionPlan) -> Kept:
     return write(session_folder(project, made.session), made, cwd=project.repo)
 
 
-def kept_plan(tx: Reader, project: Project, catalog: Catalog, session: Session) -> SessionPlan:
+def kept_plan(tx: Reader, project: Project, catalog: Catalog, session: SessionRecord) -> SessionPlan:
     """The plan of a session that was kept; made again if the program or its recipe has changed since.
 
     Raises:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from binnacle.app import Project
 from binnacle.errors import Refused
+from binnacle.lifecycle.presence import has_server, is_present
+from binnacle.work.session import Agent, is_planned
 
 
 def _path(project: Project, session: str) -> str:
@@ -53,6 +55,14 @@ def alone(project: Project, session: str) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def is_gone(project: Project, agent: Agent) -> bool:
+    """Whether an agent is known to be gone: its process ended, or nobody is at work on its planned session."""
+    if is_planned(agent.id):
+        # The process that began it may not have its lock yet, so that one is asked for, too.
+        return has_server(agent) is not True and is_abandoned(project, agent.id)
+    return is_present(agent) is False
 
 
 def is_abandoned(project: Project, session: str) -> bool:

@@ -8,9 +8,8 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from binnacle.app import Project, open_store
-from binnacle.app.planning import kept_input
+from binnacle.app.planning import join_session, kept_input
 from binnacle.app.presence import alone, was_driven
-from binnacle.app.terms import Terms
 from binnacle.app.toolbox import catalog_of
 from binnacle.errors import NotFound
 from binnacle.plan.recipe import load_recipe
@@ -19,7 +18,7 @@ from binnacle.store import features, flow, sessions, tasks
 from binnacle.store.store import Reader, Writer
 from binnacle.store.tasks import TaskFilter
 from binnacle.work.actor import SYSTEM
-from binnacle.work.session import Session
+from binnacle.work.session import SessionRecord, Terms
 
 RECIPE = "loop"
 """Of a run for which nobody named another."""
@@ -39,6 +38,9 @@ class Opened(NamedTuple):
 
     goes_on: bool
     """Whether it was begun before."""
+
+    secrets: dict[str, str]
+    """What proves to `bn` that a process belongs to a session, by its id."""
 
 
 def open_run(
@@ -69,7 +71,11 @@ def open_run(
         others = [own_session(tx, project, worker) or _start(tx, worker, terms) for worker in _names(name, 2, workers)]
         for gone in _names(name, workers + 1, MOST_WORKERS):
             _dismiss(tx, own_session(tx, project, gone))
-        return Opened([one.id for one in (first, *others)], terms, said, before is not None)
+        ids: list[str] = [one.id for one in (first, *others)]
+        for session_id in ids:
+            join_session(tx, session_id, name=name)
+        secrets = {session_id: sessions.issue_secret(tx, session_id) for session_id in ids}
+        return Opened(ids, terms, said, before is not None, secrets)
 
 
 def reset_run(project: Project, name: str) -> None:
@@ -96,18 +102,18 @@ def _names(name: str, first: int, last: int) -> list[str]:
     return [name if number == 1 else f"{name}/{number}" for number in range(first, last + 1)]
 
 
-def own_session(tx: Reader, project: Project, name: str) -> Session | None:
+def own_session(tx: Reader, project: Project, name: str) -> SessionRecord | None:
     """The session of this name that this machine drives, or left."""
     return next((one for one in sessions.named(tx, name) if was_driven(project, one.id)), None)
 
 
-def _start(tx: Writer, name: str, terms: Terms) -> Session:
+def _start(tx: Writer, name: str, terms: Terms) -> SessionRecord:
     return sessions.start(
         tx, name=name, recipe=terms.recipe, discipline=terms.discipline, feature=terms.feature, task_id=None
     )
 
 
-def _dismiss(tx: Writer, session: Session | None) -> None:
+def _dismiss(tx: Writer, session: SessionRecord | None) -> None:
     if session is not None:
         for task in tasks.held_by(tx, session.id):
             flow.release(tx, task.id, force=True)

@@ -16,7 +16,7 @@ from binnacle.app.presence import alone, present
 from binnacle.app.run_sessions import RECIPE, Opened, open_run, reset_run
 from binnacle.app.serving import SharedUpstreams, open_engine
 from binnacle.app.templates import with_template
-from binnacle.app.terms import ServedSession, Terms
+from binnacle.app.terms import ServedSession
 from binnacle.app.toolbox import catalog_of
 from binnacle.app.workspace import workspace_of
 from binnacle.config.clients.run_start import leave_out_binnacle
@@ -41,8 +41,10 @@ from binnacle.runner.worktrees import Worktrees
 from binnacle.server.faces import Faces
 from binnacle.server.http import HttpServer
 from binnacle.server.serving import bind, serve_http
+from binnacle.server.tokens import OneToken
 from binnacle.tools.search import FINDERS
 from binnacle.wire import acp
+from binnacle.work.session import Terms
 
 BN_RUN_TIMEOUT = 120.0
 """Seconds that a `bn` command of an agent may take."""
@@ -180,6 +182,7 @@ class _Desk:
         self._wanted = wanted
         self._terms = opened.terms
         self._said = opened.said
+        self._secrets = opened.secrets
         self._cwds = {seat.session: seat.cwd for seat in seats}
         self._url = url
         self._faces = faces
@@ -199,7 +202,7 @@ class _Desk:
         async with open_engine(
             self._project, served, prompts=tuple, timeout=BN_RUN_TIMEOUT, upstreams=self._upstreams
         ) as engine:
-            self._serving[session] = face = HttpServer(engine, token=token, path=path)
+            self._serving[session] = face = HttpServer(engine, tokens=OneToken(token), path=path)
             with self._faces.shown(path, face):
                 yield [
                     acp.HttpServer(
@@ -255,7 +258,8 @@ class _Desk:
 
     def environment(self, session: str) -> dict[str, str]:
         """In their shells agents act as their session, too."""
-        return {**os.environ, "BN_AGENT_ID": session, "BN_MCP_SESSION": session}
+        inherited = {name: value for name, value in os.environ.items() if name != "BN_AGENT_ID"}
+        return {**inherited, "BN_SESSION": self._secrets[session], "BN_MCP_SESSION": session}
 
     async def aclose(self) -> None:
         await self._upstreams.aclose()

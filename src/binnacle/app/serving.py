@@ -9,21 +9,27 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from binnacle.app import Project
+from binnacle.app import Project, require_project
 from binnacle.app.listing import Listing, fingerprint, keep_listing, kept_listing
 from binnacle.app.terms import ServedSession
-from binnacle.errors import BinnacleError
+from binnacle.config.location import clients_folder
+from binnacle.errors import BinnacleError, Full, InvalidInput
 from binnacle.server.beside import Beside, Nothing
 from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
 from binnacle.server.engine import Changed, Engine
+from binnacle.server.live_session import ServedProject
+from binnacle.server.saved_sessions import SavedSessions
+from binnacle.server.sessions import Sessions
 from binnacle.tools.caller import Caller
+from binnacle.tools.client_facts import ClientFacts
 from binnacle.upstream.places import approvals_file, config_files, logins_folder, pins_file
 from binnacle.work.actor import Actor
+from binnacle.work.session import Agent, Session
 
 if TYPE_CHECKING:
     from binnacle.app.toolbox import Toolbox
@@ -47,6 +53,11 @@ TOGETHER = 0.05
 
 STATUS = "binnacle://status"
 
+MAX_PROJECTS = 32
+"""Projects that the sessions of one server may be in at once."""
+
+NO_PROJECT = "This server was started outside a project: call binnacle-set_agent with a repository's path first."
+
 
 class SharedUpstreams:
     """The upstream servers of all sessions of a process, connected to when the first session needs them."""
@@ -54,7 +65,7 @@ class SharedUpstreams:
     def __init__(self, project: Project, flags: Sequence[str]) -> None:
         """`flags` are the servers named on the command line."""
         self._project = project
-        self._flags = flags
+        self.flags = flags
         self._files = [one.path for one in config_files(project.repo)]
         self._decisions = (approvals_file(), pins_file(project.data_dir), logins_folder())
         """What people decide about servers."""
@@ -69,17 +80,17 @@ class SharedUpstreams:
         """Stands for the servers that are configured; empty if there are none."""
         if not self.are_configured():
             return ""
-        return repr((self._project.repo, self._flags, [_modified(path) for path in self._files]))
+        return repr((self._project.repo, self.flags, [_modified(path) for path in self._files]))
 
     def are_configured(self) -> bool:
-        return bool(self._flags) or any(map(_modified, self._files))
+        return bool(self.flags) or any(map(_modified, self._files))
 
     def get(self, is_needed: bool = False) -> "Upstreams | None":
         """The way to the servers; None where there are none, unless it `is_needed` for those of a discipline."""
         if self._made is None and (is_needed or self.are_configured()):
             from binnacle.app.upstreams import Upstreams
 
-            self._made = Upstreams(self._project, flags=self._flags)
+            self._made = Upstreams(self._project, flags=self.flags)
         return self._made
 
     async def aclose(self) -> None:
@@ -94,11 +105,16 @@ def _modified(path: str) -> int:
         return 0
 
 
-class LazyTools:
-    """The tools of a session, loaded when needed."""
+class LazyProject:
+    """A project under a plan, as it is served. Its tools are loaded when needed."""
 
     def __init__(self, project: Project, session: ServedSession, *, timeout: float, upstreams: SharedUpstreams) -> None:
         self._project = project
+        self.repo = project.repo
+        self.is_known = project.is_known
+        self._with_session: tuple[bytes, bytes] = (b"", b"")
+        """The list of tools, and the same where every tool takes a handle."""
+
         self._terms = session.terms
         self._start = session.start
         self._timeout = timeout
@@ -121,13 +137,21 @@ class LazyTools:
 
     def instructions(self) -> str:
         """What a client is told about the tools."""
-        return self._listing().instructions
+        said = self._listing().instructions
+        return said if self.is_known else f"{NO_PROJECT} {said}"
 
     def listing(self) -> bytes:
         """The tools as `tools/list` shows them, a JSON array."""
         if self._box is None:
             asyncio.get_running_loop().call_later(IDLE, self.box)
         return self._listing().tools
+
+    def listing_with_session(self) -> bytes:
+        """The same, where every tool says that it takes `session`."""
+        listing = self.listing()
+        if listing is not self._with_session[0]:
+            self._with_session = (listing, with_session(listing))
+        return self._with_session[1]
 
     def _listing(self) -> Listing:
         if self._told is None:
@@ -165,6 +189,42 @@ class LazyTools:
                 updated=self._update,
             )
         return self._box
+
+    async def find_agent(
+        self, facts: ClientFacts, *, name: str | None, open_here: Collection[str], is_new: bool
+    ) -> Agent:
+        """The agent of a connection, found by its process or registered; always registered if `is_new`."""
+        return await self.box().find_agent(facts, name=name, open_here=open_here, is_new=is_new)
+
+    async def resume_agent(self, facts: ClientFacts, *, open_here: Collection[str]) -> Agent | None:
+        """The agent that the same process was before; None if it was none."""
+        return await self.box().resume_agent(facts, open_here=open_here)
+
+    async def link_agent(self, agent_id: str, facts: ClientFacts) -> Agent:
+        """Has a registered agent speak through a connection."""
+        return await self.box().link_agent(agent_id, facts)
+
+    async def is_active(self, agent_id: str) -> bool:
+        """Whether an agent has not ended."""
+        return await self.box().is_active(agent_id)
+
+    async def end_agent(self, agent_id: str, *, reason: str) -> None:
+        """Ends an agent and gives back what it holds."""
+        await self.box().end_agent(agent_id, reason=reason)
+
+    async def status(self, caller: Caller) -> str:
+        """How the project stands, and how its upstream servers do, as JSON."""
+        box = self.box()
+        text = await box.status(caller)
+        return text if box.gateway is None else _with_upstreams(text, box.gateway)
+
+    async def guide(self) -> str | None:
+        """AGENTS.md of the repository, if there is one."""
+        try:
+            with open(os.path.join(self.repo, "AGENTS.md"), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except OSError:
+            return None
 
     def _update(self, uri: str) -> None:
         self.updated(uri)
@@ -235,6 +295,66 @@ def _nobody(uri: str) -> None:
     """Nobody wants to know."""
 
 
+class _Projects:
+    """The projects that the sessions of one server are in. Leaving it closes them."""
+
+    def __init__(self, session: ServedSession, *, timeout: float, flags: Sequence[str]) -> None:
+        self._session = session
+        self._timeout = timeout
+        self._flags = flags
+        self._open: dict[str, LazyProject] = {}
+        self._stack = AsyncExitStack()
+        self._engine: Engine | None = None
+
+    def adopt(self, project: LazyProject) -> None:
+        """Makes known what somebody else closes."""
+        self._open[project.repo] = project
+
+    def start(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def open(self, path: str) -> LazyProject:
+        """The project at a path, opened if it is not.
+
+        Raises:
+            NoProject: there is none.
+            InvalidInput: it is no folder, or not named from the root.
+            Full: too many are open.
+        """
+        if not os.path.isabs(path) or not os.path.isdir(path):
+            raise InvalidInput(f"not a directory: {path!r}", hint="give the absolute path of the repository")
+        project = require_project(path)
+        if project.repo not in self._open:
+            if len(self._open) >= MAX_PROJECTS:
+                raise Full(f"{MAX_PROJECTS} projects are open on this server", hint="start another server for it")
+            self._open[project.repo] = await self._opened(project)
+        return self._open[project.repo]
+
+    async def _opened(self, project: Project) -> LazyProject:
+        upstreams = SharedUpstreams(project, self._flags)
+        self._stack.push_async_callback(upstreams.aclose)
+        made = LazyProject(project, self._session, timeout=self._timeout, upstreams=upstreams)
+        assert self._engine is not None
+        await self._stack.enter_async_context(_watched(made, self._engine))
+        return made
+
+    async def aclose(self) -> None:
+        await self._stack.aclose()
+
+
+@asynccontextmanager
+async def _watched(project: LazyProject, engine: Engine) -> AsyncGenerator[None]:
+    """Tells clients of changes in a project. Leaving it ends every process it started and closes the store."""
+    project.updated = engine.updated
+    watching = asyncio.get_running_loop().create_task(project.watch(engine))
+    try:
+        yield
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+        await project.aclose()
+
+
 @asynccontextmanager
 async def open_engine(
     project: Project,
@@ -248,31 +368,46 @@ async def open_engine(
 
     `prompts` are offered where no recipe was chosen; where one was, its prompt is the only one.
     """
-    tools = LazyTools(project, session, timeout=timeout, upstreams=upstreams)
+    home = LazyProject(project, session, timeout=timeout, upstreams=upstreams)
     if session.id is not None:
-        tools.box()  # so that what is wrong with the recipe or its subject is said before a client connects
+        home.box()  # so that what is wrong with the recipe or its subject is said before a client connects
         prompts = partial(_session_prompt, project, session)
-    engine = Engine(
-        CatalogHost(
-            tools,
-            actor=_actor(session.id),
-            resources=_resources(project, tools),
-            prompts=prompts,
-            beside=tools.beside,
-            session=session.id,
-        )
+    projects = _Projects(session, timeout=timeout, flags=upstreams.flags)
+    projects.adopt(home)
+    sessions = Sessions(
+        home,
+        projects.open,
+        planned=_planned(project, session),
+        terms=session.terms,
+        agent_id=os.environ.get("BN_AGENT_ID", "").strip() or None,
+        saved=SavedSessions(clients_folder()),
     )
-    tools.updated = engine.updated
-    loop = asyncio.get_running_loop()
+    engine = Engine(CatalogHost(sessions, resources=_RESOURCES, prompts=prompts))
+    sessions.on_change = partial(engine.changed, "tools")
+    projects.start(engine)
     if upstreams.are_configured():
-        loop.call_later(SOON, tools.box)  # once the first questions of a client are answered
-    watching = loop.create_task(tools.watch(engine))
-    try:
-        yield engine
-    finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
-        await tools.aclose()
+        asyncio.get_running_loop().call_later(SOON, home.box)  # once the first questions of a client are answered
+    async with _watched(home, engine):
+        try:
+            yield engine
+        finally:
+            await sessions.aclose()
+            await projects.aclose()
+
+
+def _planned(project: Project, served: ServedSession) -> Session | None:
+    """The session that all clients of the server are in, where one was planned for it."""
+    if served.id is None:
+        return None
+    name = os.environ.get("BN_AGENT_ID", "").strip() or served.id
+    return Session(
+        id=served.id,
+        actor=Actor(name, "agent"),
+        repo=project.repo,
+        cwd=served.start or project.repo,
+        terms=served.terms,
+        proof="secret",
+    )
 
 
 def _session_prompt(project: Project, session: ServedSession) -> tuple[Prompt]:
@@ -293,26 +428,29 @@ def _with_upstreams(status: str, gateway: "Gateway") -> str:
     return msgspec.json.encode({**found, "upstreams": standings(gateway)}).decode()
 
 
-def _actor(session: str | None) -> Callable[[Mapping[str, Any]], Actor]:
-    """Clients act as the agent that started the server, as their session, or each under a name of its own."""
-    known = os.environ.get("BN_AGENT_ID", "").strip() or session
-    return lambda _: Actor(known or f"mcp-{os.urandom(3).hex()}", "agent")
+async def _read_status(project: ServedProject, caller: Caller) -> str:
+    return await project.status(caller)
 
 
-def _resources(project: Project, tools: LazyTools) -> tuple[Resource, ...]:
-    async def status(caller: Caller) -> str:
-        box = tools.box()
-        text = await box.status(caller)
-        return text if box.gateway is None else _with_upstreams(text, box.gateway)
+async def _read_guide(project: ServedProject, _: Caller) -> str | None:
+    return await project.guide()
 
-    async def guide(_: Caller) -> str | None:
-        try:
-            with open(os.path.join(project.repo, "AGENTS.md"), encoding="utf-8", errors="replace") as file:
-                return file.read()
-        except OSError:
-            return None
 
-    return (
-        Resource(STATUS, "status", "Task counts, ready tasks and the queue", "application/json", status),
-        Resource("binnacle://agents", "agents", "AGENTS.md of the repository, if there is one", "text/markdown", guide),
-    )
+_RESOURCES = (
+    Resource(STATUS, "status", "Task counts, ready tasks and the queue", "application/json", _read_status),
+    Resource(
+        "binnacle://agents", "agents", "AGENTS.md of the repository, if there is one", "text/markdown", _read_guide
+    ),
+)
+
+
+def with_session(listing: bytes) -> bytes:
+    """A list of tools in which each says that it takes a handle, unless it has a parameter of that name."""
+    import msgspec
+
+    tools = msgspec.json.decode(listing, type=list[dict[str, Any]])
+    for tool in tools:
+        schema = tool.get("inputSchema", {})
+        if isinstance(schema, dict) and isinstance(schema.setdefault("properties", {}), dict):
+            schema["properties"].setdefault("session", {"type": "string"})
+    return msgspec.json.encode(tools)

@@ -8,25 +8,25 @@ from binnacle.config.git_config import read_origin
 from binnacle.config.location import Place
 from binnacle.config.settlement import read_kept, remember_root, settle
 from binnacle.store.opening import open_postgres
-from binnacle.store.store import Store
+from binnacle.store.store import IsGone, Store
 from binnacle.store.tenancy import Tenant
 
 GIT_TIMEOUT_SECONDS = 20.0
 """To find the first commit in a long history. Without an answer in time the other fingerprints have to do."""
 
 
-def open_shared(project: Project, *, timeout: float, lease: timedelta) -> Store:
+def open_shared(project: Project, *, timeout: float, lease: timedelta, is_gone: IsGone) -> Store:
     """The project's store in the database that `store.url` names."""
     settings = project.settings
     url = settings.text("store.url")
     if schema := settings.text("store.schema"):
-        return open_postgres(url, schema=schema, timeout=timeout, lease=lease)
+        return open_postgres(url, schema=schema, timeout=timeout, lease=lease, is_gone=is_gone)
     named = settings.text("store.project").strip()
     settle(project.place, project.identity)
     tenant = Tenant(
         name=named or default_name(project.repo), is_named=bool(named), fingerprints=find_fingerprints(project)
     )
-    return open_postgres(url, schema=tenant, timeout=timeout, lease=lease)
+    return open_postgres(url, schema=tenant, timeout=timeout, lease=lease, is_gone=is_gone)
 
 
 def default_name(repo: str) -> str:

@@ -1,20 +1,8 @@
-"""What a session is asked to be. Light: a server knows it before it loads anything else."""
+"""What a server is asked to serve. Light: a server knows it before it loads anything else."""
 
 from typing import NamedTuple
 
-
-class Terms(NamedTuple):
-    """Under which recipe a session works, as whom, and on what."""
-
-    recipe: str = "default"
-    discipline: str | None = None
-    feature: str | None = None
-    task: str | None = None
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether the store has no say in which tools the session gets."""
-        return not (self.discipline or self.feature or self.task)
+from binnacle.work.session import Terms
 
 
 class ServedSession(NamedTuple):

@@ -1,24 +1,25 @@
 """The tools of a project and what executes them. Heavy: imported when the first tool is called, not at the start."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from binnacle.app import Project, find_project, open_store
+from binnacle.app import Project, open_store
 from binnacle.app.scripts import Scripts
-from binnacle.app.terms import Terms
-from binnacle.errors import BinnacleError, NotFound
+from binnacle.errors import BinnacleError, NotReady
 from binnacle.passthrough.runner import Runner
 from binnacle.plan.binding import task_check
 from binnacle.plan.listing import listed
 from binnacle.plan.recipe import Recipe, load_recipe
 from binnacle.plan.session import Subject, bind, choose, finders, introduction, shown_names, subject
 from binnacle.store import agents, overview, tasks
-from binnacle.store.store import Reader
+from binnacle.store.store import Reader, Store, Writer
+from binnacle.tools.agents import find_or_register, find_resumed, link, register_new
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
+from binnacle.tools.client_facts import ClientFacts
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.outcome import Reply
 from binnacle.tools.recent import Recent
@@ -28,7 +29,9 @@ from binnacle.tools.spec import ToolSpec
 from binnacle.tools.work.access import Access
 from binnacle.tools.work.catalog import work_tools
 from binnacle.upstream.places import upstream_folder
+from binnacle.work import steps
 from binnacle.work.feature import Discipline
+from binnacle.work.session import Agent, Terms
 from binnacle.work.task import brief
 
 if TYPE_CHECKING:
@@ -37,22 +40,31 @@ if TYPE_CHECKING:
     from binnacle.upstream.gateway import Gateway, Offer
 
 
-def open_access(project: Project) -> Access:
-    """The tools' way to the project's store; the caller closes it."""
+def open_access(project: Project, *, is_served: bool = False) -> Access:
+    """The tools' way to the project's store; the caller closes it.
+
+    A folder that is no project gets a store when a command asks for one, but not when it `is_served` to a client.
+    """
     patience = project.settings.number("store.timeout")
-    return Access(lambda timeout: open_store(project, timeout=timeout), patience=patience)
+
+    def open_known(timeout: float) -> Store:
+        if is_served and not project.is_known:
+            raise NotReady("this server was started outside a project", hint=steps.CHOOSE_PROJECT)
+        return open_store(project, timeout=timeout)
+
+    return Access(open_known, patience=patience)
 
 
-def own_tools(project: Project, access: Access, runner: Runner, finder: Finder, *, timeout: float) -> list[ToolSpec]:
+def own_tools(access: Access, runner: Runner, finder: Finder, *, timeout: float) -> list[ToolSpec]:
     """Every tool that is built in, scripts aside. `timeout` is how long a `bn_run` may take, in seconds."""
-    shell = Shell(runner.run, _agent_exists, cwd=project.repo, timeout=timeout)
+    shell = Shell(runner.run, timeout=timeout)
     return [*shell.specs(), *work_tools(access), *finder.specs()]
 
 
 def catalog_of(project: Project) -> Catalog:
     """Every tool of our own and of the project's scripts, to be looked at and not to be called."""
     finder = Finder(lambda: Index(()), Dispatcher(Catalog()).reply)
-    own = own_tools(project, open_access(project), Runner(), finder, timeout=0)
+    own = own_tools(open_access(project), Runner(), finder, timeout=0)
     return Catalog([*own, *Scripts(project).specs(own)])
 
 
@@ -77,10 +89,10 @@ class Toolbox:
         """
         self._project = project
         self._terms = terms
-        self._access = open_access(project)
+        self._access = open_access(project, is_served=True)
         self._runner = Runner()
         finder = Finder(self._searched, self._reply)
-        self._built_in = own_tools(project, self._access, self._runner, finder, timeout=timeout)
+        self._built_in = own_tools(self._access, self._runner, finder, timeout=timeout)
         self._scripts = Scripts(project, start=start)
         self._index: Index | None = None
         self._recent = Recent(os.path.join(upstream_folder(project.data_dir), "recent.json"))
@@ -179,6 +191,30 @@ class Toolbox:
         """Whether something in the store has changed since this was last asked."""
         return await self._access.has_changed()
 
+    async def find_agent(
+        self, facts: ClientFacts, *, name: str | None, open_here: Collection[str], is_new: bool
+    ) -> Agent:
+        """The agent of a connection, found by its process or registered; always registered if `is_new`."""
+        if is_new:
+            return await self._access.change(lambda tx: register_new(tx, facts, name=name))
+        return await self._access.change(lambda tx: find_or_register(tx, facts, name=name, open_here=open_here))
+
+    async def resume_agent(self, facts: ClientFacts, *, open_here: Collection[str]) -> Agent | None:
+        """The agent that the same process was before; None if it was none."""
+        return await self._access.look(lambda tx: find_resumed(tx, facts, open_here=open_here))
+
+    async def link_agent(self, agent_id: str, facts: ClientFacts) -> Agent:
+        """Has a registered agent speak through a connection."""
+        return await self._access.change(lambda tx: link(tx, agents.get_active(tx, agent_id), facts))
+
+    async def is_active(self, agent_id: str) -> bool:
+        """Whether an agent has not ended."""
+        return await self._access.look(lambda tx: agents.get(tx, agent_id).ended_at is None)
+
+    async def end_agent(self, agent_id: str, *, reason: str) -> None:
+        """Ends an agent and gives back what it holds."""
+        await self._access.change(lambda tx: _end_agent(tx, agent_id, reason))
+
     async def status(self, caller: Caller) -> str:
         """How the project stands, as JSON."""
         return await self._access.run(caller, _status, writes=False)
@@ -192,13 +228,9 @@ class Toolbox:
         self._access.close()
 
 
-async def _agent_exists(path: str, agent_id: str) -> bool:
-    with open_store(find_project(path), create=False) as store, store.read() as tx:
-        try:
-            agents.get(tx, agent_id)
-        except NotFound:
-            return False
-        return True
+def _end_agent(tx: Writer, agent_id: str, reason: str) -> None:
+    if agents.get(tx, agent_id).ended_at is None:
+        agents.end(tx, agent_id, reason=reason)
 
 
 def _status(tx: Reader) -> str:

@@ -7,11 +7,12 @@ from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import Ambiguous, InvalidInput, Refused, WrongStatus
-from binnacle.lifecycle.presence import is_present, process_of, shell_of, standing
+from binnacle.lifecycle.presence import host_of, is_present, process_of, shell_of, standing
 from binnacle.lifecycle.processes import Process, ancestors, is_here
-from binnacle.store import agents, events, tasks
-from binnacle.store.store import Reader, Writer
-from binnacle.work.session import Agent
+from binnacle.store import agents, events, sessions, tasks
+from binnacle.store.store import Reader
+from binnacle.tools.agents import reap
+from binnacle.work.session import Agent, is_planned
 from binnacle.work.task import brief
 
 AGENT = Group("agent")
@@ -33,18 +34,20 @@ def _show_list(answer: Any, screen: Screen) -> None:
             one["name"],
             one["current_task"] or "",
             ago(one["active_at"]),
-            f"{one['registered']} {one['pid'] or ''}",
+            one["client"],
+            f"{one['registered']} {one['host']} {one['pid'] or ''}".strip(),
         )
         for one in answer["agents"]
     )
-    screen.table(rows, flexible=3, headings=("ID", "STATUS", "TYPE", "NAME", "TASK", "LAST SEEN", "BY"))
+    screen.table(rows, flexible=3, headings=("ID", "STATUS", "TYPE", "NAME", "TASK", "LAST SEEN", "CLIENT", "BY"))
 
 
 def _show_one(answer: Any, screen: Screen) -> None:
     from binnacle.cli.views import fields
 
     screen.heading(f"{answer['id']}  {answer['name']}")
-    names = ("status", "type", "purpose", "registered", "process", "pid", "parent_pid", "created_at", "active_at")
+    where = ("registered", "client", "session", "host", "process", "pid", "parent_pid")
+    names = ("status", "type", "purpose", *where, "created_at", "active_at")
     fields([(name.replace("_", " "), answer.get(name)) for name in (*names, "ended_at")], screen)
     for task in answer["tasks"]:
         screen.line(f"works on {task.id}  {task.title}")
@@ -68,6 +71,9 @@ def line_of(tx: Reader, agent: Agent) -> dict[str, Any]:
         "status": "ended" if agent.ended_at else standing(agent, now=tx.now),
         "alive": is_present(agent),
         "registered": agent.registered,
+        "client": agent.client,
+        "session": agent.session,
+        "host": host_of(agent),
         "pid": agent.pid,
         "parent_pid": agent.parent_pid,
         "current_task": held[0].id if held else None,
@@ -80,17 +86,6 @@ def purpose_of(tx: Reader, agent: Agent) -> str:
     """What the agent last said it is there for; kept in the event log."""
     said = [event.changes for event in events.listed(tx, entity_id=agent.id, limit=100) if event.action == "purpose"]
     return str(said[-1]["purpose"]) if said else ""
-
-
-def reap(tx: Writer) -> list[dict[str, Any]]:
-    """Ends the registration of every stale agent and gives back its tasks. No process is signalled."""
-    found = []
-    for agent in agents.listed(tx):
-        if standing(agent, now=tx.now) == "stale":
-            how = "its process is gone" if is_present(agent) is False else f"silent since {agent.active_at:%H:%M} UTC"
-            released = agents.end(tx, agent.id, reason=f"stale: {how}")
-            found.append({"id": agent.id, "name": agent.name, "how": how, "released": released})
-    return found
 
 
 @AGENT.command(
@@ -140,8 +135,10 @@ def kill(context: Context, args: Namespace) -> Any:
         for process in targets:
             check_may_end(process.pid)
         released = agents.end(tx, agent.id, reason=args.reason)
+        if is_planned(agent.id):
+            sessions.abort(tx, agent.id, reason=args.reason)
     endings = [terminate(process.pid, process.started, grace=args.timeout) for process in targets]
-    how = endings[0] if endings else "gone" if agent.pid else "unregistered; it has no process of its own"
+    how = endings[0] if endings else "gone" if agent.registered == "shell" else "unregistered; its client goes on"
     return {
         "id": agent.id,
         "name": agent.name,
@@ -161,7 +158,8 @@ def kill(context: Context, args: Namespace) -> Any:
 def reap_stale(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.writing() as tx:
         found = reap(tx)
-    return {"reaped": found, "total": len(found)}
+    told = [{"id": one.agent.id, "name": one.agent.name, "how": one.how, "released": one.released} for one in found]
+    return {"reaped": told, "total": len(told)}
 
 
 def _find(tx: Reader, text: str) -> Agent:
@@ -180,6 +178,8 @@ def _targets(agent: Agent) -> list[Process]:
         raise WrongStatus(
             f"{agent.id} ended at {agent.ended_at:%Y-%m-%d %H:%M} UTC", hint="who is there: bn agent list"
         )
+    if agent.registered == "mcp":
+        return []  # its process is the client that people may work in; only its registration is ended
     if agent.process_started and not is_here(agent.process_started):
         host = agent.process_started.partition("/")[0]
         raise Refused(

@@ -34,7 +34,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     ),
     "run": ("run", "run agents in iterations until the work is done"),
     "session": ("session", "sessions of agents, their iterations and transcripts"),
-    "mcp": ("mcp", "serve this project to agents over MCP"),
+    "mcp": ("mcp mcp_token", "serve this project to agents over MCP"),
     "bridge": ("bridge", "the host that debugs programs for agents"),
     "script": ("script script_files", "scripts that agents get as tools; your own"),
     "tool": ("tool", "call any tool of the catalog"),

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from binnacle.app import Project
     from binnacle.store.store import Reader, Store, Writer
     from binnacle.work.actor import Actor
+    from binnacle.work.session import Session
 
 
 class Context:
@@ -22,6 +23,7 @@ class Context:
 
         self._project: Project | None = None
         self._store: Store | None = None
+        self._session: Session | None = None
 
     @property
     def project(self) -> "Project":
@@ -32,10 +34,17 @@ class Context:
         return self._project
 
     @property
-    def actor(self) -> "Actor":
-        from binnacle.app import current_actor
+    def session(self) -> "Session":
+        """Who runs the command, and where."""
+        if self._session is None:
+            from binnacle.app.shell_session import find_session
 
-        return current_actor(self.project)
+            self._session = find_session(self.project, self._store)
+        return self._session
+
+    @property
+    def actor(self) -> "Actor":
+        return self.session.actor
 
     def store(self, *, create: bool) -> "Store":
         """The project's store. Reading does not create one that is not there."""
@@ -54,15 +63,14 @@ class Context:
     @contextmanager
     def writing(self, *, claim: bool = False) -> "Generator[Writer]":
         """A change in the name of whoever runs the command."""
-        import os
-
         store = self.store(create=True)
         begin = store.claim if claim else store.write
-        with begin(by=self.actor, session=os.environ.get("BN_MCP_SESSION") or None) as tx:
+        session = self.session
+        with begin(by=session.actor, session=session.id) as tx:
             if tx.by.kind == "agent":
-                from binnacle.store.agents import touch
+                from binnacle.store.agents import confirm
 
-                touch(tx, tx.by.name)
+                confirm(tx, is_sign_of_life=True)
             yield tx
 
     def read_input(self, name: str) -> str:

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.cli.orient import find_agent
 from binnacle.cli.screen import Screen
 from binnacle.errors import NotFound, Refused
-from binnacle.lifecycle.caller import find_caller
-from binnacle.lifecycle.presence import find_registered, process_of
+from binnacle.lifecycle.presence import process_of
 from binnacle.lifecycle.processes import Process, ancestors
 from binnacle.store import agents, tasks
 from binnacle.store.store import Reader
+from binnacle.tools.agents import find_in_shell, find_named, find_over_mcp
 from binnacle.work.session import Agent
 
 GOODBYE = Group("goodbye")
@@ -73,9 +72,8 @@ def _show(answer: Any, screen: Screen) -> None:
     view=_show,
 )
 def goodbye(context: Context, args: Namespace) -> Any:
-    session = os.environ.get("BN_MCP_SESSION") or None
-    if session:
-        return _over_mcp(context, args, session)
+    if os.environ.get("BN_MCP_SESSION"):
+        return _over_mcp(context, args)
     with context.reading() as tx:
         leaving = _leaving(tx)
         held = [task.id for task in tasks.held_by(tx, leaving.agent.id)]
@@ -98,8 +96,7 @@ def _leaving(tx: Reader) -> Leaving:
         NotFound: no registered agent does.
     """
     above = ancestors()
-    caller = find_caller(above)
-    agent = find_agent(tx, None) or (caller and find_registered(agents.listed(tx), caller))
+    agent = find_in_shell(tx, os.environ)
     if agent is None:
         raise NotFound(
             "this shell belongs to no registered agent",
@@ -116,9 +113,12 @@ def _leaving(tx: Reader) -> Leaving:
     return Leaving(agent, target)
 
 
-def _over_mcp(context: Context, args: Namespace, session: str) -> Any:
+def _over_mcp(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
-        agent = find_agent(tx, session)
+        try:
+            agent = find_named(tx, os.environ) or find_over_mcp(agents.listed(tx), os.environ)
+        except NotFound:
+            agent = None
     if agent is None:
         return UNLINKED
     if agent.registered == "shell":

@@ -132,7 +132,7 @@ def _show_run(answer: Any, screen: Screen) -> None:
     "try the hooks of an event, as a run would use them; you are told what an agent would be",
     "bn hook run post_iteration --iteration 3",
     arg("names", nargs="+", metavar="NAME", help=NAMES),
-    arg("--session", default="", metavar="ID", help="what they find in BN_SESSION"),
+    arg("--session", default="", metavar="ID", help="what they find in BN_RUN_SESSION"),
     arg("--iteration", type=int, metavar="N", help="what they find in BN_ITERATION"),
     arg("--task", default="", metavar="ID", help="what they find in BN_TASK_ID, with its title"),
     arg("--error", default="", metavar="TEXT", help="what they find in BN_ERROR"),

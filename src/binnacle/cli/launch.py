@@ -5,12 +5,12 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from binnacle.app.terms import Terms
 from binnacle.cli.command import arg
 from binnacle.cli.context import Context
 from binnacle.cli.plan import PLAN, SUBJECT
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import InvalidInput, NotFound, Refused, UsageError, did_you_mean
+from binnacle.work.session import Terms
 
 if TYPE_CHECKING:
     from binnacle.app.planning import Made
@@ -26,7 +26,7 @@ LONGEST = 128 * 1024
 UNNAMED = "SESSION"
 """Stands for the id of a session that has not begun."""
 
-INHERITED = ("BN_AGENT_ID", "BN_MCP_SESSION")
+INHERITED = ("BN_AGENT_ID", "BN_MCP_SESSION", "BN_SESSION")
 """Variables by which the session and its client would be taken for the agent that starts them."""
 
 
@@ -36,6 +36,8 @@ class Begun(NamedTuple):
     session: str
     recipe: "Recipe"
     start: "Start"
+    secret: str
+    """What proves to `bn` that the client and its shells belong to the session."""
 
 
 def _show(answer: Any, screen: Screen) -> None:
@@ -110,6 +112,7 @@ def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms
     """Opens the session and writes its files: both, or neither."""
     from binnacle.app import open_store
     from binnacle.app.planning import session_folder
+    from binnacle.store.sessions import issue_secret
 
     project, folder = context.project, ""
     # Closed again before the client starts: it may run for hours.
@@ -120,11 +123,12 @@ def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms
                 folder = session_folder(project, plan.session)
                 start = _started(context, args, launcher, plan)
                 _keep(context, plan, start)
+                secret = issue_secret(tx, plan.session)
         except BaseException:
             if folder:
                 _remove(folder, _home(folder))
             raise
-    return Begun(plan.session, recipe, start)
+    return Begun(plan.session, recipe, start, secret)
 
 
 def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said: str) -> "Made":
@@ -224,7 +228,8 @@ def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
         reason = "the client could not be started"
         try:
             words = [os.path.abspath(program), *begun.start.command[1:]]
-            code = client.run(words, env={**os.environ, **begun.start.env}, cwd=context.start, stdin=stdin)
+            env = {**os.environ, **begun.start.env, "BN_SESSION": begun.secret}
+            code = client.run(words, env=env, cwd=context.start, stdin=stdin)
             reason = f"the client ended with {code}"
         except OSError as error:
             raise Refused(

@@ -9,10 +9,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import partial
 from typing import Any
 
-from binnacle.app.terms import ServedSession, Terms
+from binnacle.app.terms import ServedSession
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.errors import UsageError
+from binnacle.work.session import Terms
 
 MCP = Group("mcp")
 
@@ -75,6 +76,8 @@ def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
     """The session to be served. One that begins with the server also ends with it."""
     terms = Terms(args.recipe or "default", args.discipline, args.feature, args.task)
     is_chosen = args.recipe is not None or not terms.is_bare
+    if args.session is None and not is_chosen:
+        args.session = _session_of_environment(context)
     if args.session is not None:
         if not terms.is_bare:
             raise UsageError("bn mcp serve: --session brings its own subject", hint="leave out the others")
@@ -92,6 +95,18 @@ def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
 
         with serving_session(context.project, terms) as session:
             yield ServedSession(terms, session)
+
+
+def _session_of_environment(context: Context) -> str | None:
+    """The session whose agent started this server: it gets its own plan, however its client is configured."""
+    secret = os.environ.get("BN_SESSION", "").strip()
+    if not secret:
+        return None
+    from binnacle.app.planning import check_secret
+    from binnacle.config.secret import id_of
+
+    check_secret(context.project, id_of(secret), secret)
+    return id_of(secret)
 
 
 def _http_loop() -> Any:
@@ -140,9 +155,11 @@ async def _serve_http(
     from binnacle.server.endpoints import Endpoints
     from binnacle.server.http import LOCAL, HttpServer
     from binnacle.server.serving import bind, serve_http
+    from binnacle.server.tokens import EitherTokens, NamedTokens, OneToken
 
     host, port = address
     token = None if args.no_auth else args.token or os.environ.get("BN_MCP_TOKEN") or secrets.token_urlsafe(24)
+    tokens = EitherTokens(OneToken(token), NamedTokens(context.project.data_dir)) if token else None
     listener = bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listener.getsockname()[1]}{PATH}"
@@ -156,20 +173,22 @@ async def _serve_http(
         if context.human and token:
             sys.stderr.write(f"token: {token}\n")
 
-    async def open_face(stack: AsyncExitStack, name: str, path: str) -> HttpServer:
-        """The endpoint of a session that was planned before."""
-        from binnacle.app.planning import resume_session
+    async def open_face(stack: AsyncExitStack, name: str, path: str, secret: str) -> HttpServer:
+        """The endpoint of a session that was planned before, for who has its secret."""
+        from binnacle.app.planning import check_secret, resume_session
         from binnacle.app.presence import present
 
+        if not args.no_auth:
+            check_secret(context.project, name, secret)
         served = ServedSession(resume_session(context.project, name), name)
         stack.enter_context(present(context.project, name))
         engine = await stack.enter_async_context(open_engine(served))
-        return HttpServer(engine, token=token, hosts=hosts, path=path)
+        return HttpServer(engine, tokens=None if args.no_auth else OneToken(secret), hosts=hosts, path=path)
 
     hosts = LOCAL | {shown.lower()}
     async with _engines(context, args, timeout) as open_engine, open_engine(session) as engine:
         gc.enable()
-        faces = Endpoints(HttpServer(engine, token=token, hosts=hosts, path=PATH), PATH, open_face)
+        faces = Endpoints(HttpServer(engine, tokens=tokens, hosts=hosts, path=PATH), PATH, open_face)
         try:
             await serve_http(faces, listener, on_ready=announce)
         finally:

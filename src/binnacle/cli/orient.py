@@ -4,16 +4,17 @@ import os
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.agent import reap
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.errors import InvalidInput, did_you_mean
+from binnacle.errors import BinnacleError, InvalidInput, did_you_mean
 from binnacle.lifecycle.caller import Caller, find_caller
 from binnacle.lifecycle.presence import find_same, registration
 from binnacle.lifecycle.processes import ancestors
-from binnacle.store import agents, events, overview, queue, tasks
+from binnacle.store import agents, overview, queue, tasks
 from binnacle.store.store import Reader, Writer
+from binnacle.tools.agents import AGENT_VARIABLE, MCP_VARIABLE, find_named, find_over_mcp, reap
+from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import Agent
 from binnacle.work.text import clean_optional_line
 
@@ -60,19 +61,15 @@ def _show(answer: Any, screen: Screen) -> None:
 )
 def orient(context: Context, args: Namespace) -> Any:
     purpose = clean_optional_line(args.register or "", what="purpose")
-    session = os.environ.get("BN_MCP_SESSION") or None
-    caller = None if session else find_caller(ancestors())
-    with context.writing() as tx:
-        agent = find_agent(tx, session) or (caller and find_same(agents.listed(tx), caller, name=args.name))
-        warnings: list[str] = []
-        if agent is None:
-            agent = _register(tx, args, caller)
-            warnings += _unlinked(agent)
-        else:
+    over_mcp = bool(os.environ.get(MCP_VARIABLE))
+    caller = None if over_mcp else find_caller(ancestors())
+    with context.store(create=True).write(by=SYSTEM) as tx:
+        agent, warnings = _find_or_register(tx, args, caller)
+        with tx.acting_as(Actor(agent.id, "agent"), session=agent.session):
             agent = agents.update(tx, agent.id, name=args.name, kind=args.type)
+            if purpose:
+                tx.record("agent", agent.id, "purpose", {"purpose": purpose})
         agents.touch(tx, agent.id)
-        if purpose:
-            tx.record("agent", agent.id, "purpose", {"purpose": purpose})
         reap(tx)
     if agent.registered == "mcp":
         warnings.append(MCP_WARNING)
@@ -90,20 +87,28 @@ def orient(context: Context, args: Namespace) -> Any:
     return answer | ({"warning": " ".join(warnings)} if warnings else {})
 
 
-def find_agent(tx: Reader, session: str | None) -> Agent | None:
-    """The agent that the environment names: by its id, or else by the MCP session that registered it."""
-    named = os.environ.get("BN_AGENT_ID", "").strip()
+def _find_or_register(tx: Writer, args: Namespace, caller: Caller | None) -> tuple[Agent, list[str]]:
+    """The agent that orients itself, and what it should be warned of."""
+    try:
+        named = find_named(tx, os.environ)
+    except BinnacleError as error:
+        # Registering is the way out of a name that is no good, so it is not refused.
+        agent = _registered(tx, args, caller)
+        return agent, [f"{error.message}: set {AGENT_VARIABLE} to {agent.id}."]
+    if named is not None:
+        return named, []
+    return _registered(tx, args, caller), []
+
+
+def _registered(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
     known = agents.listed(tx)
-    for agent in known:
-        if agent.id == named:
-            return agent
-    for agent in known if session else ():
-        # An agent without a process is known by its session, and the log says in which it was registered.
-        if agent.registered == "mcp" and any(
-            event.session == session for event in events.listed(tx, entity_id=agent.id, limit=100)
-        ):
-            return agent
-    return None
+    found = find_same(known, caller, name=args.name) if caller else find_over_mcp(known, os.environ)
+    if found is None:
+        return _register(tx, args, caller)
+    if found.registered == "mcp" and caller is not None:
+        # It was known by its connection; now it is also known by a shell, and can be ended with its process.
+        return agents.register_shell(tx, found.id, **registration(caller))
+    return found
 
 
 def _register(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
@@ -113,13 +118,8 @@ def _register(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
     default = f"agent-{caller.shell.pid if caller else os.getppid()}"
     name = args.name or os.environ.get("BN_AGENT_NAME", "").strip() or default
     if caller is None:
-        return agents.register(tx, name=name, kind=kind)
-    return agents.register(tx, name=name, kind=kind, **registration(caller))
-
-
-def _unlinked(agent: Agent) -> list[str]:
-    named = os.environ.get("BN_AGENT_ID", "").strip()
-    return [f"BN_AGENT_ID is {named!r}, which is no registered agent: set it to {agent.id}."] if named else []
+        return agents.register(tx, name=name, kind=kind, session=os.environ.get(MCP_VARIABLE))
+    return agents.register(tx, name=name, kind=kind, is_shell=True, **registration(caller))
 
 
 def _state(tx: Reader, agent: Agent) -> dict[str, Any]:

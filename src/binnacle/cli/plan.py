@@ -3,10 +3,10 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.app.terms import Terms
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
+from binnacle.work.session import Terms
 
 if TYPE_CHECKING:
     from binnacle.app.planning import Made

@@ -5,12 +5,12 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.app.terms import Terms
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.plan import SUBJECT, planned
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import Duplicate, InvalidInput
+from binnacle.work.session import Terms
 
 if TYPE_CHECKING:
     from binnacle.plan.session import SessionPlan

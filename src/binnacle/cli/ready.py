@@ -101,8 +101,9 @@ def blocked(context: Context, args: Namespace) -> Any:
 )
 def next_task(context: Context, args: Namespace) -> Any:
     if not args.claim:
+        actor = context.actor
         with context.reading() as tx:
-            task = tasks.next_for(tx, context.actor, filter_of(args))
+            task = tasks.next_for(tx, actor, filter_of(args))
         is_held = task is not None and task.status == "in_progress"
         return {"task": brief(task) if task else None, "claimed": is_held} | ({"held": True} if is_held else {})
     from binnacle.store import flow

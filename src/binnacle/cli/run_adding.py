@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from binnacle.app import current_actor, open_store
+from binnacle.app import open_store
 from binnacle.app.run_sessions import own_session
 from binnacle.app.running import Wanted
 from binnacle.cli.context import Context
@@ -28,7 +28,7 @@ async def _write(context: Context, wanted: Wanted, change: Callable[[Writer, str
         with open_store(context.project) as store:
             with store.read() as tx:
                 session = own_session(tx, context.project, wanted.name)
-            with store.write(by=current_actor(), session=session.id if session else None) as tx:
+            with store.write(by=context.actor, session=session.id if session else None) as tx:
                 change(tx, session.feature if session else wanted.feature)
 
     await asyncio.to_thread(work)

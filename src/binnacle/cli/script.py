@@ -196,7 +196,7 @@ async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: 
 
     manifest = Manifest(scripts={entry.metadata.alias: entry})
     specs = script_tools(manifest, execute, Place(scripts.workspace, os.getcwd()), every=True)
-    caller = Caller(actor=context.actor, progress=_tell) if context.human else Caller(actor=context.actor)
+    caller = Caller(session=context.session, progress=_tell) if context.human else Caller(session=context.session)
     try:
         return await Dispatcher(Catalog(specs), in_shell=True).call(entry.metadata.tool, raw, caller)
     finally:

@@ -156,12 +156,13 @@ def list_tasks(context: Context, args: Namespace) -> Any:
 
     if args.limit < 0 or args.offset < 0:
         raise UsageError("bn task list: a limit cannot be negative", hint="bn task list -n 20")
+    mine = context.actor.name if args.mine else None
     with context.reading() as tx:
         which = msgspec.structs.replace(
             filter_of(args),
             status=tuple(parse_status(word) for word in args.status or ()),
             parent=tasks.resolve(tx, args.parent) if args.parent else None,
-            claimed_by=context.actor.name if args.mine else None,
+            claimed_by=mine,
             closed_too=args.all,
         )
         page, total = tasks.listed(tx, which, limit=args.limit, offset=args.offset)

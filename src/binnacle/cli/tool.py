@@ -47,7 +47,7 @@ def call(context: Context, args: Namespace) -> Any:
             schema = input_schema(found.spec, found.alias)
             return {"name": args.name, "description": found.spec.description, "schema": schema, "text": str(schema)}
         raw = context.read_input("-") if args.arguments == "-" else args.arguments
-        caller = Caller(actor=context.actor)
+        caller = Caller(session=context.session)
         outcome = asyncio.run(
             Dispatcher(catalog, in_shell=True).call(args.name, raw.encode("utf-8", "replace"), caller)
         )

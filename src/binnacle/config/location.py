@@ -92,6 +92,11 @@ def data_dir(folder: str) -> str:
     return os.path.join(data_root(), project_key(folder))
 
 
+def clients_folder() -> str:
+    """Where sessions of clients that start a server for every call are kept from one call to the next."""
+    return os.path.join(data_root(), ".clients")
+
+
 def user_config_file() -> str:
     """The person's own settings."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")

@@ -35,7 +35,7 @@ class Turn:
         self._doing = doing
         self._telling = telling
         self._misbehaviour = misbehaviour
-        self._name = os.environ.get("BN_AGENT_ID") or name
+        self._name = os.environ.get("BN_MCP_SESSION") or name
         self._remember = remember
         self.has_summary = False
 

@@ -55,6 +55,18 @@ def find_caller(above: Sequence[Process]) -> Caller | None:
     return Caller(shell, found[1])
 
 
+def find_client(above: Sequence[Process]) -> Process | None:
+    """The client that started an MCP server, from the processes above the server, the nearest first.
+
+    None where nothing above it is a client: a person's shell, a terminal, an editor or the system started it. Those
+    also start what people do themselves, so they are nobody's identity.
+    """
+    found = find_caller(above)
+    if found is None or _is_host(found.agent) or (_is_shell(found.agent) and found.agent == found.shell):
+        return None
+    return found.agent
+
+
 def _is_fork(process: Process, *, of: Process) -> bool:
     return _is_shell(process) and bool(process.command) and process.command == of.command
 

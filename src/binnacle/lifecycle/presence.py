@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypedDict
 
 from binnacle.lifecycle.caller import Caller
-from binnacle.lifecycle.processes import Process, is_here, is_older, look
+from binnacle.lifecycle.processes import Process, is_alive, is_here, is_older, look
 from binnacle.work.session import Agent, AgentStatus, agent_status
 
 
@@ -37,6 +37,15 @@ def process_of(agent: Agent) -> Process | None:
     return found if found and is_older(found.started, than=agent.process_started) else None
 
 
+def is_of_process(agent: Agent, process: Process) -> bool:
+    """Whether an agent is this very process: the one it is connected from, or the one above its shell."""
+    if agent.pid is None or agent.process_started is None:
+        return False
+    if agent.parent_pid is not None:
+        return agent.parent_pid == process.pid and is_older(process.started, than=agent.process_started)
+    return (agent.pid, agent.process_started) == (process.pid, process.started)
+
+
 def shell_of(agent: Agent) -> Process | None:
     """The shell it was registered from, if that is still there. Many agents use a new one for every command."""
     found = look(agent.pid or 0)
@@ -46,11 +55,28 @@ def shell_of(agent: Agent) -> Process | None:
 def is_present(agent: Agent) -> bool | None:
     """Whether the agent's process is there; None when that cannot be told from here.
 
-    An agent registered by MCP has no process; one of another machine or container cannot be seen.
+    One without a process of its own is there as long as the server that it is connected to. One of another machine or
+    container cannot be seen.
     """
-    if agent.pid is None or agent.process_started is None or not is_here(agent.process_started):
+    if agent.pid is None or agent.process_started is None:
+        return has_server(agent)
+    if not is_here(agent.process_started):
         return None
+    if agent.parent_pid is None:
+        return is_alive(agent.pid, agent.process_started)
     return process_of(agent) is not None or shell_of(agent) is not None
+
+
+def has_server(agent: Agent) -> bool | None:
+    """Whether the server process that an agent is connected to is there; None when that cannot be told."""
+    if agent.server_pid is None or agent.server_started is None or not is_here(agent.server_started):
+        return None
+    return is_alive(agent.server_pid, agent.server_started)
+
+
+def host_of(agent: Agent) -> str:
+    """The machine an agent runs on; empty if it never said."""
+    return (agent.process_started or agent.server_started or "").partition("/")[0]
 
 
 def standing(agent: Agent, *, now: datetime) -> AgentStatus:
@@ -58,20 +84,17 @@ def standing(agent: Agent, *, now: datetime) -> AgentStatus:
     return agent_status(agent, now=now, is_alive=is_present(agent) is not False)
 
 
-def find_registered(agents: Sequence[Agent], caller: Caller) -> Agent | None:
-    """The agent that `caller` speaks for: registered from its shell, or else from another shell of its process."""
-    found = _of_shell(agents, caller) or _of_process(agents, caller)
-    return found[-1] if found else None
-
-
 def find_same(agents: Sequence[Agent], caller: Caller, *, name: str | None) -> Agent | None:
     """The agent that `caller` would register again: from the same shell, or from the next one of the same process.
 
-    An agent that uses a new shell for every command stays the same agent. Two shells that live side by side
-    are two agents, and so is one that gives itself another name.
+    An agent that uses a new shell for every command stays the same agent, and so does one that is connected over MCP
+    and has not registered yet. Two shells that live side by side are two agents, and so is one that gives itself
+    another name.
     """
     found = _of_shell(agents, caller) or [
-        agent for agent in _of_process(agents, caller) if name in (None, agent.name) and shell_of(agent) is None
+        agent
+        for agent in _of_process(agents, caller)
+        if agent.registered == "mcp" or (name in (None, agent.name) and shell_of(agent) is None)
     ]
     return found[-1] if found else None
 

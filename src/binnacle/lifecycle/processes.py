@@ -45,8 +45,23 @@ def look(pid: int) -> Process | None:
 
 def is_alive(pid: int, started: str) -> bool:
     """Whether the very process is there: the same id and the same start."""
-    found = look(pid)
-    return found is not None and found.started == started
+    return started_at(pid) == started
+
+
+def started_at(pid: int) -> str | None:
+    """When the process with this id started; None when there is none. Cheaper than looking at all of it."""
+    if not os.path.exists("/proc/self/stat"):
+        found = look(pid)
+        return found.started if found else None
+    fields = _stat(pid)[1]
+    return f"{_place()}/{int(fields[19])}" if _is_there(fields) else None
+
+
+def this_process() -> Process:
+    """The process that this code runs in."""
+    found = look(os.getpid())
+    assert found is not None, "we are running"
+    return found
 
 
 def is_here(started: str) -> bool:
@@ -76,11 +91,8 @@ def ancestors(pid: int | None = None) -> list[Process]:
 
 
 def _from_proc(pid: int) -> Process | None:
-    content = _read(pid, "stat")
-    # The name stands in parentheses and may itself hold spaces and parentheses; what follows it does not.
-    name, _, rest = content.partition("(")[2].rpartition(")")
-    fields = rest.split()  # proc(5) from its third field on: state, parent, group, session, terminal, …
-    if not fields or fields[0] in ("Z", "X"):
+    name, fields = _stat(pid)
+    if not _is_there(fields):
         return None
     try:
         program = os.path.basename(os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)"))
@@ -95,6 +107,18 @@ def _from_proc(pid: int) -> Process | None:
         command=_read(pid, "cmdline").replace("\0", " ").strip(),
         leads_terminal=fields[3] == str(pid) and fields[4] != "0",
     )
+
+
+def _stat(pid: int) -> tuple[str, list[str]]:
+    """The name of a process and what follows it in proc(5): state, parent, group, session, terminal, …"""
+    # The name stands in parentheses and may itself hold spaces and parentheses; what follows it does not.
+    name, _, rest = _read(pid, "stat").partition("(")[2].rpartition(")")
+    return name, rest.split()
+
+
+def _is_there(fields: list[str]) -> bool:
+    """Whether it runs, and is not just an exit status that nobody has asked for."""
+    return bool(fields) and fields[0] not in ("Z", "X")
 
 
 def _read(pid: int, name: str) -> str:

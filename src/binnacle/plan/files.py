@@ -199,7 +199,7 @@ def session_servers(plan: SessionPlan, *, cwd: str) -> SessionServers:
     if show_path(cwd) != cwd:
         raise InvalidInput(
             f"a path that is not UTF-8 cannot be written into the files of a client: {show_path(cwd)}",
-            hint="rename the folder; bn itself works in it",
+            hint="rename the folder; the command itself works in it",
         )
     ours = {"type": "stdio", "command": bn_command(), "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
     others = approved_entries(plan.upstreams, cwd) if plan.upstreams else {}

@@ -152,7 +152,7 @@ def environment(hook: Hook, about: Occasion) -> dict[str, str]:
     values = {
         "BN_HOOK": hook.event,
         "BN_RUN_NAME": about.run,
-        "BN_SESSION": about.session,
+        "BN_RUN_SESSION": about.session,
         "BN_ITERATION": "" if about.iteration is None else str(about.iteration),
         "BN_TASK_ID": about.task_id,
         "BN_TASK_TITLE": about.task_title,

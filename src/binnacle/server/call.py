@@ -2,21 +2,49 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from binnacle.wire.jsonrpc import INVALID_REQUEST, RpcError, notification_message, request_message
 from binnacle.wire.mcp import LEVELS, Era, Params
 
+if TYPE_CHECKING:
+    from binnacle.lifecycle.processes import Process
+    from binnacle.server.live_session import Scope
+
 Send = Callable[[bytes], None]
 """Hands a message to a transport, which bounds what it keeps."""
+
+
+def _no_process() -> "Process | None":
+    return None
+
+
+class Origin(NamedTuple):
+    """Where a request came from, as far as its transport can tell."""
+
+    token: str = ""
+    """Name of the token that it came with."""
+
+    find_process: "Callable[[], Process | None]" = _no_process
+    """Looks for the client's process; asked only when it matters."""
+
+    is_single: bool = False
+    """Whether nothing but its process connects it with the requests before and after it."""
+
+
+UNKNOWN = Origin()
 
 
 class Peer:
     """A client: one on stdio, one for each session on HTTP, one for each request in the stateless era."""
 
-    def __init__(self, send: Send | None = None) -> None:
+    def __init__(self, send: Send | None = None, origin: Origin = UNKNOWN) -> None:
+        self.origin = origin
+        self.scope: Scope | None = None
+        """The sessions of this client, once it has made a call."""
+
         self.send = send
         """Where messages go that belong to no request; None while nobody listens."""
 
@@ -29,9 +57,6 @@ class Peer:
         self.subscriptions: set[str] = set()
         self.running: dict[bytes, asyncio.Task[Any]] = {}
         """Requests under way, by id, so that they can be cancelled."""
-
-        self.state: dict[str, Any] = {}
-        """What the host keeps for this client."""
 
         self._asked: dict[str, asyncio.Future[Any]] = {}
         self._count = 0

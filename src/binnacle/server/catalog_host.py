@@ -1,17 +1,19 @@
 """Serves a catalog: its tools, a few resources, and prompts."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from msgspec import Raw
-from msgspec.json import decode
+from msgspec import DecodeError, Raw
+from msgspec.json import decode, encode
 
 from binnacle import __version__
-from binnacle.server.beside import Beside, Nothing
-from binnacle.server.call import Call
+from binnacle.errors import BinnacleError
+from binnacle.server.call import Call, Peer
 from binnacle.server.host import Result
+from binnacle.server.live_session import PREFIX, ServedProject
+from binnacle.server.sessions import Sessions
 from binnacle.tools.caller import Caller
-from binnacle.tools.outcome import Outcome
+from binnacle.tools.outcome import failed
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 from binnacle.wire.mcp import (
     HEADER_MARK,
@@ -22,20 +24,6 @@ from binnacle.wire.mcp import (
     PromptParams,
     ReadParams,
 )
-from binnacle.work.actor import Actor
-
-
-class Tools(Protocol):
-    """The tools a host offers: as many as an agent can pay for, so that they fit on one page."""
-
-    def instructions(self) -> str:
-        """What a client is told about them when it connects."""
-
-    def listing(self) -> bytes:
-        """As `tools/list` shows them, a JSON array."""
-
-    async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
-        """Calls one of them."""
 
 
 class Resource(NamedTuple):
@@ -45,8 +33,8 @@ class Resource(NamedTuple):
     name: str
     description: str
     mime_type: str
-    read: Callable[[Caller], Awaitable[str | None]]
-    """Its text; None when there is none now."""
+    read: Callable[[ServedProject, Caller], Awaitable[str | None]]
+    """Its text in the project that a client is in; None when there is none now."""
 
 
 class Prompt(NamedTuple):
@@ -62,28 +50,19 @@ class CatalogHost:
 
     def __init__(
         self,
-        tools: Tools,
+        sessions: Sessions,
         *,
-        actor: Callable[[Mapping[str, Any]], Actor],
         resources: tuple[Resource, ...] = (),
         prompts: Callable[[], Iterable[Prompt]] = tuple,
-        beside: Callable[[], Beside] = Nothing,
-        session: str | None = None,
     ) -> None:
-        """`actor` says in whose name a client acts, from what it says of itself; changes belong to `session`.
-
-        `beside` gives what other servers have at the moment.
-        """
-        self._tools = tools
-        self._actor = actor
+        """`sessions` say who calls and in which project, and with that what there is to be called."""
+        self.sessions = sessions
         self._resources = {one.uri: one for one in resources}
         self._find_prompts = prompts
-        self._beside = beside
         self._marked: tuple[bytes, dict[str, dict[str, Any]]] = (b"", {})
         """The list of tools that was looked into, and what was found."""
 
         self.info: dict[str, Any] = {"name": "binnacle", "title": "Binnacle", "version": __version__}
-        self._session = session
         self.capabilities: dict[str, Any] = {
             "tools": {"listChanged": True},
             "resources": {"listChanged": True, "subscribe": True},
@@ -94,47 +73,54 @@ class CatalogHost:
 
     @property
     def instructions(self) -> str:
-        return self._tools.instructions()
-
-    def caller(self, call: Call) -> Caller:
-        """The client behind a request, as the catalog knows it."""
-        state = call.peer.state
-        if "actor" not in state:
-            state["actor"] = self._actor(call.client)
-        return Caller(actor=state["actor"], session=self._session, state=state, progress=call.progress, client=call)
+        return self.sessions.home.instructions()
 
     def marked_schema(self, tool: str) -> Mapping[str, Any]:
-        listing = self._tools.listing()
+        listing = self.sessions.home.listing()
         if listing is not self._marked[0]:
             found = decode(listing) if HEADER_MARK.encode() in listing else ()
             self._marked = (listing, {one["name"]: one["inputSchema"] for one in found})
         return self._marked[1].get(tool, {})
 
-    async def list_tools(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
+    async def list_tools(self, call: Call, params: ListParams) -> Result:
         if params.cursor is not None:
             raise RpcError(INVALID_PARAMS, f"no such page: {params.cursor!r}")
-        return {"tools": Raw(self._tools.listing())}
+        project = self.sessions.look(call)
+        listing = project.listing_with_session() if self.sessions.needs_handle(call) else project.listing()
+        return {"tools": Raw(listing)}
 
     async def call_tool(self, call: Call, params: CallParams) -> Result:
-        outcome = await self._tools.call(params.name, bytes(params.arguments), self.caller(call))
-        return outcome.to_mcp()
+        raw = bytes(params.arguments)
+        handle, raw = take_handle(params.name, raw) if SESSION_KEY in raw else (None, raw)
+        try:
+            session, caller = await self.sessions.find(call, handle)
+        except BinnacleError as error:
+            return failed(error, seconds=0, prefix=True, hint=error.hint).to_mcp()
+        return (await session.project.call(params.name, raw, caller)).to_mcp()
+
+    async def leave(self, peer: Peer) -> None:
+        if peer.scope is not None:
+            await self.sessions.end(peer.scope, reason="the client closed its connection")
 
     async def list_resources(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
+        beside = self.sessions.look(call).beside()
         own = [
             {"uri": one.uri, "name": one.name, "description": one.description, "mimeType": one.mime_type}
             for one in self._resources.values()
         ]
-        others = (entry for uri, entry in self._beside().resources().items() if uri not in self._resources)
+        others = (entry for uri, entry in beside.resources().items() if uri not in self._resources)
         return {"resources": [*own, *others]}
 
     async def list_templates(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
-        return {"resourceTemplates": list(self._beside().templates().values())}
+        return {"resourceTemplates": list(self.sessions.look(call).beside().templates().values())}
 
     async def read_resource(self, call: Call, params: ReadParams) -> Result:
-        found, caller = self._resources.get(params.uri), self.caller(call)
-        if found is None and (result := await self._beside().read(params.uri, caller)) is not None:
+        found = self._resources.get(params.uri)
+        session, caller = await self.sessions.find(call)
+        project = session.project
+        if found is None and (result := await project.beside().read(params.uri, caller)) is not None:
             return result
-        text = await found.read(caller) if found else None
+        text = await found.read(project, caller) if found else None
         if found is None or text is None:
             code = INVALID_PARAMS if call.era == "stateless" else RESOURCE_NOT_FOUND
             raise RpcError(code, f"no resource {params.uri!r}", {"uri": params.uri})
@@ -142,13 +128,14 @@ class CatalogHost:
 
     async def list_prompts(self, call: Call, params: ListParams) -> Result:  # noqa: ARG002
         own = ({"name": one.name, "description": one.description} for one in self._find_prompts())
-        return {"prompts": [*own, *self._beside().prompts().values()]}
+        return {"prompts": [*own, *self.sessions.look(call).beside().prompts().values()]}
 
     async def get_prompt(self, call: Call, params: PromptParams) -> Result:
         prompts = {one.name: one for one in self._find_prompts()}
         found = prompts.get(params.name)
         if found is None:
-            result = await self._beside().prompt(params.name, params.arguments, self.caller(call))
+            session, caller = await self.sessions.find(call)
+            result = await session.project.beside().prompt(params.name, params.arguments, caller)
             if result is not None:
                 return result
             raise RpcError(INVALID_PARAMS, f"no prompt {params.name!r}; one of: {', '.join(prompts)}")
@@ -157,7 +144,8 @@ class CatalogHost:
 
     async def complete(self, call: Call, params: CompleteParams) -> Result:
         """Names of prompts and resources that begin with what was typed; what other servers say about theirs."""
-        if (result := await self._beside().complete(params, self.caller(call))) is not None:
+        session, caller = await self.sessions.find(call)
+        if (result := await session.project.beside().complete(params, caller)) is not None:
             return result
         prompts = params.ref.type == "ref/prompt"
         names = [one.name for one in self._find_prompts()] if prompts else list(self._resources)
@@ -165,4 +153,23 @@ class CatalogHost:
         return {"completion": {"values": found, "total": len(found), "hasMore": False}}
 
     async def follow(self, uris: frozenset[str]) -> None:
-        await self._beside().follow(uris)
+        await self.sessions.home.beside().follow(uris)
+
+
+SESSION_KEY = b'"session"'
+
+
+def take_handle(tool: str, raw: bytes) -> tuple[str | None, bytes]:
+    """The handle among the arguments of a call, and the arguments without it.
+
+    A tool of another server may have a parameter of that name: there, only what is one of our handles is taken.
+    """
+    try:
+        arguments = decode(raw, type=dict[str, Raw])
+        handle = decode(arguments.pop("session"), type=str)
+    except (DecodeError, KeyError):
+        return None, raw
+    is_foreign = tool.startswith("mcp_") or ":" in tool
+    if is_foreign and not handle.startswith(PREFIX):
+        return None, raw
+    return handle, encode(arguments)

@@ -7,12 +7,14 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httptools
 
 from binnacle.server.exchange import Exchange, Reply, status_line
+
+if TYPE_CHECKING:
+    from binnacle.lifecycle.processes import Process
 
 _log = logging.getLogger(__name__)
 
@@ -26,8 +28,8 @@ IDLE = 75.0
 class Face(Protocol):
     """What answers requests. The event loop calls it, so it does not wait."""
 
-    def admit(self, headers: Mapping[str, str]) -> None:
-        """Looks at a request before its body is read.
+    def admit(self, exchange: Exchange) -> None:
+        """Looks at a request before its body is read, and notes whose it is.
 
         Raises:
             Reply: what to answer instead.
@@ -89,10 +91,23 @@ class Connection(asyncio.Protocol):
         """Bytes that came while no body was due."""
 
         self._heard_at = time.monotonic()
+        self.client: Process | None = None
+        self._is_client_known = False
 
     @property
     def unread(self) -> int:
         return int(self._transport.get_write_buffer_size())
+
+    def find_client(self) -> "Process | None":
+        """The process at the other end. Looked for once: it takes some milliseconds."""
+        if not self._is_client_known:
+            from binnacle.lifecycle.loopback import Address, find_peer
+
+            peer, own = (self._transport.get_extra_info(name) for name in ("peername", "sockname"))
+            likely = {one.client.pid for one in self._connections if one.client is not None}
+            self.client = find_peer(Address(*peer[:2]), Address(*own[:2]), likely=likely) if peer and own else None
+            self._is_client_known = True
+        return self.client
 
     def write(self, data: bytes) -> None:
         if not self._transport.is_closing():
@@ -229,7 +244,7 @@ class Connection(asyncio.Protocol):
         self._line.append(one)
         declared = self._headers.get("content-length", "")
         try:
-            self._face.admit(self._headers)
+            self._face.admit(exchange)
             self._face.weigh(int(declared) if declared.isdecimal() else 0)
         except Reply as reply:
             self._turn_down(one, reply)

@@ -1,18 +1,21 @@
 """Several sessions on one port: each has an endpoint of its own, `/mcp/SESSION`, beside the one without a session."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
-from binnacle.errors import BinnacleError, NotFound
+from binnacle.errors import BinnacleError, NotFound, NotReady
 from binnacle.server.exchange import Exchange, Reply
-from binnacle.server.http import HttpServer
+from binnacle.server.http import HttpServer, bearer_of
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_REQUEST
 
-Open = Callable[[AsyncExitStack, str, str], Awaitable[HttpServer]]
-"""Opens the face of a session, by its id, at a path. The stack closes it."""
+Open = Callable[[AsyncExitStack, str, str, str], Awaitable[HttpServer]]
+"""Opens the face of a session, by its id, at a path, for who shows its secret. The stack closes it.
+
+Raises `NotReady` for a secret that is not the session's.
+"""
 
 AT_ONCE = 64
 """Sessions open at once; the one that was silent longest is closed, and opened again when it speaks."""
@@ -34,8 +37,11 @@ class Endpoints:
         self._opening = asyncio.Lock()
         self._asked: set[asyncio.Task[None]] = set()
 
-    def admit(self, headers: Mapping[str, str]) -> None:
-        self._main.admit(headers)
+    def admit(self, exchange: Exchange) -> None:
+        if exchange.path.startswith(self._prefix):
+            self._main.check_place(exchange.headers)  # and its own token when the session is looked up
+        else:
+            self._main.admit(exchange)
 
     def weigh(self, size: int) -> None:
         self._main.weigh(size)
@@ -51,21 +57,24 @@ class Endpoints:
     async def _pass_on(self, exchange: Exchange) -> None:
         try:
             async with self._opening:
-                face = await self._found(exchange.path.removeprefix(self._prefix))
+                face = await self._found(exchange.path.removeprefix(self._prefix), bearer_of(exchange.headers))
+            face.admit(exchange)
         except Reply as reply:
             exchange.reply(reply)
         else:
             if not exchange.is_answered:  # its client may have gone meanwhile
                 face.take(exchange)
 
-    async def _found(self, session: str) -> HttpServer:
+    async def _found(self, session: str, secret: str) -> HttpServer:
         found = self._opened.pop(session, None)
         if found is None:
             stack = AsyncExitStack()
             try:
-                found = _Endpoint(await self._open(stack, session, f"{self._prefix}{session}"), stack)
+                found = _Endpoint(await self._open(stack, session, f"{self._prefix}{session}", secret), stack)
             except BinnacleError as error:
                 said = jsonrpc.error_message(jsonrpc.NO_ID, INVALID_REQUEST, f"{error.message}; {error.hint}")
+                if isinstance(error, NotReady):
+                    raise Reply(401, said, www_authenticate="Bearer") from error
                 raise Reply(404 if isinstance(error, NotFound) else 409, said) from error
             while len(self._opened) >= AT_ONCE:
                 await self._end(next(iter(self._opened)))

@@ -4,7 +4,10 @@ import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from binnacle.lifecycle.processes import Process
 
 BACKLOG = 1 << 20
 """Bytes kept for a client that does not read."""
@@ -33,6 +36,9 @@ class Wire(Protocol):
 
     def write(self, data: bytes) -> None: ...
 
+    def find_client(self) -> "Process | None":
+        """The process at the other end, if it is on this machine and can be told."""
+
     def finish(self, *, is_last: bool) -> None:
         """Told that the answer is complete; `is_last`, that nothing can follow it."""
 
@@ -49,6 +55,9 @@ class Exchange:
         self.headers = headers
         """By their names in lower case."""
 
+        self.token = ""
+        """Name of the token that it came with."""
+
         self.body = b""
         self.on_gone: Callable[[], object] = _nothing
         """Called when the client goes, or is given up, before it has its answer."""
@@ -61,6 +70,10 @@ class Exchange:
         self._is_last = is_last
         self._is_streaming = False
         self._spoke_at = time.monotonic()
+
+    def find_client(self) -> "Process | None":
+        """The process that sent it, if it is on this machine and can be told."""
+        return self._wire.find_client()
 
     def reply(self, reply: Reply) -> None:
         """Answers. In a stream, what the reply says is the last event."""

@@ -1,6 +1,6 @@
 """Several servers on one port, each at a path and with a token of its own, that come and go while it is served."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from binnacle.server.exchange import Exchange, Reply
@@ -26,8 +26,15 @@ class Faces:
             face.close()
             face.cancel()
 
-    def admit(self, headers: Mapping[str, str]) -> None:
+    def admit(self, exchange: Exchange) -> None:
         """Every face looks for itself: each has its own token."""
+        self._find(exchange.path).admit(exchange)
+
+    def _find(self, path: str) -> HttpServer:
+        face = self._open.get(path)
+        if face is None:
+            raise Reply(404, jsonrpc.error_message(jsonrpc.NO_ID, INVALID_REQUEST, "no such session"))
+        return face
 
     def weigh(self, size: int) -> None:
         """Refuses what is too long for any of them."""
@@ -35,16 +42,10 @@ class Faces:
             raise Reply(413)
 
     def take(self, exchange: Exchange) -> None:
-        face = self._open.get(exchange.path)
-        if face is None:
-            exchange.reply(Reply(404, jsonrpc.error_message(jsonrpc.NO_ID, INVALID_REQUEST, "no such session")))
-            return
         try:
-            face.admit(exchange.headers)
+            self._find(exchange.path).take(exchange)
         except Reply as reply:
-            exchange.reply(reply)
-        else:
-            face.take(exchange)
+            exchange.reply(reply)  # the session ended while the body was read
 
     def close(self) -> None:
         for face in self._open.values():

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from binnacle.server.call import Call
+from binnacle.server.call import Call, Peer
 from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
 
 Result = dict[str, Any]
@@ -34,6 +34,9 @@ class Host(Protocol):
     async def list_prompts(self, call: Call, params: ListParams) -> Result: ...
     async def get_prompt(self, call: Call, params: PromptParams) -> Result: ...
     async def complete(self, call: Call, params: CompleteParams) -> Result: ...
+
+    async def leave(self, peer: Peer) -> None:
+        """Told that a client has closed its connection."""
 
     async def follow(self, uris: frozenset[str]) -> None:
         """Told which resources the clients want to hear of, when one of them says so."""

@@ -10,9 +10,10 @@ import secrets
 from collections.abc import Coroutine, Mapping
 from typing import Any, NoReturn
 
-from binnacle.server.call import Peer
+from binnacle.server.call import Origin, Peer
 from binnacle.server.engine import Answer, Engine
 from binnacle.server.exchange import Exchange, Reply
+from binnacle.server.tokens import Tokens
 from binnacle.wire import headers as mcp_headers
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_REQUEST, Invalid, Message, Notification, Request, Response, RpcError
@@ -45,20 +46,20 @@ class HttpServer:
         self,
         engine: Engine,
         *,
-        token: str | None,
+        tokens: Tokens | None,
         path: str = "/mcp",
         hosts: frozenset[str] = LOCAL,
         body_limit: int = BODY_LIMIT,
         sessions: int = SESSIONS,
     ) -> None:
+        """Without `tokens`, none is asked for."""
         self._engine = engine
-        self._token = token
+        self._tokens = tokens
         self._path = path
         self._hosts = hosts
         self._body_limit = body_limit
         self._session_limit = sessions
         self._sessions: dict[str, Peer] = {}
-        self._shared: dict[str, Any] = {}
         self._watched: dict[Peer, Exchange] = {}
         """Streams of changes of the handshake era, one for a session."""
 
@@ -66,6 +67,7 @@ class HttpServer:
         """Streams of changes of the stateless era, and the last word on each."""
 
         self._works: set[asyncio.Task[None]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
 
     def take(self, exchange: Exchange) -> None:
         """Answers a request at once where nothing has to be waited for."""
@@ -104,8 +106,21 @@ class HttpServer:
         if size > self._body_limit:
             raise Reply(413, _error(INVALID_REQUEST, f"the message is longer than {self._body_limit} bytes"))
 
-    def admit(self, headers: Mapping[str, str]) -> None:
-        """Refuses who names another machine or has no token.
+    def admit(self, exchange: Exchange) -> None:
+        """Refuses who names another machine or has no token; notes whose token it was.
+
+        Raises:
+            Reply: what to answer instead.
+        """
+        self.check_place(exchange.headers)
+        if self._tokens is not None:
+            name = self._tokens.find(bearer_of(exchange.headers))
+            if name is None:
+                raise Reply(401, _error(INVALID_REQUEST, "a bearer token is needed"), www_authenticate="Bearer")
+            exchange.token = name
+
+    def check_place(self, headers: Mapping[str, str]) -> None:
+        """Refuses who names another machine.
 
         Raises:
             Reply: what to answer instead.
@@ -114,20 +129,18 @@ class HttpServer:
         named = [headers.get("host", ""), *([origin.partition("://")[2]] if origin is not None else [])]
         if any(_host_of(name) not in self._hosts for name in named):
             raise Reply(403, _error(INVALID_REQUEST, "forbidden: the host or origin is not this machine"))
-        if self._token is not None:
-            scheme, _, given = headers.get("authorization", "").partition(" ")
-            same = secrets.compare_digest(given.strip().encode("latin-1"), self._token.encode())
-            if scheme.lower() != "bearer" or not same:
-                raise Reply(401, _error(INVALID_REQUEST, "a bearer token is needed"), www_authenticate="Bearer")
 
     def _delete(self, exchange: Exchange) -> None:
-        self._session(exchange.headers)
+        self._session(exchange)
         self._end(exchange.headers["mcp-session-id"])
         raise Reply(200)
 
     def _end(self, session_id: str) -> None:
         peer = self._sessions.pop(session_id)
         peer.close()
+        leaving = asyncio.get_running_loop().create_task(self._engine.host.leave(peer))
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
         if stream := self._watched.get(peer):
             stream.end()
             stream.on_gone()
@@ -137,7 +150,7 @@ class HttpServer:
         headers = exchange.headers
         if headers.get("mcp-protocol-version") in STATELESS_VERSIONS or "mcp-session-id" not in headers:
             raise Reply(405, allow="POST")
-        peer = self._session(headers)
+        peer = self._session(exchange)
         if peer in self._watched:
             raise Reply(409, _error(INVALID_REQUEST, "this session has a stream already"))
 
@@ -158,16 +171,16 @@ class HttpServer:
             case Invalid(request_id, code, text):
                 raise Reply(400, jsonrpc.error_message(request_id, code, text))
             case Notification() | Response():
-                self._take(message, exchange.headers)
+                self._take(message, exchange)
                 raise Reply(202)
             case list():
                 self._batch(message, exchange)
 
-    def _take(self, message: Notification | Response, headers: Mapping[str, str]) -> None:
+    def _take(self, message: Notification | Response, exchange: Exchange) -> None:
         """A message that wants no answer. Those that mean anything are of the handshake era."""
-        if headers.get("mcp-protocol-version") in STATELESS_VERSIONS:
+        if exchange.headers.get("mcp-protocol-version") in STATELESS_VERSIONS:
             return
-        peer = self._session(headers)
+        peer = self._session(exchange)
         match message:
             case Response(request_id, result, error):
                 peer.resolve(request_id, result, error)
@@ -189,12 +202,11 @@ class HttpServer:
         elif request.method == "initialize" and not stateless:
             self._begin(self._initialize(request, exchange), exchange)
         elif stateless:
-            peer = Peer()
-            # This era has no sessions: all its clients are one to the host, unless they pass a handle.
-            peer.state = self._shared
+            # This era has no sessions: what tells its clients apart is their process, or a handle that they pass.
+            peer = Peer(origin=Origin(exchange.token, exchange.find_client, is_single=True))
             self._begin(self._answer(request, exchange, peer, "stateless"), exchange)
         else:
-            peer = self._session(headers, request.id)
+            peer = self._session(exchange, request.id)
             peer.begin(request.id, self._begin(self._answer(request, exchange, peer, "handshake"), exchange))
 
     def _begin(self, work: Coroutine[Any, Any, None], exchange: Exchange) -> asyncio.Task[None]:
@@ -221,7 +233,7 @@ class HttpServer:
         """2025-03-26 wants batches to be taken; the stateless era has none."""
         if exchange.headers.get("mcp-protocol-version", LATEST_HANDSHAKE) not in HANDSHAKE_VERSIONS:
             raise Reply(400, _error(INVALID_REQUEST, "a single message is needed, not a batch"))
-        peer = self._session(exchange.headers)
+        peer = self._session(exchange)
         works: list[asyncio.Task[Answer]] = []
         for one in messages:
             if isinstance(one, Request):
@@ -229,7 +241,7 @@ class HttpServer:
                 peer.begin(one.id, works[-1])
         for one in messages:
             if isinstance(one, Notification | Response):
-                self._take(one, exchange.headers)
+                self._take(one, exchange)
         wrong = [jsonrpc.error_message(*one) for one in messages if isinstance(one, Invalid)]
         self._begin(self._answer_batch(works, wrong, exchange), exchange)
 
@@ -257,7 +269,7 @@ class HttpServer:
 
     async def _initialize(self, request: Request, exchange: Exchange) -> None:
         """Begins a session of the handshake era."""
-        peer = Peer()
+        peer = Peer(origin=Origin(exchange.token, exchange.find_client))
         answer = await self._engine.answer(request, peer, "handshake", lambda _: None)
         if answer.code:
             exchange.reply(Reply(200, answer.message))
@@ -269,14 +281,17 @@ class HttpServer:
         self._engine.join(peer)
         exchange.reply(Reply(200, answer.message, mcp_session_id=session_id))
 
-    def _session(self, headers: Mapping[str, str], request_id: bytes = jsonrpc.NO_ID) -> Peer:
-        session_id = headers.get("mcp-session-id")
+    def _session(self, exchange: Exchange, request_id: bytes = jsonrpc.NO_ID) -> Peer:
+        session_id = exchange.headers.get("mcp-session-id")
         if session_id is None:
             raise Reply(400, jsonrpc.error_message(request_id, INVALID_REQUEST, "the header Mcp-Session-Id is missing"))
-        peer = self._sessions.pop(session_id, None)
-        if peer is None:
+        peer = self._sessions.get(session_id)
+        if peer is None or peer.origin.token != exchange.token:
             raise Reply(404, jsonrpc.error_message(request_id, INVALID_REQUEST, "no such session; initialize again"))
-        self._sessions[session_id] = peer  # most recently used last
+        self._sessions[session_id] = self._sessions.pop(session_id)  # most recently used last
+        if peer.scope is None:
+            # The connection that it was begun on may be closed by the time its process is asked for.
+            peer.origin = peer.origin._replace(find_process=exchange.find_client)
         return peer
 
     def _listen(self, request: Request, exchange: Exchange) -> None:
@@ -292,6 +307,13 @@ class HttpServer:
 
         self._listening[exchange] = self._engine.farewell(listener)
         exchange.on_gone = forget
+
+
+def bearer_of(headers: Mapping[str, str]) -> str:
+    """The bearer token that a request came with; empty if it has none."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    # Headers are read as Latin-1, whatever they are; a token is UTF-8.
+    return given.strip().encode("latin-1").decode(errors="replace") if scheme.lower() == "bearer" else ""
 
 
 def _no_such_path(exchange: Exchange) -> NoReturn:  # noqa: ARG001

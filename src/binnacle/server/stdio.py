@@ -11,13 +11,16 @@ import signal
 import stat
 import sys
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from binnacle.server.call import Peer
+from binnacle.server.call import Origin, Peer
 from binnacle.server.engine import Engine, Listener
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import Invalid, Message, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import CancelParams, decode_params, era_of, meta_of
+
+if TYPE_CHECKING:
+    from binnacle.lifecycle.processes import Process
 
 LINE_LIMIT = 32 << 20
 """Bytes of one message. A longer one is passed over and answered with an error."""
@@ -52,7 +55,7 @@ class StdioServer:
         self._sink = sink
         self._line_limit = line_limit
         self._grace = grace
-        self._peer = Peer(self._announce)
+        self._peer = Peer(self._announce, Origin(find_process=_client_process))
         self._buffer = bytearray()
         self._skipping = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -299,6 +302,14 @@ class StdioServer:
         """The client can read no more."""
         self._closed.set()
         self.stop()
+
+
+def _client_process() -> "Process | None":
+    """The process that started this server, if that is a client."""
+    from binnacle.lifecycle.caller import find_client
+    from binnacle.lifecycle.processes import ancestors
+
+    return find_client(ancestors())
 
 
 class _Reading(asyncio.Protocol):

@@ -1,15 +1,30 @@
 """Registered agents. Whether their processes are alive is for `lifecycle` to say, not for the store."""
 
-from binnacle.errors import NotFound, did_you_mean
+from typing import TypedDict, Unpack
+
+from binnacle.errors import NotFound, NotReady, did_you_mean
 from binnacle.store import flow, tasks
+from binnacle.store.holders import AGENTS
 from binnacle.store.ids import fresh_id
-from binnacle.store.rows import Table
 from binnacle.store.store import Reader, Writer
+from binnacle.work import steps
 from binnacle.work.ids import AgentId, TaskId
 from binnacle.work.session import Agent
 from binnacle.work.text import clean_line
 
-AGENTS = Table("agent", Agent, times=("created_at", "active_at", "ended_at"))
+MAX_NAME_LENGTH = 64
+
+
+class Connection(TypedDict, total=False):
+    """Where an agent's calls come from, by the columns they are kept in."""
+
+    pid: int | None
+    process_started: str | None
+    parent_pid: int | None
+    client: str
+    session: str | None
+    server_pid: int | None
+    server_started: str | None
 
 
 def register(
@@ -17,32 +32,54 @@ def register(
     *,
     name: str,
     kind: str = "worker",
-    pid: int | None = None,
-    process_started: str | None = None,
-    parent_pid: int | None = None,
+    agent_id: str | None = None,
+    is_shell: bool = False,
+    **connection: Unpack[Connection],
 ) -> Agent:
-    """Makes an agent known. One with a process was registered from a shell, one without by MCP."""
+    """Makes an agent known, under a new id unless it has one already, as a planned session has.
+
+    `is_shell` says that it registered itself in its shell, and so may be ended by its process.
+    """
     agent = Agent(
-        id=AgentId(fresh_id(tx, "agent", "bna-")),
-        name=clean_line(name, what="agent name", limit=64),
+        id=AgentId(agent_id or fresh_id(tx, "agent", "bna-")),
+        name=clean_line(name, what="agent name", limit=MAX_NAME_LENGTH),
         type=clean_line(kind, what="agent type", limit=32),
-        registered="mcp" if pid is None else "shell",
-        pid=pid,
-        process_started=process_started,
-        parent_pid=parent_pid,
+        registered="shell" if is_shell else "mcp",
         created_at=tx.now,
         active_at=tx.now,
+        **connection,
     )
     AGENTS.insert(tx, [AGENTS.row(agent)])
     tx.record("agent", agent.id, "registered", {"name": agent.name, "type": agent.type})
     return agent
 
 
+def free_name(tx: Reader, wanted: str) -> str:
+    """`wanted`, with a number behind it if another agent that has not ended is called that."""
+    taken = {agent.name for agent in listed(tx)}
+    wanted = wanted[: MAX_NAME_LENGTH - 4]
+    names = (wanted if number == 1 else f"{wanted}-{number}" for number in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)
+
+
+def connect(tx: Writer, agent_id: str, **connection: Unpack[Connection]) -> Agent:
+    """Notes where an agent's calls come from now; a sign of life."""
+    AGENTS.update(tx, {**connection, "active_at": tx.now}, "id = ?", agent_id)
+    return get(tx, agent_id)
+
+
+def register_shell(tx: Writer, agent_id: str, **connection: Unpack[Connection]) -> Agent:
+    """Notes that an agent has registered itself in its shell, too."""
+    AGENTS.update(tx, {**connection, "registered": "shell", "active_at": tx.now}, "id = ?", agent_id)
+    tx.record("agent", agent_id, "updated", {"registered": ["mcp", "shell"]})
+    return get(tx, agent_id)
+
+
 def update(tx: Writer, agent_id: str, *, name: str | None = None, kind: str | None = None) -> Agent:
     """Changes what an agent is called, or what it is. Nothing to change is no error."""
     agent = get(tx, agent_id)
     wanted = {
-        "name": clean_line(name or agent.name, what="agent name", limit=64),
+        "name": clean_line(name or agent.name, what="agent name", limit=MAX_NAME_LENGTH),
         "type": clean_line(kind or agent.type, what="agent type", limit=32),
     }
     changes = {field: value for field, value in wanted.items() if value != getattr(agent, field)}
@@ -54,15 +91,55 @@ def update(tx: Writer, agent_id: str, *, name: str | None = None, kind: str | No
 
 def get(tx: Reader, agent_id: str) -> Agent:
     """The agent with this id, or an error naming the nearest one."""
-    found = AGENTS.first(tx, "where id = ?", agent_id)
+    found = find(tx, agent_id)
     if found is None:
         raise NotFound(f"no agent {agent_id!r}", hint=did_you_mean(agent_id, [agent.id for agent in listed(tx)]))
+    return found
+
+
+def find(tx: Reader, agent_id: str) -> Agent | None:
+    """The agent with this id, if there ever was one."""
+    return AGENTS.first(tx, "where id = ?", agent_id)
+
+
+def get_active(tx: Reader, agent_id: str) -> Agent:
+    """The agent with this id.
+
+    Raises:
+        NotFound: there is none, or it has ended. The message says which.
+    """
+    found = find(tx, agent_id)
+    if found is None:
+        raise NotFound(f"Agent {agent_id} not found in registry", hint=steps.REGISTER)
+    if found.ended_at is not None:
+        raise NotFound(
+            f"Agent {agent_id} not found in registry: it ended at {found.ended_at:%Y-%m-%d %H:%M} UTC",
+            hint=steps.REGISTER_AGAIN,
+        )
     return found
 
 
 def listed(tx: Reader) -> list[Agent]:
     """The agents that have not ended."""
     return AGENTS.select(tx, "where ended_at is null order by number")
+
+
+def confirm(tx: Writer, *, is_sign_of_life: bool = False) -> None:
+    """Checks that the agent in whose name a change is made has not ended; may note a sign of life.
+
+    Raises:
+        NotReady: it has ended.
+    """
+    if tx.by.name == tx.session:
+        return  # a planned session acts in its own name, and its status says whether it may
+    row = tx.row("select ended_at from agent where id = ?", tx.by.name)
+    if row is not None and row[0] is not None:
+        raise NotReady(
+            f"agent {tx.by.name} has ended: it said goodbye, or somebody ended it",
+            hint=steps.REGISTER_AGAIN,
+        )
+    if row is not None and is_sign_of_life:
+        touch(tx, tx.by.name)
 
 
 def touch(tx: Writer, agent_id: str) -> None:
@@ -79,3 +156,11 @@ def end(tx: Writer, agent_id: str, *, reason: str = "") -> list[TaskId]:
     AGENTS.update(tx, {"ended_at": tx.now}, "id = ?", agent.id)
     tx.record("agent", agent.id, "ended", {"reason": reason, "released": [task.id for task in held]})
     return [task.id for task in held]
+
+
+def join_session(tx: Writer, session_id: str, *, name: str, **connection: Unpack[Connection]) -> Agent:
+    """The agent that a planned session acts as, which has the session's own id; it works through `connection` now."""
+    if find(tx, session_id) is None:
+        register(tx, name=name, agent_id=session_id)
+    AGENTS.update(tx, {"session": session_id, "ended_at": None}, "id = ?", session_id)
+    return connect(tx, session_id, **connection)

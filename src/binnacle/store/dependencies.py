@@ -3,14 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from binnacle.errors import Cycle, NotFound, Refused
-from binnacle.store import tasks
+from binnacle.store import holders, tasks
 from binnacle.store.rows import Table, marks
 from binnacle.store.store import Reader, Writer, stamp
 from binnacle.work import steps
 from binnacle.work.graph import find_cycle
 from binnacle.work.ids import TaskId
 from binnacle.work.status import is_closed
-from binnacle.work.task import Dependency, Task, check_write
+from binnacle.work.task import Dependency, Task
 from binnacle.work.text import clean_optional_line
 
 DEPENDENCIES = Table("dependency", Dependency, times=("created_at",))
@@ -40,7 +40,7 @@ def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = 
         Cycle: with the circle spelled out.
     """
     task, target = tasks.get(tx, text), tasks.get(tx, on_text)
-    check_write(task, by=tx.by, now=tx.now, fence=None, force=force)
+    holders.check_change(tx, task, fence=None, force=force)
     reason = clean_optional_line(reason, what="reason", limit=500)
     if task.id == target.id:
         raise Cycle(f"{task.id} cannot wait for itself", hint="name two different tasks")
@@ -85,7 +85,7 @@ def replace(tx: Writer, text: str, on_texts: Sequence[str]) -> Task:
 def remove(tx: Writer, text: str, on_text: str, *, force: bool = False) -> Task:
     """Lets one task no longer wait for another."""
     task, target = tasks.get(tx, text), tasks.resolve(tx, on_text)
-    check_write(task, by=tx.by, now=tx.now, fence=None, force=force)
+    holders.check_change(tx, task, fence=None, force=force)
     if not tx.run("delete from dependency where task_id = ? and depends_on = ?", task.id, target):
         waits = ", ".join(known.depends_on for known in of(tx, [task.id]).get(task.id, ()))
         raise NotFound(f"{task.id} does not depend on {target}", hint=f"it depends on: {waits or 'nothing'}")

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from binnacle.errors import InvalidInput, Refused, WrongStatus
-from binnacle.store import comments, dependencies, queue, sessions, tasks
-from binnacle.store.rows import cell
+from binnacle.store import comments, dependencies, holders, queue, sessions, tasks
+from binnacle.store.rows import cell, marks
 from binnacle.store.store import Writer, stamp
 from binnacle.store.tasks import TASKS, TaskFilter
 from binnacle.work import steps
@@ -20,9 +20,9 @@ from binnacle.work.status import Status, is_closed
 from binnacle.work.task import (
     NewTask,
     Task,
+    check_can_hold,
     check_close,
     check_start,
-    check_write,
     find_held,
     lease_end,
 )
@@ -50,6 +50,7 @@ def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = Fal
     An agent that holds a task gets that one, whatever it asks for, and its claim is renewed; `force` takes another.
     """
     expire(tx)
+    check_can_hold(tx.by)
     held = None if force else find_held(tasks.held_by(tx, tx.by.name), by=tx.by)
     if held is not None:
         return Move(_renew(tx, held), was_held=True)
@@ -67,7 +68,8 @@ def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = Fal
 
 def start(tx: Writer, text: str, *, force: bool = False) -> Move:
     """Takes one task. Taking what one already holds renews the claim and keeps its fence."""
-    task = tasks.get(tx, text)
+    task = _found(tx, text)
+    check_can_hold(tx.by)
     check_start(task, by=tx.by, now=tx.now, holding=tasks.held_by(tx, tx.by.name), force=force)
     if task.status == "in_progress" and task.claimed_by == tx.by.name:
         return Move(_renew(tx, task))
@@ -217,13 +219,16 @@ def split(
 
 
 def expire(tx: Writer) -> list[TaskId]:
-    """Gives back the tasks whose claims have lapsed."""
-    where = f"where claim_expires_at <= ? and status = 'in_progress' order by number{tx.dialect.skip_locked}"
-    lapsed = TASKS.select(tx, where, stamp(tx.now))
-    for task in lapsed:
+    """Gives back the tasks whose claims have lapsed: their time is over, or their agent is gone."""
+    is_gone = {agent.id for agent in holders.gone(tx)}
+    lapsed = "claim_expires_at <= ?" + (f" or claimed_by in {marks(list(is_gone))}" if is_gone else "")
+    where = f"where ({lapsed}) and status = 'in_progress' order by number{tx.dialect.skip_locked}"
+    found = TASKS.select(tx, where, stamp(tx.now), *is_gone)
+    for task in found:
         TASKS.update(tx, {"status": "pending", **FREE, "updated_at": tx.now}, "id = ?", task.id)
-        tx.record("task", task.id, "lapsed", {"claimed_by": task.claimed_by}, by=SYSTEM)
-    return [task.id for task in lapsed]
+        why = {"reason": "its process is gone"} if task.claimed_by in is_gone else {}
+        tx.record("task", task.id, "lapsed", {"claimed_by": task.claimed_by, **why}, by=SYSTEM)
+    return [task.id for task in found]
 
 
 def _claim_columns(tx: Writer) -> dict[str, Any]:
@@ -251,8 +256,16 @@ def _started(tx: Writer, task: Task) -> Move:
 
 
 def _writable(tx: Writer, text: str, fence: int | None, force: bool) -> Task:
+    task = tasks.get(tx, text) if force else _found(tx, text)
+    holders.check_change(tx, task, fence=fence, force=force)
+    return task
+
+
+def _found(tx: Writer, text: str) -> Task:
+    """A task, given back first if somebody holds it who is gone."""
     task = tasks.get(tx, text)
-    check_write(task, by=tx.by, now=tx.now, fence=fence, force=force)
+    if task.claimed_by not in (None, tx.by.name) and expire(tx):
+        task = tasks.get(tx, task.id)
     return task
 
 

@@ -30,7 +30,7 @@ from binnacle.work.report import (
     stuck_in_a_row,
     words_of,
 )
-from binnacle.work.session import Session
+from binnacle.work.session import SessionRecord
 from binnacle.work.status import is_closed
 from binnacle.work.task import Task
 from binnacle.work.text import fold
@@ -46,7 +46,7 @@ class Bound(NamedTuple):
     """What a call reports on."""
 
     task: Task
-    session: Session | None
+    session: SessionRecord | None
     """The session that is bound to the task. Without one there is no end to wait for: reports are settled at once."""
 
 
@@ -164,7 +164,7 @@ def settle(tx: Writer, session_id: str) -> Settled | None:
     return _settle(tx, sessions.get(tx, session_id), agents)
 
 
-def is_due(tx: Reader, session: Session) -> bool:
+def is_due(tx: Reader, session: SessionRecord) -> bool:
     """Whether a session that offers no reports has something to settle all the same: it still holds its task."""
     task = tasks.TASKS.first(tx, "where id = ?", session.task_id)
     return task is not None and _holds(tx, Bound(task, session))
@@ -207,7 +207,7 @@ def last_outcomes(tx: Reader, task_id: str) -> Outcomes:
     )
 
 
-def _settle(tx: Writer, session: Session, agents: Collection[str]) -> Settled | None:
+def _settle(tx: Writer, session: SessionRecord, agents: Collection[str]) -> Settled | None:
     task = tasks.TASKS.first(tx, "where id = ?", session.task_id)
     if task is None:
         return None

@@ -1,15 +1,24 @@
 """Sessions with their iterations."""
 
+from binnacle.config import secret
 from binnacle.errors import NotFound, Refused
+from binnacle.store.holders import AGENTS
 from binnacle.store.ids import fresh_id
 from binnacle.store.rows import Table
 from binnacle.store.store import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.ids import SessionId
-from binnacle.work.session import Iteration, Session, check_complete, check_start_in_iteration, check_summary
+from binnacle.work.session import (
+    PLANNED_PREFIX,
+    Iteration,
+    SessionRecord,
+    check_complete,
+    check_start_in_iteration,
+    check_summary,
+)
 from binnacle.work.text import clean_optional_line, clean_text
 
-SESSIONS = Table("session", Session, times=("created_at", "ended_at"))
+SESSIONS = Table("session", SessionRecord, times=("created_at", "ended_at"))
 ITERATIONS = Table("iteration", Iteration, times=("started_at", "ended_at"))
 
 
@@ -21,10 +30,10 @@ def start(
     discipline: str | None = None,
     feature: str | None = None,
     task_id: str | None = None,
-) -> Session:
+) -> SessionRecord:
     """Opens a session."""
-    session = Session(
-        id=SessionId(fresh_id(tx, "session", "bns-")),
+    session = SessionRecord(
+        id=SessionId(fresh_id(tx, "session", PLANNED_PREFIX)),
         name=clean_optional_line(name, what="session name", limit=64),
         recipe=clean_optional_line(recipe, what="recipe", limit=64),
         discipline=discipline,
@@ -37,7 +46,7 @@ def start(
     return session
 
 
-def get(tx: Reader, session_id: str) -> Session:
+def get(tx: Reader, session_id: str) -> SessionRecord:
     """The session with this id."""
     found = SESSIONS.first(tx, "where id = ?", session_id)
     if found is None:
@@ -45,7 +54,27 @@ def get(tx: Reader, session_id: str) -> Session:
     return found
 
 
-def find(tx: Reader, text: str) -> Session:
+def issue_secret(tx: Writer, session_id: str) -> str:
+    """A new secret of a session, which proves that a process or a client belongs to it. The one before is void."""
+    issued = secret.issue(get(tx, session_id).id)
+    tx.run("update session set secret = ? where id = ?", issued.digest, session_id)
+    return issued.text
+
+
+def has_secret(tx: Reader, session_id: str, text: str) -> bool:
+    """Whether this is the secret of a session, which may have ended."""
+    row = tx.row("select secret from session where id = ?", session_id)
+    return row is not None and secret.id_of(text) == session_id and secret.matches(text, row[0])
+
+
+def prove(tx: Reader, text: str) -> SessionRecord | None:
+    """The session that a secret belongs to, if it goes on."""
+    session_id = secret.id_of(text)
+    found = SESSIONS.first(tx, "where id = ? and status = 'active'", session_id)
+    return found if found is not None and has_secret(tx, session_id, text) else None
+
+
+def find(tx: Reader, text: str) -> SessionRecord:
     """The session with this id, or the newest of this name."""
     found = SESSIONS.first(tx, "where id = ? or name = ? order by number desc", text, text)
     if found is None:
@@ -53,17 +82,17 @@ def find(tx: Reader, text: str) -> Session:
     return found
 
 
-def listed(tx: Reader, *, limit: int = 50) -> list[Session]:
+def listed(tx: Reader, *, limit: int = 50) -> list[SessionRecord]:
     """The newest sessions, newest first."""
     return SESSIONS.select(tx, "order by number desc limit ?", limit)
 
 
-def active_on(tx: Reader, task_id: str) -> list[Session]:
+def active_on(tx: Reader, task_id: str) -> list[SessionRecord]:
     """The sessions on a task that have not ended, oldest first."""
     return SESSIONS.select(tx, "where task_id = ? and status = 'active' order by number", task_id)
 
 
-def named(tx: Reader, name: str) -> list[Session]:
+def named(tx: Reader, name: str) -> list[SessionRecord]:
     """The sessions of this name that have not ended, the newest first."""
     return SESSIONS.select(tx, "where name = ? and status = 'active' order by number desc", name)
 
@@ -126,7 +155,7 @@ def close_iteration(tx: Writer, session_id: str, summary: str) -> Iteration:
     return iterations(tx, session_id)[-1]
 
 
-def complete(tx: Writer, session_id: str, *, reason: str = "") -> Session:
+def complete(tx: Writer, session_id: str, *, reason: str = "") -> SessionRecord:
     """Ends a session for which nothing is left open: in its feature, or in the project."""
     session = _active(tx, session_id)
     scope, values = (" and feature = ?", [session.feature]) if session.feature else ("", [])
@@ -137,28 +166,30 @@ def complete(tx: Writer, session_id: str, *, reason: str = "") -> Session:
     return _end(tx, session, "complete", reason)
 
 
-def reopen(tx: Writer, session_id: str) -> Session:
+def reopen(tx: Writer, session_id: str) -> SessionRecord:
     """Has a completed session go on, because something came up after its end."""
     session = get(tx, session_id)
     if session.status == "complete":
         SESSIONS.update(tx, {"status": "active", "reason": "", "ended_at": None}, "id = ?", session.id)
+        AGENTS.update(tx, {"ended_at": None}, "id = ?", session.id)
         tx.record("session", session.id, "reopened", {})
     return get(tx, session.id)
 
 
-def abort(tx: Writer, session_id: str, *, reason: str) -> Session:
+def abort(tx: Writer, session_id: str, *, reason: str) -> SessionRecord:
     """Ends a session that cannot go on."""
     return _end(tx, _active(tx, session_id), "aborted", reason)
 
 
-def _end(tx: Writer, session: Session, status: str, reason: str) -> Session:
+def _end(tx: Writer, session: SessionRecord, status: str, reason: str) -> SessionRecord:
     said = clean_text(reason, what="reason", limit=2000)
     SESSIONS.update(tx, {"status": status, "reason": said, "ended_at": tx.now}, "id = ?", session.id)
+    AGENTS.update(tx, {"ended_at": tx.now}, "id = ?", session.id)
     tx.record("session", session.id, status, {"reason": said})
     return get(tx, session.id)
 
 
-def _active(tx: Reader, session_id: str) -> Session:
+def _active(tx: Reader, session_id: str) -> SessionRecord:
     session = get(tx, session_id)
     if session.status != "active":
         raise Refused(f"session {session_id} is {session.status}", hint="start a new one")

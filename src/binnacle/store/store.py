@@ -1,6 +1,6 @@
 """A store and its transactions."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -10,8 +10,17 @@ import msgspec
 from binnacle.errors import StoreError
 from binnacle.store.connection import Connection, Mode, Row
 from binnacle.work.actor import Actor
+from binnacle.work.session import Agent
 
 DEFAULT_LEASE = timedelta(minutes=30)
+
+IsGone = Callable[[Agent], bool]
+"""Whether an agent's process is known to be gone. A store cannot see processes, so it is told how to ask."""
+
+
+def never_gone(agent: Agent) -> bool:  # noqa: ARG001
+    """Nobody can see the agents' processes; their claims run out after their time."""
+    return False
 
 
 def stamp(moment: datetime) -> str:
@@ -23,8 +32,9 @@ def stamp(moment: datetime) -> str:
 class Reader:
     """A transaction that sees one moment of the store."""
 
-    def __init__(self, connection: Connection, *, now: datetime) -> None:
+    def __init__(self, connection: Connection, *, now: datetime, is_gone: IsGone = never_gone) -> None:
         self._connection = connection
+        self.is_gone = is_gone
         self.dialect = connection.dialect
         self.now = now
         """The moment the transaction began; every rule in it uses this one."""
@@ -45,9 +55,16 @@ class Writer(Reader):
     """A transaction that changes the store in someone's name."""
 
     def __init__(
-        self, connection: Connection, *, now: datetime, by: Actor, session: str | None, lease: timedelta
+        self,
+        connection: Connection,
+        *,
+        now: datetime,
+        by: Actor,
+        session: str | None,
+        lease: timedelta,
+        is_gone: IsGone = never_gone,
     ) -> None:
-        super().__init__(connection, now=now)
+        super().__init__(connection, now=now, is_gone=is_gone)
         self.by = by
         self.session = session
         self.lease = lease
@@ -149,10 +166,16 @@ class Group:
 class Store:
     """An open store. Closing it ends the connection; a transaction under way is undone."""
 
-    def __init__(self, connection: Connection, *, lease: timedelta = DEFAULT_LEASE) -> None:
+    def __init__(
+        self, connection: Connection, *, lease: timedelta = DEFAULT_LEASE, is_gone: IsGone = never_gone
+    ) -> None:
         self._connection = connection
         self._lease = lease
+        self._is_gone = is_gone
         self._group: Group | None = None
+        self.is_busy = False
+        """Whether a transaction is under way; another one has to wait for its end."""
+
         self.location = connection.location
         self.dialect = connection.dialect
 
@@ -166,9 +189,11 @@ class Store:
     def read(self, *, now: datetime | None = None) -> Generator[Reader]:
         """A consistent view. Leaving it ends the view."""
         self._connection.begin("read")
+        self.is_busy = True
         try:
-            yield Reader(self._connection, now=now or datetime.now(UTC))
+            yield Reader(self._connection, now=now or datetime.now(UTC), is_gone=self._is_gone)
         finally:
+            self.is_busy = False
             self._connection.rollback()
 
     @contextmanager
@@ -181,7 +206,14 @@ class Store:
         else:
             self._group.begin()
         try:
-            tx = Writer(self._connection, now=now or datetime.now(UTC), by=by, session=session, lease=self._lease)
+            tx = Writer(
+                self._connection,
+                now=now or datetime.now(UTC),
+                by=by,
+                session=session,
+                lease=self._lease,
+                is_gone=self._is_gone,
+            )
             yield tx
             announce = tx.flush()
             if self._group is None:

@@ -19,7 +19,7 @@ from binnacle.errors import (
     StoreBusy,
     StoreReadOnly,
 )
-from binnacle.store import features, ranks
+from binnacle.store import features, holders, ranks
 from binnacle.store.ids import fresh_ids
 from binnacle.store.rows import Table, marks
 from binnacle.store.store import Reader, Store, Writer, stamp
@@ -27,7 +27,7 @@ from binnacle.work import steps
 from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
 from binnacle.work.status import Kind, Status, is_closed, parse_status
-from binnacle.work.task import NewTask, Task, changed, check_write, find_held, validated
+from binnacle.work.task import NewTask, Task, changed, find_held, validated
 from binnacle.work.text import clean_optional_line, fold
 
 TASKS = Table(
@@ -161,8 +161,9 @@ def held_by(tx: Reader, name: str) -> list[Task]:
 
 
 def has_lapsed(tx: Reader) -> bool:
-    """Whether some claim has lapsed and `flow.expire` has something to do."""
-    return tx.row("select 1 from task where claim_expires_at <= ? limit 1", stamp(tx.now)) is not None
+    """Whether some claim has lapsed, by time or because its agent is gone, and `lapse` has something to do."""
+    row = tx.row("select 1 from task where claim_expires_at <= ? limit 1", stamp(tx.now))
+    return row is not None or bool(holders.gone(tx))
 
 
 @contextmanager
@@ -173,12 +174,12 @@ def reading(store: Store) -> Generator[Reader]:
         if not lapsed:
             yield tx
     if lapsed:
-        from binnacle.store.flow import expire
+        from binnacle.store.lapse import lapse
         from binnacle.work.actor import SYSTEM
 
         # Where nobody can write now, the lapsed claim stands a while longer; reading goes on.
         with suppress(StoreBusy, StoreReadOnly), store.write(by=SYSTEM) as writer:
-            expire(writer)
+            lapse(writer)
         with store.read() as tx:
             yield tx
 
@@ -237,7 +238,7 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
 def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | None = None, force: bool = False) -> Task:
     """Changes what is said about a task. Nothing to change is no error."""
     task = get(tx, text)
-    check_write(task, by=tx.by, now=tx.now, fence=fence, force=force)
+    holders.check_change(tx, task, fence=fence, force=force)
     if changes.get("parent"):
         changes = {**changes, "parent": _checked_parent(tx, task, str(changes["parent"]))}
     fields = changed(task, changes)
@@ -260,7 +261,7 @@ def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | No
 def delete(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Task:
     """Removes a task nobody refers to, with its comments. Returns what it was."""
     task = get(tx, text)
-    check_write(task, by=tx.by, now=tx.now, fence=fence, force=force)
+    holders.check_change(tx, task, fence=fence, force=force)
     rows = tx.rows(
         "select task_id from dependency where depends_on = ? union select id from task where parent = ?",
         task.id,

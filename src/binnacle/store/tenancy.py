@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.errors import ConfigError
+from binnacle.work import steps
 
 FIRST_SCHEMA = "binnacle"
 """The schema of a project in a database that was set up before projects had names."""
@@ -68,15 +69,17 @@ def choose_schema(schemas: Mapping[str, Owner | None], tenant: Tenant) -> Choice
         names = ", ".join(sorted(owned[schema].binnacle for schema in found))
         raise ConfigError(
             f"several projects of the database belong to this repository: {names}",
-            hint="choose one with: bn config set store.project NAME",
+            hint=steps.name_project("choose one"),
         )
     schema = schema_name(tenant.name)
     if named or schema in owned:
         other = owned[named[0] if named else schema].binnacle
         raise ConfigError(
             f"the database has a project {other!r} of another repository",
-            hint=f"give this one a name of its own: bn config set store.project NAME; "
-            f"or share that one: bn config set store.project {other}",
+            hint=(
+                steps.name_project("give this one a name of its own"),
+                steps.name_project("or share that one", other),
+            ),
         )
     is_first = schema not in schemas and FIRST_SCHEMA in schemas and FIRST_SCHEMA not in owned
     return _choice(FIRST_SCHEMA if is_first else schema, None, tenant)

@@ -14,11 +14,11 @@ from msgspec import Raw, Struct
 
 from binnacle import __version__
 from binnacle.errors import InvalidInput
-from binnacle.store.agents import AGENTS
 from binnacle.store.comments import COMMENTS
 from binnacle.store.dependencies import DEPENDENCIES
 from binnacle.store.events import EVENTS
 from binnacle.store.features import DISCIPLINES, FEATURES
+from binnacle.store.holders import AGENTS
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES, PROGRESS
 from binnacle.store.questions import QUESTIONS

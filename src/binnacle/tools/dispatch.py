@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from binnacle.errors import BinnacleError, NotReady, TimedOut, ToolDisabled
-from binnacle.tools import arguments, repeats
+from binnacle.tools import arguments
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog, Found
 from binnacle.tools.exposed import Exposed
 from binnacle.tools.hints import render_hint
 from binnacle.tools.outcome import Outcome, Reply, failed, succeeded
 from binnacle.tools.spec import Alias, ToolSpec
+from binnacle.work import steps
 
 Audit = Callable[[Caller, str, dict[str, Any]], None]
 """Told of every call that may have changed something outside the store."""
@@ -55,12 +56,11 @@ class Dispatcher:
             reply = await _answer(spec, alias, raw, caller)
             outcome = succeeded(reply, seconds=time.perf_counter() - began)
         except BinnacleError as error:
-            told = repeats.noticed(caller.state, name, raw, error)
-            hint = told.hint if self._in_shell else render_hint(told, self.exposed, called=name)
-            outcome = failed(told, seconds=time.perf_counter() - began, prefix=prefix, hint=hint)
+            noted = caller.activity.note_failure(name, raw, error)
+            hint = noted.hint if self._in_shell else render_hint(noted, self.exposed, called=name)
+            outcome = failed(noted, seconds=time.perf_counter() - began, prefix=prefix, hint=hint)
         else:
-            caller.state.setdefault("called", set()).add(spec.name)
-            repeats.forget(caller.state, name, raw)
+            caller.activity.note_success(spec.name, name, raw)
         self._tell(name, caller, outcome)
         return outcome
 
@@ -68,7 +68,7 @@ class Dispatcher:
         """What a tool answers when another tool calls it for its caller. Failures are raised."""
         spec, alias = self._find(name)
         reply = await _answer(spec, alias, raw, caller)
-        caller.state.setdefault("called", set()).add(spec.name)
+        caller.activity.note_success(spec.name, name, raw)
         return reply
 
     def _find(self, name: str) -> Found:
@@ -91,6 +91,7 @@ class Dispatcher:
 
 async def _answer(spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> Reply:
     values = arguments.parse(spec, alias, raw)
+    _check_identity(spec, caller)
     _check_prerequisites(spec, caller)
     return await _within(spec, caller, values)
 
@@ -108,8 +109,16 @@ async def _within(spec: ToolSpec, caller: Caller, values: Any) -> Reply:
         ) from error
 
 
+def _check_identity(spec: ToolSpec, caller: Caller) -> None:
+    """Several agents on one connection are never mixed: a change must say whose it is."""
+    if caller.is_ambiguous and not spec.hints.read_only and not spec.opens_session:
+        raise NotReady(
+            f"several agents use this connection, and {spec.name} does not say which one calls it",
+            hint=("pass the `session` that was returned to you", steps.OPEN_SESSION),
+        )
+
+
 def _check_prerequisites(spec: ToolSpec, caller: Caller) -> None:
-    called = caller.state.get("called", ())
     for name in spec.prerequisites:
-        if name not in called:
+        if name not in caller.activity.called:
             raise NotReady(f"{spec.name} needs {name} first", hint=f"call {name}, then this again")

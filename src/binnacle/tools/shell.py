@@ -4,24 +4,24 @@ The passthrough knows no command by name: what `bn` can do, it can do.
 """
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol
 
 import msgspec
 from msgspec import Meta, Struct
 
-from binnacle.errors import InvalidInput, NotFound, NotReady, Refused
+from binnacle.errors import NotReady, Refused
 from binnacle.passthrough.blocked import blocked_word
 from binnacle.passthrough.capture import OnOutput
 from binnacle.passthrough.completed import EXIT_NOT_FOUND, EXIT_TIMED_OUT, Completed
-from binnacle.tools.caller import Caller
+from binnacle.tools.caller import Caller, SessionControl
 from binnacle.tools.outcome import Reply, as_json
 from binnacle.tools.spec import Contract, Hints, ToolSpec
-from binnacle.work.actor import Actor
+from binnacle.work import steps
+from binnacle.work.session import Session
+from binnacle.work.task import check_can_hold
 
 CATEGORY = "binnacle"
-SESSIONS = 1000
-"""Handles kept at once; the oldest makes room."""
 
 NOT_INITIALISED = "Session not initialized. Call binnacle-set_agent first."
 
@@ -40,16 +40,8 @@ class Run(Protocol):
     ) -> Completed: ...
 
 
-AgentExists = Callable[[str, str], Awaitable[bool]]
-"""Whether the project at a path knows an agent."""
-
-
-class Session(Struct, frozen=True, kw_only=True):
-    """Where `bn_run` runs, and for whom."""
-
-    id: str
-    cwd: str
-    agent_id: str | None = None
+PLACE_VARIABLES = ("BN_AGENT_ID", "BN_SESSION", "BN_REPO", "BN_MCP_TOKEN")
+"""Variables of the server that would take a command elsewhere, or have it act as somebody else."""
 
 
 class SetAgent(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -61,7 +53,6 @@ class SetAgent(Struct, kw_only=True, forbid_unknown_fields=True):
 
 class BnRun(Struct, kw_only=True, forbid_unknown_fields=True):
     args: Annotated[tuple[str, ...], Meta(description="arguments of bn", examples=[["ready", "-H"]])]
-    session: Annotated[str | None, Meta(description="from binnacle-set_agent; the last one when left out")] = None
 
 
 class Ran(Struct, kw_only=True, omit_defaults=True):
@@ -77,24 +68,19 @@ class Ran(Struct, kw_only=True, omit_defaults=True):
 class Orient(Struct, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str | None, Meta(description="how the agent is called")] = None
     type: Annotated[str | None, Meta(description="worker, planner, reviewer or buddy")] = None
-    session: str | None = None
 
 
 class Goodbye(Struct, kw_only=True, forbid_unknown_fields=True):
     reason: Annotated[str | None, Meta(description="what came of it")] = None
-    session: str | None = None
 
 
 class Shell:
-    """The four tools, and the sessions they keep."""
+    """The four tools. What they change is the caller's session, which its face keeps."""
 
-    def __init__(self, run: Run, agent_exists: AgentExists, *, cwd: str, timeout: float) -> None:
-        """`cwd` is where orient and goodbye work before a session is set; `timeout` is in seconds."""
+    def __init__(self, run: Run, *, timeout: float) -> None:
+        """`timeout` is in seconds."""
         self._run = run
-        self._agent_exists = agent_exists
-        self._cwd = cwd
         self._timeout = timeout
-        self._sessions: dict[str, Session] = {}
 
     def specs(self) -> list[ToolSpec]:
         """The tools, ready for the catalog."""
@@ -105,12 +91,17 @@ class Shell:
                 name="binnacle-set_agent",
                 title="Begin a bn session",
                 description="Initialize the session with the repository and, optionally, your agent id. Must be called "
-                "before bn_run. Returns the session to pass to bn_run.",
+                "before bn_run. All your calls then work in that repository. Returns the `session` that every tool "
+                "takes, for when several agents share a connection.",
                 category=CATEGORY,
                 hints=Hints(read_only=False, idempotent=True),
                 parameters=SetAgent,
                 run=self._set_agent,
-                errors=(Contract(code="E_NOT_FOUND", when="no such directory, or no such agent"),),
+                opens_session=True,
+                errors=(
+                    Contract(code="E_NO_PROJECT", when="the path is in no project"),
+                    Contract(code="E_NOT_FOUND", when="no such agent, or it has ended"),
+                ),
             ),
             ToolSpec(
                 name="bn_run",
@@ -137,6 +128,7 @@ class Shell:
                 hints=changes,
                 parameters=Orient,
                 run=self._orient,
+                opens_session=True,
                 timeout=margin,
             ),
             ToolSpec(
@@ -153,37 +145,25 @@ class Shell:
         ]
 
     async def _set_agent(self, caller: Caller, given: SetAgent) -> Reply:
-        path = os.path.realpath(given.path)
-        if not os.path.isabs(given.path) or not os.path.isdir(path):
-            raise InvalidInput(f"not a directory: {given.path!r}", hint="give the absolute path of the repository")
-        if given.agent_id is not None and not await self._agent_exists(path, given.agent_id):
-            raise NotFound(
-                f"Agent {given.agent_id} not found in registry", hint="run 'bn orient' in a shell and use its agent_id"
-            )
-        session = Session(id=f"mcp-{os.urandom(8).hex()}", cwd=path, agent_id=given.agent_id)
-        while len(self._sessions) >= SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
-        self._sessions[session.id] = session
-        caller.state["shell"] = session
-        if given.agent_id is not None:
-            caller.state["actor"] = Actor(given.agent_id, "agent")
-        who = given.agent_id or session.id
+        opened = await _control(caller).move(given.path, given.agent_id, is_named=caller.is_named)
         data = {
             "success": True,
-            "message": f"Session initialized for agent {who}",
-            "cwd": path,
-            "agent_id": given.agent_id,
-            "session": session.id,
+            "message": f"Session initialized for agent {opened.agent_id or opened.session.actor.name}",
+            "cwd": opened.session.cwd,
+            "agent_id": opened.agent_id,
+            "session": opened.handle,
         }
         return Reply(data, as_json(data))
 
     async def _bn_run(self, caller: Caller, given: BnRun) -> Reply:
-        session = self._session(caller, given.session)
-        if session is None:
-            raise NotReady(NOT_INITIALISED, hint="call binnacle-set_agent with the repository's absolute path")
+        control = _control(caller)
+        if not control.is_open:
+            if caller.actor.is_shared:
+                check_can_hold(caller.actor)
+            raise NotReady(NOT_INITIALISED, hint=steps.CHOOSE_PROJECT)
         if word := blocked_word(given.args):
             raise _blocked(word)
-        done = await self._execute(caller, session, given.args)
+        done = await self._execute(caller, await control.identify(), given.args)
         data = Ran(
             stdout=done.stdout,
             stderr=done.stderr,
@@ -194,32 +174,20 @@ class Shell:
         return Reply(data, as_json(data), is_error=done.exit_code in (EXIT_TIMED_OUT, EXIT_NOT_FOUND))
 
     async def _orient(self, caller: Caller, given: Orient) -> Reply:
-        session = self._session(caller, given.session) or self._default()
-        options = [*(("--name", given.name) if given.name else ()), *(("--type", given.type) if given.type else ())]
-        data = await self._answer(caller, session, ["orient", *options])
-        agent_id = data.get("agent_id")
-        if isinstance(agent_id, str):
-            linked = msgspec.structs.replace(session, agent_id=agent_id)
-            self._sessions[linked.id] = caller.state["shell"] = linked
-            caller.state["actor"] = Actor(agent_id, "agent")
+        _check_place(caller.session)
+        opened = await _control(caller).register(given.name)
+        # As one word each: a value that looks like an option is still a value.
+        options = [*([f"--name={given.name}"] if given.name else ()), *([f"--type={given.type}"] if given.type else ())]
+        data = await self._answer(caller, opened.session, ["orient", *options])
+        data["session"] = opened.handle
         return Reply(data, as_json(data))
 
     async def _goodbye(self, caller: Caller, given: Goodbye) -> Reply:
-        session = self._session(caller, given.session) or self._default()
-        data = await self._answer(caller, session, ["goodbye", *([given.reason] if given.reason else [])])
+        _check_place(caller.session)
+        control = _control(caller)
+        data = await self._answer(caller, await control.identify(), ["goodbye", "--", given.reason or ""])
+        await control.close()
         return Reply(data, as_json(data))
-
-    def _default(self) -> Session:
-        return Session(id=f"mcp-{os.urandom(8).hex()}", cwd=self._cwd)
-
-    def _session(self, caller: Caller, handle: str | None) -> Session | None:
-        if handle is None:
-            found = caller.state.get("shell")
-            return found if isinstance(found, Session) else None
-        known = self._sessions.get(handle)
-        if known is None:
-            raise NotReady(f"no session {handle!r}", hint="call binnacle-set_agent again")
-        return known
 
     async def _answer(self, caller: Caller, session: Session, args: Sequence[str]) -> dict[str, Any]:
         """Runs a command whose JSON answer is the tool's."""
@@ -235,12 +203,20 @@ class Shell:
         return answer
 
     async def _execute(self, caller: Caller, session: Session, args: Sequence[str]) -> Completed:
-        env = {**os.environ, "BN_MCP_SESSION": session.id}
-        env.pop("BN_AGENT_ID", None)
-        agent = session.agent_id or (caller.actor.name if caller.actor.name.startswith("bna-") else None)
-        if agent is not None:
-            env["BN_AGENT_ID"] = agent
+        env = {name: value for name, value in os.environ.items() if name not in PLACE_VARIABLES}
+        env |= {"BN_AGENT_ID": session.actor.name, "BN_MCP_SESSION": session.id or ""}
         return await self._run(args, cwd=session.cwd, env=env, timeout=self._timeout, on_output=_teller(caller))
+
+
+def _control(caller: Caller) -> SessionControl:
+    if caller.control is None:
+        raise Refused("a command has no session to change", hint="run bn itself instead of this tool")
+    return caller.control
+
+
+def _check_place(session: Session) -> None:
+    if session.repo is None:
+        raise NotReady("this server was started outside a project", hint=steps.CHOOSE_PROJECT)
 
 
 def _teller(caller: Caller) -> OnOutput:

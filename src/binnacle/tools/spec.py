@@ -71,6 +71,9 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     foreign: Raw | None = None
     """The entry of another server's tool, as that server wrote it. Its arguments are passed on as they came."""
 
+    opens_session: bool = False
+    """Whether it says who calls from now on, so that it may be called before that is known."""
+
     joins: bool = False
     """Whether it comes to every session that lets the tools of others join, although no recipe names it."""
 

@@ -10,6 +10,8 @@ class Actor(Struct, frozen=True):
 
     name: str
     kind: Literal["human", "agent", "system"] = "human"
+    is_shared: bool = False
+    """Whether several callers may stand behind the name, because nothing tells them apart. Then it holds no task."""
 
 
 SYSTEM = Actor("binnacle", "system")

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from binnacle.errors import Refused
+from binnacle.work.actor import Actor
 from binnacle.work.ids import AgentId, SessionId
 
 AgentStatus = Literal["active", "idle", "stale"]
@@ -15,8 +16,60 @@ IDLE_AFTER = timedelta(minutes=5)
 STALE_AFTER = timedelta(minutes=30)
 
 
-class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One run, or one connection, with the plan it was given."""
+PLANNED_PREFIX = "bns-"
+
+
+def is_planned(session_id: str | None) -> bool:
+    """Whether an id is that of a planned session, and not of a connection or an agent."""
+    return session_id is not None and session_id.startswith(PLANNED_PREFIX)
+
+
+class Terms(NamedTuple):
+    """What a session is for: under which recipe it works, as whom, and on what. Its plan is made from this."""
+
+    recipe: str = "default"
+    discipline: str | None = None
+    feature: str | None = None
+    task: str | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the store has no say in which tools the session gets."""
+        return not (self.discipline or self.feature or self.task)
+
+
+BARE = Terms()
+"""What a session is for that nobody planned."""
+
+Proof = Literal["terminal", "variable", "secret", "process", "connection", "token", "handle", "nothing"]
+"""How we know who acts.
+
+`terminal`: a command that no agent runs. `variable`: BN_AGENT_ID names the agent. `secret`: BN_SESSION, or the token of
+a session's own endpoint. `process`: the client's process. `connection`: an agent that is known by its connection alone.
+`token`: a bearer token. `handle`: what `binnacle-set_agent` or `binnacle-orient` returned. `nothing`: two callers of
+this kind cannot be told apart, so they may not hold anything.
+"""
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """Who acts, where, with which rights, and how we know. Every face makes one; everything below takes it."""
+
+    id: str | None = None
+    """The public id that changes are recorded under: `bns-…` if it was planned, `mcp-…` for a connection."""
+
+    actor: Actor
+    repo: str | None = None
+    """The repository of its project; None before one was chosen."""
+
+    cwd: str = ""
+    """The folder in which its commands run."""
+
+    terms: Terms = BARE
+    proof: Proof = "terminal"
+
+
+class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A planned session as it is kept: one run, or one client, with the plan it was given."""
 
     id: SessionId
     name: str = ""

@@ -23,6 +23,15 @@ LIST_NOTES = NextStep("list the notes, which shows their ids", "note list", (Sug
 LIST_TOOLS = NextStep("list the tools", "tool")
 DELETE_LEARNING = NextStep("delete a learning that no longer holds", "learning delete ID")
 EXPORT_STORE = NextStep("export the store again", "store export FILE")
+REGISTER_AGAIN = NextStep("register again", "orient", (SuggestedCall("binnacle-orient"),))
+REGISTER = NextStep("register first", "orient", (SuggestedCall("binnacle-orient"),))
+CHOOSE_PROJECT = NextStep(
+    "say which repository you work in", calls=(SuggestedCall("binnacle-set_agent", {"path": "/absolute/path"}),)
+)
+OPEN_SESSION = NextStep(
+    "open a session of your own, and pass the `session` that it returns with every call",
+    calls=(SuggestedCall("binnacle-set_agent", {"path": "/absolute/path"}), SuggestedCall("binnacle-orient")),
+)
 CHECK_STORE = NextStep("check the store", "doctor")
 REPAIR_STORE = NextStep(
     "keep the damaged file and save what can be read into a new one", "doctor --fix", for_person=True
@@ -109,6 +118,11 @@ def renew_plan(session_id: str) -> NextStep:
 def show_schema(tool: str) -> NextStep:
     """See which parameters a tool has."""
     return NextStep("see its parameters", f"tool {tool} --schema")
+
+
+def name_project(words: str, name: str = "NAME") -> NextStep:
+    """Say which project of a shared database a repository is."""
+    return NextStep(words, f"config set store.project {name}", for_person=True)
 
 
 def ask_person(words: str) -> NextStep:

@@ -7,7 +7,17 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from binnacle.errors import Claimed, Flag, HoldsAnother, InvalidInput, Refused, StaleClaim, WrongStatus, did_you_mean
+from binnacle.errors import (
+    Claimed,
+    Flag,
+    HoldsAnother,
+    InvalidInput,
+    NotReady,
+    Refused,
+    StaleClaim,
+    WrongStatus,
+    did_you_mean,
+)
 from binnacle.work import steps
 from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId
@@ -165,6 +175,15 @@ def lease_end(by: Actor, *, now: datetime, lease: timedelta) -> datetime | None:
 def _forced(by: Actor, words: str) -> tuple[Flag, ...]:
     """That people may skip the check."""
     return (Flag("force", words),) if by.kind == "human" else ()
+
+
+def check_can_hold(by: Actor) -> None:
+    """Refuses a claim by somebody who cannot be told apart from others: it would be everybody's."""
+    if by.is_shared:
+        raise NotReady(
+            "several clients may be calling here, and nothing tells them apart",
+            hint=steps.OPEN_SESSION,
+        )
 
 
 def check_start(task: Task, *, by: Actor, now: datetime, holding: Sequence[Task], force: bool = False) -> None:

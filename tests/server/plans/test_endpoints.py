@@ -6,14 +6,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import httpx
 import pytest
 
-from binnacle.errors import NotFound, Refused
+from binnacle.errors import NotFound, NotReady, Refused
 from binnacle.server import endpoints
 from binnacle.server.catalog_host import CatalogHost
 from binnacle.server.connection import Connection
 from binnacle.server.endpoints import Endpoints
 from binnacle.server.engine import Engine
 from binnacle.server.http import HttpServer
+from binnacle.server.sessions import Sessions
+from binnacle.server.tokens import OneToken
 from binnacle.work.actor import Actor
+from binnacle.work.session import Session
 from cli.conftest import BN
 from scenarios.agents import TOKEN
 from server.clients import WAIT, Http, headers_for, request, stateless
@@ -34,6 +37,10 @@ class Named:
         return b'[{"name":"%s","inputSchema":{}}]' % self.name.encode()
 
 
+async def nowhere(path: str) -> Named:
+    raise AssertionError(path)
+
+
 class Port:
     """Endpoints on a socket, and what was opened and closed."""
 
@@ -45,10 +52,13 @@ class Port:
         self.connections: set[Connection] = set()
 
     def _face(self, name: str, path: str) -> HttpServer:
-        host = CatalogHost(Named(name), actor=lambda _: Actor("ann"))
-        return HttpServer(Engine(host), token=self.token, path=path)
+        planned = Session(id=name, actor=Actor("ann"))
+        host = CatalogHost(Sessions(Named(name), nowhere, planned=planned))
+        return HttpServer(Engine(host), tokens=OneToken(self.token) if self.token else None, path=path)
 
-    async def _open(self, stack: AsyncExitStack, session: str, path: str) -> HttpServer:
+    async def _open(self, stack: AsyncExitStack, session: str, path: str, secret: str) -> HttpServer:
+        if self.token is not None and secret != self.token:
+            raise NotReady("it wants its own token", hint="make one")
         self.opened.append(session)
         await asyncio.sleep(0)
         if session.startswith("no"):
@@ -141,17 +151,19 @@ def test_a_real_server_answers_for_sessions_that_are_not_to_be_had(bn, planned):
     task = bn.add("One")
     session, folder = planned("yap", task)
     (folder / "prompt.md").write_text("mine\n")
+    token = bn("mcp", "token", "add", "--session", session)["token"]
     command = [BN, "mcp", "serve", "--http", "127.0.0.1:0", "--token", TOKEN, "-H"]
     with Http(command=command, cwd=bn.repo, env=bn.env) as server:
         main = server.url
 
-        def posted(name: str, token: str | None = TOKEN) -> httpx.Response:
+        def posted(name: str, given: str | None = token) -> httpx.Response:
             server.url = f"{main}/{name}"
-            return server.post(LIST, {"authorization": f"Bearer {token}"} if token else None)
+            return server.post(LIST, {"authorization": f"Bearer {given}"} if given else None)
 
-        assert posted("bns-0000").status_code == 404
-        assert posted("..%2fmcp").status_code == posted("").status_code == 404
-        assert posted(session, "wrong").status_code == posted(session, None).status_code == 401
+        for name in ("bns-0000", "..%2fmcp", ""):
+            assert posted(name).status_code == 401, "whoever has no secret is not told what there is"
+        for given in ("wrong", TOKEN, None):
+            assert posted(session, given).status_code == 401
         edited = posted(session)
         assert edited.status_code == 409
         assert f"{folder / 'prompt.md'} line 1" in edited.json()["error"]["message"]

@@ -279,12 +279,12 @@ def test_two_sessions_on_one_port_see_nothing_of_each_other(bn, auth, planned):
     second, _ = planned("task_intents", other)
     command = [BN, "mcp", "serve", "--http", "127.0.0.1:0", "--token", TOKEN, "-H"]
     with Http(command=command, cwd=bn.repo, env=bn.env) as server:
-        server.client.headers["authorization"] = f"Bearer {TOKEN}"
         main = server.url
+        tokens = {session: bn("mcp", "token", "add", "--session", session)["token"] for session in (first, second)}
 
         def ask(session: str, message: dict) -> dict:
             server.url = f"{main}/{session}"
-            answer = server.post(message)
+            answer = server.post(message, {"authorization": f"Bearer {tokens[session]}"})
             assert answer.status_code == 200, (answer.text, server.said)
             return answer.json()["result"]
 
@@ -303,7 +303,8 @@ def test_two_sessions_on_one_port_see_nothing_of_each_other(bn, auth, planned):
         error = ask(first, new_call(3, "report_done", summary="x"))["structuredContent"]["error"]
         assert error["code"] == "E_TOOL_DISABLED"
         server.url = main
-        tools = server.post(request(4, "tools/list", stateless())).json()["result"]["tools"]
+        listing = server.post(request(4, "tools/list", stateless()), {"authorization": f"Bearer {TOKEN}"})
+        tools = listing.json()["result"]["tools"]
         assert [tool["name"] for tool in tools] == names_in(bn("plan", "show", "default"))
 
 

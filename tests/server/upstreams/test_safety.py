@@ -10,7 +10,6 @@ from server.clients import Http, wait_for
 from server.upstreams.servers import rogue, said, wait_for_no_tool, wait_for_tool
 
 PLANTED = "sk-planted-0123456789abcdef"
-AGENT = {"BN_AGENT_ID": "bna-1234"}
 
 
 class TestPins:
@@ -26,7 +25,7 @@ class TestPins:
             assert "mcp_one_pid" in agent.tools()
             assert "mcp_one_new_one" not in agent.tools()
             assert agent.fails("mcp_one_echo")["code"] == "E_NOT_FOUND"
-            bn.fails("upstream", "accept", "one", "--yes", env=AGENT)
+            bn.fails("upstream", "accept", "one", "--yes", env=bn.agent("bob"))
             accepted = bn("upstream", "accept", "one", "echo", "--yes")
             assert accepted["accepted"] == ["echo"]
             assert "+Repeats what it is told, to everybody." in accepted["changes"][0]["diff"]

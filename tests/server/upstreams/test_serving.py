@@ -391,7 +391,9 @@ class TestSharing:
             servers(zero=rogue(), one=rogue())  # the same server, on another line
             wait_for_tool(agent, "mcp_zero_pid")
             agent.server.url += f"/{session}"
-            agent.greet()
+            token = bn("mcp", "token", "add", "--session", session)["token"]
+            agent.server.client.headers["authorization"] = f"Bearer {token}"
+            agent._headers = agent.server.session()
             wait_for_tool(agent, "mcp_one_pid")
             assert next(iter(agent.tools())) == "task_list"
             assert pid(agent, "one") == mine

@@ -13,10 +13,12 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from binnacle.errors import BinnacleError, StoreBusy, TimedOut
-from binnacle.store import tasks
-from binnacle.store.store import Reader, Store
+from binnacle.store import agents, tasks
+from binnacle.store.store import Reader, Store, Writer
 from binnacle.tools.caller import Caller
 from binnacle.work import steps
+from binnacle.work.actor import SYSTEM
+from binnacle.work.session import Session
 
 Result = TypeVar("Result")
 
@@ -55,7 +57,20 @@ class Access:
         self.close()
 
     async def run(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool = False) -> Result:
-        """Runs `work` in a transaction of its own."""
+        """Runs `work` in a transaction of its own, in the name of the caller's agent."""
+        if caller.control is not None and not caller.control.is_identified:
+            caller.session = await caller.control.identify(registers=writes)
+        return await self._run(caller, work, writes=writes, claims=claims)
+
+    async def change(self, work: Callable[[Writer], Result]) -> Result:
+        """Runs `work` as a change of Binnacle's own."""
+        return await self._run(Caller(session=Session(actor=SYSTEM)), work, writes=True, claims=False)
+
+    async def look(self, work: Callable[[Reader], Result]) -> Result:
+        """Runs `work` on a view of the store."""
+        return await self._run(Caller(session=Session(actor=SYSTEM)), work, writes=False, claims=False)
+
+    async def _run(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
         if self._quick is None:
             self._quick = self._open(AT_ONCE)
         if self._quick.dialect.name == "sqlite":
@@ -90,7 +105,8 @@ class Access:
         if self._commit_at is None:
             store.begin_group()
             self._commit_at = loop.call_soon(self._commit)
-        with store.write(by=caller.actor, session=caller.session) as writer:
+        with store.write(by=caller.actor, session=caller.session.id) as writer:
+            _confirm(writer, caller)
             result = work(writer)
         committed = loop.create_future()
         self._waiting.append(committed)
@@ -158,5 +174,11 @@ def _transact(store: Store, caller: Caller, work: Callable[[Any], Result], *, wr
         with tasks.reading(store) as reader:
             return work(reader)
     begin = store.claim if claims else store.write
-    with begin(by=caller.actor, session=caller.session) as writer:
+    with begin(by=caller.actor, session=caller.session.id) as writer:
+        _confirm(writer, caller)
         return work(writer)
+
+
+def _confirm(tx: Writer, caller: Caller) -> None:
+    if caller.actor.kind == "agent":
+        agents.confirm(tx, is_sign_of_life=caller.activity.is_sign_of_life_due())

@@ -8,7 +8,7 @@ from binnacle.store import features, overview, sessions
 from binnacle.store.store import Reader, Writer
 from binnacle.tools.outcome import Reply
 from binnacle.tools.work.define import tool
-from binnacle.work.session import Session
+from binnacle.work.session import SessionRecord
 
 PROJECT, SESSION = "project", "session"
 OPEN = ("E_REFUSED", "tasks are not finished; they are named")
@@ -63,7 +63,7 @@ def session_abort(tx: Writer, reason: Annotated[str, Meta(description="why it ca
     return Reply({"session": ended}, f"Session {ended.id} aborted: {ended.reason}")
 
 
-def _session(tx: Writer) -> Session:
+def _session(tx: Writer) -> SessionRecord:
     """The session of the call; else the newest that is active; else a new one."""
     if tx.session and sessions.SESSIONS.first(tx, "where id = ?", tx.session):
         return sessions.get(tx, tx.session)

@@ -1,0 +1,82 @@
+"""`bn mcp token`: named tokens for clients of the HTTP server, and the token of a planned session."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from binnacle.cli.command import arg
+from binnacle.cli.context import Context
+from binnacle.cli.mcp import MCP
+from binnacle.errors import Refused, UsageError
+
+if TYPE_CHECKING:
+    from binnacle.cli.screen import Screen
+    from binnacle.server.tokens import NamedTokens
+
+
+def _tokens(context: Context) -> "NamedTokens":
+    from binnacle.server.tokens import NamedTokens
+
+    return NamedTokens(context.project.data_dir)
+
+
+def _check_person(context: Context) -> None:
+    if context.actor.kind == "agent":
+        raise Refused("tokens are given by people, not by agents", hint="ask the person you work for")
+
+
+def _show_added(answer: Any, screen: "Screen") -> None:
+    screen.line(answer["token"])
+    screen.line("This is shown once. Clients send it as: Authorization: Bearer TOKEN")
+
+
+def _show_list(answer: Any, screen: "Screen") -> None:
+    from binnacle.cli.views import ago
+
+    if not answer["tokens"]:
+        screen.line("no named tokens; give one to a client with: bn mcp token add NAME")
+        return
+    rows = ((one["name"], ago(one["created_at"])) for one in answer["tokens"])
+    screen.table(rows, flexible=0, headings=("NAME", "CREATED"))
+
+
+def _show_revoked(answer: Any, screen: "Screen") -> None:
+    screen.line(f"Revoked {answer['revoked']}. Running servers refuse it within a second.")
+
+
+@MCP.command(
+    "token add",
+    "make a token for one client of /mcp, or for the endpoint of one session; shown once",
+    "bn mcp token add laptop-claude",
+    arg("name", nargs="?", help="who it is for; what the client does is recorded under this name"),
+    arg("--session", metavar="ID", help="for /mcp/ID, the endpoint of a planned session; the one before is void"),
+    view=_show_added,
+)
+def add(context: Context, args: Namespace) -> Any:
+    if (args.name is None) == (args.session is None):
+        raise UsageError("bn mcp token add: a name or --session is needed", hint="bn mcp token add laptop-claude")
+    _check_person(context)
+    if args.name is not None:
+        return {"name": args.name, "token": _tokens(context).add(args.name)}
+    from binnacle.store import sessions
+
+    with context.writing() as tx:
+        return {"session": args.session, "token": sessions.issue_secret(tx, args.session)}
+
+
+@MCP.command("token list", "the named tokens of this project", "bn mcp token list -H", view=_show_list)
+def list_tokens(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+    known = _tokens(context).all()
+    return {"tokens": [{"name": name, "created_at": token.created_at} for name, token in sorted(known.items())]}
+
+
+@MCP.command(
+    "token revoke",
+    "make a named token void",
+    "bn mcp token revoke laptop-claude",
+    arg("name", help="as bn mcp token list shows it"),
+    view=_show_revoked,
+)
+def revoke(context: Context, args: Namespace) -> Any:
+    _check_person(context)
+    _tokens(context).revoke(args.name)
+    return {"revoked": args.name}

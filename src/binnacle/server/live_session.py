@@ -1,0 +1,368 @@
+"""A session while it is served: where it is, which agent it is, and how it changes. `sessions` finds it for a call."""
+
+import asyncio
+import os
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+import msgspec
+
+from binnacle.config.secret import Issued, issue, matches
+from binnacle.errors import NotFound, Refused
+from binnacle.lifecycle.processes import Process
+from binnacle.server.beside import Beside
+from binnacle.server.call import Origin
+from binnacle.server.saved_sessions import SavedSession
+from binnacle.tools.activity import Activity
+from binnacle.tools.caller import Caller, OpenedSession
+from binnacle.tools.client_facts import ClientFacts
+from binnacle.tools.outcome import Outcome
+from binnacle.work.actor import Actor
+from binnacle.work.session import Agent, Proof, Session, Terms
+
+MAX_SESSIONS_PER_SCOPE = 1000
+"""Sessions that callers of one scope have opened; the oldest makes room."""
+
+PREFIX = "mcp-"
+
+
+class ServedProject(Protocol):
+    """A project under a plan, as this server serves it."""
+
+    repo: str
+    is_known: bool
+    """Whether it is a project at all. The folder a server was started in need not be one."""
+
+    def instructions(self) -> str:
+        """What a client is told about the tools when it connects."""
+
+    def listing(self) -> bytes:
+        """The tools as `tools/list` shows them, a JSON array."""
+
+    def listing_with_session(self) -> bytes:
+        """The same, where every tool says that it takes `session`."""
+
+    async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
+        """Calls one of them."""
+
+    def beside(self) -> Beside:
+        """What upstream servers have besides tools."""
+
+    async def status(self, caller: Caller) -> str:
+        """How the project stands, as JSON."""
+
+    async def guide(self) -> str | None:
+        """AGENTS.md of the repository, if there is one."""
+
+    async def find_agent(
+        self, facts: ClientFacts, *, name: str | None, open_here: Collection[str], is_new: bool
+    ) -> Agent:
+        """The agent of a connection, found by its process or registered; always registered if `is_new`."""
+
+    async def resume_agent(self, facts: ClientFacts, *, open_here: Collection[str]) -> Agent | None:
+        """The agent that the same process was before; None if it was none. Changes nothing."""
+
+    async def link_agent(self, agent_id: str, facts: ClientFacts) -> Agent:
+        """Has a registered agent speak through a connection. Raises `NotFound` if it is unknown or has ended."""
+
+    async def is_active(self, agent_id: str) -> bool:
+        """Whether an agent has not ended."""
+
+    async def end_agent(self, agent_id: str, *, reason: str) -> None:
+        """Ends an agent and gives back what it holds. One that has ended already is no error."""
+
+
+class Registry(Protocol):
+    """What sessions of one server share."""
+
+    home: ServedProject
+    """The project that the server was started in."""
+
+    @property
+    def server(self) -> Process:
+        """The process that serves."""
+
+    planned: Session | None
+    """The session that all clients of the server are in, where one was planned for it."""
+
+    terms: Terms
+    agent_id: str | None
+    """The agent that the server was told to act as."""
+
+    async def open_project(self, path: str) -> ServedProject: ...
+
+    def open_ids(self) -> set[str]:
+        """The public ids of all sessions that are open."""
+
+    def save(self, session: "LiveSession") -> None:
+        """Makes a session known by its handle, and keeps what another server of the same client needs to go on."""
+
+    def changed(self) -> None:
+        """Told when what a client may see has changed: its project, or that calls have to name a session."""
+
+
+class Scope:
+    """Callers that the transport cannot tell apart, and the sessions that they opened."""
+
+    def __init__(self, registry: Registry, origin: Origin, client: Mapping[str, Any]) -> None:
+        self.token = origin.token
+        self.client = str(client.get("name") or "")
+        self.process = origin.find_process()
+        self.is_shared = origin.is_single and self.process is None
+        """Whether its callers may be of different clients."""
+
+        self.own = LiveSession(registry, self, registry.home)
+        """Whose a call is that names no session."""
+
+        self.earlier: dict[str, LiveSession] = {}
+        """Where the same caller worked before; a handle of one still leads there."""
+
+        self.others: dict[str, LiveSession] = {}
+        """Sessions of other agents, by public id."""
+
+    @property
+    def sessions(self) -> "list[LiveSession]":
+        return [self.own, *self.earlier.values(), *self.others.values()]
+
+    def take_over(self, session: "LiveSession") -> None:
+        """Makes a session the one of calls that name none."""
+        self.earlier[self.own.id] = self.own
+        self.earlier.pop(session.id, None)
+        while len(self.earlier) >= MAX_SESSIONS_PER_SCOPE:
+            del self.earlier[next(iter(self.earlier))]
+        self.own = session
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether a call that names no session could be of several agents."""
+        return bool(self.others) and not self.is_shared
+
+    def add(self, session: "LiveSession") -> None:
+        while len(self.others) >= MAX_SESSIONS_PER_SCOPE:
+            del self.others[next(iter(self.others))]
+        self.others[session.id] = session
+
+    def remove(self, session: "LiveSession") -> None:
+        """Forgets a session whose agent has signed off."""
+        self.others.pop(session.id, None)
+        if session is self.own and len(self.others) == 1:
+            (self.own,) = self.others.values()
+            self.others.clear()
+
+
+class LiveSession:
+    """A session while it is served: where it is, which agent it is, and what it has done. Is its own control."""
+
+    def __init__(self, registry: Registry, scope: Scope, project: ServedProject) -> None:
+        self._registry = registry
+        self._scope = scope
+        self.project = project
+        self.id = f"{PREFIX}{os.urandom(4).hex()}"
+        self.activity = Activity()
+        self.is_open = False
+        self.agent: Agent | None = None
+        """Who it acts as; None while nobody has asked."""
+
+        self._is_oriented = False
+        self._linked_id: str | None = None
+        """The agent that it said it is, before this server knew of it."""
+
+        self.cwd = project.repo
+        """The folder in which its commands run."""
+
+        self._issued: list[Issued] = []
+        """Handles that were given out for it; any of them is good."""
+
+        self._lock = asyncio.Lock()
+        self.session = self._described()
+
+    @property
+    def is_identified(self) -> bool:
+        return self.agent is not None or self._registry.planned is not None
+
+    @property
+    def token(self) -> str:
+        """Name of the token that its callers come with."""
+        return self._scope.token
+
+    def has_handle(self, text: str) -> bool:
+        return any(matches(text, issued.digest) for issued in self._issued)
+
+    async def identify(self, *, registers: bool = True) -> Session:
+        if self.is_identified or not self.project.is_known:
+            return self.session
+        async with self._lock:
+            if self.agent is None and (self.is_open or not self._scope.is_shared):
+                if registers or self._is_named:
+                    self._become(await self._find_agent())
+                elif (found := await self.project.resume_agent(self.facts(), open_here=self._others())) is not None:
+                    self._become(found)
+        return self.session
+
+    @property
+    def _is_named(self) -> bool:
+        """Whether it is said which agent it is, so that none is registered to find out."""
+        return self._registry.agent_id is not None or self._linked_id is not None
+
+    def _others(self) -> set[str]:
+        """Sessions that are open beside this one: their agents are taken."""
+        return self._registry.open_ids() - {self.id}
+
+    async def move(self, path: str, agent_id: str | None, *, is_named: bool) -> OpenedSession:
+        project = await self._registry.open_project(path)
+        if self._registry.planned is not None and project.repo != self.project.repo:
+            raise Refused(
+                f"this session was planned for {self.project.repo}, and works only there",
+                hint="work on the task you were given; a session of another project is started there",
+            )
+        cwd = os.path.realpath(path)
+        target = self._target(agent_id)
+        if target is self and not is_named:
+            target = self._elsewhere(project, cwd)
+        agent = await project.link_agent(agent_id, target.facts()) if agent_id else None
+        return await target.enter(project, cwd, agent)
+
+    def _elsewhere(self, project: ServedProject, cwd: str) -> "LiveSession":
+        """The session of the same caller in another folder. The handle it has for this one stays good for this one."""
+        scope = self._scope
+        if not self.is_open or self._registry.planned is not None or cwd == self.cwd or self is not scope.own:
+            return self
+        mine = [self, *scope.earlier.values()]
+        session = next((one for one in mine if one.cwd == cwd), None)
+        if session is None:
+            session = LiveSession(self._registry, scope, project)
+            session._is_oriented = self._is_oriented
+            known = next((one for one in mine if one.project is project and one.agent is not None), None)
+            session.agent = known.agent if known else None
+        scope.take_over(session)
+        if session.project is not self.project:
+            self._registry.changed()
+        return session
+
+    def _target(self, agent_id: str | None) -> "LiveSession":
+        """The session that a caller means who says where it works, and perhaps as whom."""
+        if self._scope.is_shared and self is self._scope.own:
+            return self._beside()
+        if agent_id is None or self.agent is None or not self.is_open or self.agent.id == agent_id:
+            return self
+        known = (one for one in self._scope.sessions if one.agent is not None and one.agent.id == agent_id)
+        return next(known, None) or self._beside()
+
+    def _beside(self) -> "LiveSession":
+        """A session of its own in the same scope, for a caller that is told apart from now on."""
+        made = LiveSession(self._registry, self._scope, self.project)
+        self._scope.add(made)
+        self._registry.changed()
+        return made
+
+    async def enter(self, project: ServedProject, cwd: str, agent: Agent | None) -> OpenedSession:
+        """Works in this project from now on, as `agent` if one is given."""
+        if project is not self.project:
+            self.agent = None
+            self._registry.changed()
+        self.project, self.cwd, self.is_open = project, cwd, True
+        self.agent = agent or self.agent
+        self.session = self._described()
+        await self.identify()
+        return self._opened()
+
+    async def register(self, name: str | None) -> OpenedSession:
+        target = self
+        if self.agent is not None and not await self.project.is_active(self.agent.id):
+            self.agent, self._is_oriented = None, False
+        is_second = self._is_oriented and self.agent is not None and name not in (None, self.agent.name)
+        if is_second or (self._scope.is_shared and self is self._scope.own):
+            target = self._beside()
+        return await target.orient(name, is_new=target is not self)
+
+    async def orient(self, name: str | None, *, is_new: bool) -> OpenedSession:
+        """Is a registered agent from now on; a new one if `is_new`."""
+        self.is_open = self._is_oriented = True
+        if self._registry.planned is None and (self.agent is None or self.agent.registered == "mcp"):
+            async with self._lock:
+                self._become(await self._find_agent(name=name, is_new=is_new))
+        return self._opened()
+
+    async def close(self) -> None:
+        if self._scope.others:
+            self._scope.remove(self)
+            self._registry.changed()
+        self._is_oriented = False
+
+    async def end(self, reason: str) -> None:
+        """Ends the agent if it is known by this connection alone, which is closed now."""
+        if self.agent is not None and self.agent.pid is None and self._registry.planned is None:
+            await self.project.end_agent(self.agent.id, reason=reason)
+
+    def restore(self, saved: SavedSession, project: ServedProject) -> None:
+        """Goes on where another server of the same client left off."""
+        self.id, self.project, self.cwd = saved.id, project, saved.cwd
+        self.is_open, self._is_oriented = True, saved.is_oriented
+        self._linked_id = saved.agent_id
+        self._issued.append(Issued("", saved.digest))
+        self.session = self._described()
+
+    async def _find_agent(self, *, name: str | None = None, is_new: bool = False) -> Agent:
+        if (agent_id := self._registry.agent_id) is not None:
+            return await self.project.link_agent(agent_id, self.facts())
+        if self._linked_id is not None and not is_new:
+            linked, self._linked_id = self._linked_id, None
+            with suppress(NotFound):  # it has ended since
+                return await self.project.link_agent(linked, self.facts())
+        return await self.project.find_agent(self.facts(), name=name, open_here=self._others(), is_new=is_new)
+
+    def facts(self) -> ClientFacts:
+        """What is known of the client, for the registry of agents."""
+        scope = self._scope
+        client = scope.client or scope.token
+        return ClientFacts(client=client, session=self.id, server=self._registry.server, process=scope.process)
+
+    def _become(self, agent: Agent) -> None:
+        self.agent = agent
+        self.session = self._described()
+
+    def _opened(self) -> OpenedSession:
+        if not self._issued or not self._issued[-1].text:
+            self._issued.append(issue(self.id))
+        self._registry.save(self)
+        agent_id = self.agent.id if self.agent else None
+        return OpenedSession(self.session, self._issued[-1].text, agent_id)
+
+    def saved(self) -> SavedSession | None:
+        """What another server of the same client needs to go on; None if the client's process is not known."""
+        process = self._scope.process
+        if process is None or self._registry.planned is not None:
+            return None
+        return SavedSession(
+            id=self.id,
+            digest=self._issued[-1].digest,
+            pid=process.pid,
+            started=process.started,
+            server_pid=self._registry.server.pid,
+            server_started=self._registry.server.started,
+            cwd=self.cwd,
+            agent_id=self.agent.id if self.agent else None,
+            is_oriented=self._is_oriented,
+        )
+
+    def _described(self) -> Session:
+        if (planned := self._registry.planned) is not None:
+            return msgspec.structs.replace(planned, cwd=self.cwd) if self.is_open else planned
+        is_shared = self._scope.is_shared and not self.is_open
+        name = self.agent.id if self.agent else self._scope.token or self.id
+        return Session(
+            id=self.id,
+            actor=Actor(name, "agent", is_shared=is_shared),
+            repo=self.project.repo if self.project.is_known else None,
+            cwd=self.cwd,
+            terms=self._registry.terms,
+            proof=self._proof(),
+        )
+
+    def _proof(self) -> Proof:
+        if self._registry.agent_id is not None:
+            return "variable"
+        if self._scope.is_shared:
+            return "handle" if self.is_open else "nothing"
+        return "process" if self._scope.process is not None else "connection"

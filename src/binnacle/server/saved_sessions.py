@@ -1,0 +1,83 @@
+"""Sessions of clients that start a server for every call, kept from one server to the next.
+
+A file for each session, found by the client's process. Nothing secret is in it but a digest of the handle. What belongs
+to a process that is gone is removed when it is met.
+"""
+
+import contextlib
+import os
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.config.whole import write_whole
+from binnacle.lifecycle.processes import Process, is_alive, is_here
+
+MAX_FILES = 1000
+"""Files looked at. Beyond that, sessions are not kept: something makes them faster than they go."""
+
+
+class SavedSession(Struct, frozen=True, kw_only=True):
+    """What the next server of a client goes on with."""
+
+    id: str
+    digest: str
+    """Of the handle."""
+
+    pid: int
+    started: str
+    """The client's process."""
+
+    server_pid: int
+    server_started: str
+    cwd: str
+    agent_id: str | None = None
+    is_oriented: bool = False
+
+    @property
+    def file(self) -> str:
+        return f"{self.pid}.{self.id}.json"
+
+
+class SavedSessions:
+    """The sessions kept in one folder, of all clients of this person on this machine."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def keep(self, session: SavedSession) -> None:
+        """Best effort: a session that cannot be kept ends with its server."""
+        with contextlib.suppress(OSError):
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            if len(os.listdir(self._folder)) < MAX_FILES:
+                write_whole(os.path.join(self._folder, session.file), msgspec.json.encode(session))
+
+    def take(self, client: Process, server: Process) -> SavedSession | None:
+        """The session that a server of this client left, the newest if there are several; it is `server`'s now."""
+        found: SavedSession | None = None
+        for session in self._of(client):
+            if not is_alive(session.server_pid, session.server_started):
+                found = session
+        if found is not None:
+            self.keep(msgspec.structs.replace(found, server_pid=server.pid, server_started=server.started))
+        return found
+
+    def _of(self, client: Process) -> list[SavedSession]:
+        """What is kept of a client, the oldest first."""
+        kept = []
+        for name in self._names():
+            path = os.path.join(self._folder, name)
+            with contextlib.suppress(OSError, msgspec.DecodeError):
+                with open(path, "rb") as file:
+                    session = msgspec.json.decode(file.read(), type=SavedSession)
+                if is_here(session.started) and not is_alive(session.pid, session.started):
+                    os.unlink(path)
+                elif (session.pid, session.started) == (client.pid, client.started):
+                    kept.append((os.stat(path).st_mtime_ns, session))
+        return [session for _, session in sorted(kept, key=lambda one: one[0])]
+
+    def _names(self) -> list[str]:
+        try:
+            return os.listdir(self._folder)[:MAX_FILES]
+        except OSError:
+            return []

@@ -1,0 +1,119 @@
+"""Bearer tokens: which name a client has that shows one. Each name is an identity, and may be revoked alone."""
+
+import os
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.config.secret import digest_of, issue
+from binnacle.config.whole import write_whole
+from binnacle.errors import ConfigError, Duplicate, NotFound, did_you_mean
+from binnacle.work.text import clean_name
+
+LOOK_SECONDS = 1.0
+"""How long a revoked token may still be taken."""
+
+FILE = "tokens.json"
+
+
+class Tokens(Protocol):
+    """Knows tokens."""
+
+    def find(self, text: str) -> str | None:
+        """The name of the token; None if it is none."""
+
+
+class OneToken:
+    """A token that has no name: that of a server for itself, or of one session."""
+
+    def __init__(self, text: str) -> None:
+        self._digest = digest_of(text)
+
+    def find(self, text: str) -> str | None:
+        return "" if digest_of(text) == self._digest else None
+
+
+class EitherTokens:
+    """A token is good if one of several knows it."""
+
+    def __init__(self, *known: Tokens) -> None:
+        self._known = known
+
+    def find(self, text: str) -> str | None:
+        found = (tokens.find(text) for tokens in self._known)
+        return next((name for name in found if name is not None), None)
+
+
+class SavedToken(Struct, frozen=True, kw_only=True):
+    """A named token as it is kept: only a digest."""
+
+    digest: str
+    created_at: datetime
+
+
+class NamedTokens:
+    """The named tokens of a project, in a file that running servers look at again when it changes."""
+
+    def __init__(self, data_dir: str) -> None:
+        self._path = os.path.join(data_dir, FILE)
+        self._by_digest: dict[str, str] = {}
+        self._seen: int | None = None
+        self._look_at = float("-inf")
+
+    def find(self, text: str) -> str | None:
+        self._refresh()
+        return self._by_digest.get(digest_of(text)) if self._by_digest else None
+
+    def _refresh(self) -> None:
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + LOOK_SECONDS
+        try:
+            modified = os.stat(self._path).st_mtime_ns
+        except OSError:
+            modified = 0
+        if modified != self._seen:
+            self._seen = modified
+            self._by_digest = {token.digest: name for name, token in self.all().items()}
+
+    def all(self) -> Mapping[str, SavedToken]:
+        """The tokens by name.
+
+        Raises:
+            ConfigError: the file is broken.
+        """
+        try:
+            with open(self._path, "rb") as file:
+                return msgspec.json.decode(file.read(), type=dict[str, SavedToken])
+        except FileNotFoundError:
+            return {}
+        except (OSError, msgspec.DecodeError) as error:
+            raise ConfigError(
+                f"cannot read {self._path}: {error}", hint="remove the file and add the tokens again: bn mcp token add"
+            ) from error
+
+    def add(self, name: str) -> str:
+        """Makes a token of this name. What is returned is shown once: only its digest is kept."""
+        name = clean_name(name, what="name of a token")
+        known = dict(self.all())
+        if name in known:
+            raise Duplicate(f"there is a token called {name!r}", hint=f"revoke it first: bn mcp token revoke {name}")
+        issued = issue(f"bnt-{name}")
+        self._write({**known, name: SavedToken(digest=issued.digest, created_at=datetime.now(UTC))})
+        return issued.text
+
+    def revoke(self, name: str) -> None:
+        """Makes a token void, for running servers within a second."""
+        known = dict(self.all())
+        if known.pop(name, None) is None:
+            raise NotFound(f"no token {name!r}", hint=did_you_mean(name, list(self.all())))
+        self._write(known)
+
+    def _write(self, tokens: Mapping[str, SavedToken]) -> None:
+        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+        write_whole(self._path, msgspec.json.encode(tokens), is_lasting=True)
