@@ -107,6 +107,18 @@ def test_a_connection_made_again_is_the_same_agent(bn, client, ending):
     assert len(bn("agent", "list")["agents"]) == 1
 
 
+@pytest.mark.parametrize("era", ERAS)
+def test_the_first_look_on_a_connection_made_again_offers_what_the_agent_holds(bn, client, era):
+    first = bn.add("First")
+    bn.add("Second")
+    someone = client()
+    talk = someone.pipe("a", era=era)
+    talk.data("task_claim")
+    talk.close()
+    offered = someone.pipe("b", era=era).data("task_next")
+    assert (offered["task"]["id"], offered.get("held")) == (first, True)
+
+
 def test_a_server_for_every_call_keeps_its_place_and_runs_commands(bn, client, other, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()

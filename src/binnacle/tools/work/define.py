@@ -93,9 +93,14 @@ def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSp
     parameters = msgspec.defstruct(function.__name__, fields, kw_only=True, forbid_unknown_fields=True)
 
     async def run(caller: Caller, values: Any) -> Reply:
-        given = {name: getattr(values, name) for name in names} | dict.fromkeys(actors, caller.actor)
+        given = {name: getattr(values, name) for name in names}
         given |= {name: value for name in optional if (value := getattr(values, name)) is not None}
-        return await access.run(caller, lambda tx: function(tx, **given), writes=writes, claims=claims)
+
+        def work(tx: Any) -> Reply:
+            # Only now is it known who calls: `access` finds that out first.
+            return function(tx, **given, **dict.fromkeys(actors, caller.actor))
+
+        return await access.run(caller, work, writes=writes, claims=claims)
 
     description = " ".join((function.__doc__ or "").split())
     return ToolSpec(
