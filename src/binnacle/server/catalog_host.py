@@ -166,10 +166,10 @@ def take_handle(tool: str, raw: bytes) -> tuple[str | None, bytes]:
     """
     try:
         arguments = decode(raw, type=dict[str, Raw])
-        handle = decode(arguments.pop("session"), type=str)
+        handle = decode(arguments.pop("session"), type=str | None)
     except (DecodeError, KeyError):
         return None, raw
     is_foreign = tool.startswith("mcp_") or ":" in tool
-    if is_foreign and not handle.startswith(PREFIX):
+    if is_foreign and not (handle or "").startswith(PREFIX):
         return None, raw
     return handle, encode(arguments)

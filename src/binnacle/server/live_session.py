@@ -218,10 +218,13 @@ class LiveSession:
             )
         cwd = os.path.realpath(path)
         target = self._target(agent_id)
-        if target is self and not is_named:
+        is_same = target is self
+        if is_same and not is_named:
             target = self._elsewhere(project, cwd)
         agent = await project.link_agent(agent_id, target.facts()) if agent_id else None
-        return await target.enter(project, cwd, agent)
+        opened = await target.enter(project, cwd, agent)
+        self._join(target, is_same=is_same)
+        return opened
 
     def _elsewhere(self, project: ServedProject, cwd: str) -> "LiveSession":
         """The session of the same caller in another folder. The handle it has for this one stays good for this one."""
@@ -235,9 +238,6 @@ class LiveSession:
             session._is_oriented = self._is_oriented
             known = next((one for one in mine if one.project is project and one.agent is not None), None)
             session.agent = known.agent if known else None
-        scope.take_over(session)
-        if session.project is not self.project:
-            self._registry.changed()
         return session
 
     def _target(self, agent_id: str | None) -> "LiveSession":
@@ -250,38 +250,61 @@ class LiveSession:
         return next(known, None) or self._beside()
 
     def _beside(self) -> "LiveSession":
-        """A session of its own in the same scope, for a caller that is told apart from now on."""
-        made = LiveSession(self._registry, self._scope, self.project)
-        self._scope.add(made)
-        self._registry.changed()
-        return made
+        """A session of its own for a caller that is told apart from now on; in the scope once it is open."""
+        return LiveSession(self._registry, self._scope, self.project)
+
+    def _join(self, opened: "LiveSession", *, is_same: bool = False) -> None:
+        """Has a session that was opened share the scope of this one: for the same caller, or for another agent.
+
+        One that failed to open leaves no trace.
+        """
+        scope = self._scope
+        if is_same and opened is not self:
+            scope.take_over(opened)
+        elif opened not in scope.sessions:
+            scope.add(opened)
+        else:
+            return
+        if not is_same or opened.project is not self.project:
+            self._registry.changed()
 
     async def enter(self, project: ServedProject, cwd: str, agent: Agent | None) -> OpenedSession:
         """Works in this project from now on, as `agent` if one is given."""
-        if project is not self.project:
-            self.agent = None
-            self._registry.changed()
-        self.project, self.cwd, self.is_open = project, cwd, True
-        self.agent = agent or self.agent
-        self.session = self._described()
+        async with self._lock:  # a call under way may be about to find out who it is in the project before
+            if project is not self.project:
+                self.agent = None
+                self._registry.changed()
+            elif agent is None:
+                await self._forget_ended()
+            self.project, self.cwd, self.is_open = project, cwd, True
+            self.agent = agent or self.agent
+            self.session = self._described()
         await self.identify()
         return self._opened()
 
-    async def register(self, name: str | None) -> OpenedSession:
-        target = self
+    async def _forget_ended(self) -> None:
+        """Is nobody any more if its agent has ended."""
         if self.agent is not None and not await self.project.is_active(self.agent.id):
             self.agent, self._is_oriented = None, False
+
+    async def register(self, name: str | None) -> OpenedSession:
+        target = self
+        await self._forget_ended()
         is_second = self._is_oriented and self.agent is not None and name not in (None, self.agent.name)
         if is_second or (self._scope.is_shared and self is self._scope.own):
             target = self._beside()
-        return await target.orient(name, is_new=target is not self)
+        opened = await target.orient(name, is_new=target is not self)
+        self._join(target)
+        return opened
 
     async def orient(self, name: str | None, *, is_new: bool) -> OpenedSession:
         """Is a registered agent from now on; a new one if `is_new`."""
-        self.is_open = self._is_oriented = True
         if self._registry.planned is None and (self.agent is None or self.agent.registered == "mcp"):
             async with self._lock:
-                self._become(await self._find_agent(name=name, is_new=is_new))
+                agent = await self._find_agent(name=name, is_new=is_new)
+                self.is_open = True
+                self._become(agent)
+        self.is_open = self._is_oriented = True
         return self._opened()
 
     async def close(self) -> None:
