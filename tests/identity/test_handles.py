@@ -97,3 +97,33 @@ def test_a_public_id_is_no_handle(bn, connect):
     talk.data("binnacle-orient", name="one")
     (listed,) = bn("agent", "list")["agents"]
     assert talk.error("task_add", tasks=[{"title": "x"}], session=listed["session"])["code"] == "E_PREREQUISITE"
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_handle_is_good_on_every_server_of_its_client(bn, client, other, era):
+    """As for a library that starts a server for every call, and makes several calls at once."""
+    first = bn.add("First")
+    someone = client()
+    one, two = (someone.pipe(name, era=era, cwd=other) for name in ("a", "b"))
+    opened = one.data("binnacle-set_agent", path=str(bn.repo))
+    handle = opened["session"]
+    assert two.data("task_claim", session=handle)["task"]["claimed_by"] == opened["agent_id"]
+    one.data("comment_add", task_id=first, body="Tried", session=handle)
+    two.data("task_status", id=first, status="done", session=handle)
+    assert [agent["id"] for agent in bn("agent", "list")["agents"]] == [opened["agent_id"]]
+    assert client().pipe(era=era).error("task_claim", session=handle)["code"] == "E_PREREQUISITE", (
+        "it is another client"
+    )
+
+
+def test_a_handle_is_good_beside_another_agent_of_its_connection(bn, client):
+    bn.add("First")
+    someone = client()
+    one, two = (someone.pipe(name) for name in ("a", "b"))
+    opened = one.data("binnacle-set_agent", path=str(bn.repo))
+    own = two.data("binnacle-set_agent", path=str(bn.repo))
+    assert own["agent_id"] != opened["agent_id"]
+    assert two.data("task_claim", session=opened["session"])["task"]["claimed_by"] == opened["agent_id"]
+    assert two.error("task_claim")["code"] == "E_PREREQUISITE", "it could be of either"
+    two.data("task_add", tasks=[{"title": "Mine"}], session=own["session"])
+    assert created(bn)["Mine"] == own["agent_id"]

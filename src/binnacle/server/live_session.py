@@ -106,6 +106,7 @@ class Scope:
     """Callers that the transport cannot tell apart, and the sessions that they opened."""
 
     def __init__(self, registry: Registry, origin: Origin, client: Mapping[str, Any]) -> None:
+        self._registry = registry
         self.token = origin.token
         self.client = str(client.get("name") or "")
         self.process = origin.find_process()
@@ -142,6 +143,15 @@ class Scope:
         while len(self.others) >= MAX_SESSIONS_PER_SCOPE:
             del self.others[next(iter(self.others))]
         self.others[session.id] = session
+
+    def reopen(self, saved: SavedSession, project: ServedProject) -> "LiveSession":
+        """Goes on with a session that another server of the client has open: as its own if nobody used that yet."""
+        session = self.own if self.own.is_unused else LiveSession(self._registry, self, project)
+        session.restore(saved, project)
+        if session is not self.own:
+            self.add(session)
+            self._registry.changed()
+        return session
 
     def remove(self, session: "LiveSession") -> None:
         """Forgets a session whose agent has signed off."""
@@ -180,6 +190,11 @@ class LiveSession:
     @property
     def is_identified(self) -> bool:
         return self.agent is not None or self._registry.planned is not None
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether nobody has said or asked yet who it is or where."""
+        return self.agent is None and not self.is_open
 
     @property
     def token(self) -> str:
@@ -360,6 +375,7 @@ class LiveSession:
         return SavedSession(
             id=self.id,
             digest=self._issued[-1].digest,
+            token=self.token,
             pid=process.pid,
             started=process.started,
             server_pid=self._registry.server.pid,

@@ -24,6 +24,9 @@ class SavedSession(Struct, frozen=True, kw_only=True):
     digest: str
     """Of the handle."""
 
+    token: str = ""
+    """Name of the token that its callers come with."""
+
     pid: int
     started: str
     """The client's process."""
@@ -52,11 +55,15 @@ class SavedSessions:
             if len(os.listdir(self._folder)) < MAX_FILES:
                 write_whole(os.path.join(self._folder, session.file), msgspec.json.encode(session))
 
-    def take(self, client: Process, server: Process) -> SavedSession | None:
+    def find(self, client: Process, session_id: str, *, token: str) -> SavedSession | None:
+        """A session of this client, whichever of its servers has it open."""
+        return next((one for one in self._of(client) if (one.id, one.token) == (session_id, token)), None)
+
+    def take(self, client: Process, server: Process, *, token: str) -> SavedSession | None:
         """The session that a server of this client left, the newest if there are several; it is `server`'s now."""
         found: SavedSession | None = None
         for session in self._of(client):
-            if not is_alive(session.server_pid, session.server_started):
+            if session.token == token and not is_alive(session.server_pid, session.server_started):
                 found = session
         if found is not None:
             self.keep(msgspec.structs.replace(found, server_pid=server.pid, server_started=server.started))

@@ -27,7 +27,7 @@ from contextlib import suppress
 from functools import cached_property
 from weakref import WeakValueDictionary
 
-from binnacle.config.secret import id_of
+from binnacle.config.secret import id_of, matches
 from binnacle.errors import InvalidInput, NoProject, NotReady
 from binnacle.lifecycle.processes import Process, this_process
 from binnacle.server.call import Call
@@ -105,7 +105,7 @@ class Sessions:
             NotReady: the handle is of no session of this client.
         """
         scope = await self._scope(call)
-        session = scope.own if handle is None else self._named(scope, handle)
+        session = scope.own if handle is None else await self._named(scope, handle)
         return session, Caller(
             session=session.session,
             activity=session.activity,
@@ -128,8 +128,9 @@ class Sessions:
         scope = call.peer.scope
         return self.planned is None and (call.peer.origin.is_single or (scope is not None and scope.is_ambiguous))
 
-    def _named(self, scope: Scope, handle: str) -> LiveSession:
-        session = self._opened.get(id_of(handle))
+    async def _named(self, scope: Scope, handle: str) -> LiveSession:
+        async with self._connecting:
+            session = self._opened.get(id_of(handle)) or await self._reopen(scope, handle)
         if session is not None and session.token == scope.token and session.has_handle(handle):
             return session
         raise NotReady(
@@ -168,11 +169,22 @@ class Sessions:
         """Takes up the session that another server of the same client left, as when each call has its own server."""
         if self._saved is None or self.planned is not None or scope.process is None:
             return
-        found = self._saved.take(scope.process, self.server)
+        found = self._saved.take(scope.process, self.server, token=scope.token)
         if found is not None:
             with suppress(NoProject, InvalidInput):  # the folder is gone: it begins where the server was started
                 scope.own.restore(found, await self.open_project(found.cwd))
                 self._opened[found.id] = scope.own
+
+    async def _reopen(self, scope: Scope, handle: str) -> LiveSession | None:
+        """The session that another server of the same client has open, as when each of several calls has a server."""
+        if self._saved is None or self.planned is not None or scope.process is None:
+            return None
+        found = self._saved.find(scope.process, id_of(handle), token=scope.token)
+        if found is None or not matches(handle, found.digest):
+            return None
+        session = scope.reopen(found, await self.open_project(found.cwd))
+        self._opened[found.id] = session
+        return session
 
     def save(self, session: LiveSession) -> None:
         self._opened[session.id] = session
