@@ -363,9 +363,11 @@ async def open_engine(
     prompts: Callable[[], Iterable[Prompt]],
     timeout: float,
     upstreams: SharedUpstreams,
+    agent_id: str | None = None,
 ) -> AsyncGenerator[Engine]:
     """The MCP server of a session. Leaving it ends every process it started and closes the store.
 
+    `agent_id` is the agent that its only client is; a server of many clients has none.
     `prompts` are offered where no recipe was chosen; where one was, its prompt is the only one.
     """
     home = LazyProject(project, session, timeout=timeout, upstreams=upstreams)
@@ -379,7 +381,7 @@ async def open_engine(
         projects.open,
         planned=_planned(project, session),
         terms=session.terms,
-        agent_id=os.environ.get("BN_AGENT_ID", "").strip() or None,
+        agent_id=agent_id,
         saved=SavedSessions(clients_folder()),
     )
     engine = Engine(CatalogHost(sessions, resources=_RESOURCES, prompts=prompts))

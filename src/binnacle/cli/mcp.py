@@ -133,7 +133,11 @@ async def _engines(context: Context, args: Namespace, timeout: float) -> AsyncIt
 
     upstreams = SharedUpstreams(context.project, args.servers)
     try:
-        yield partial(open_engine, context.project, prompts=_prompts, timeout=timeout, upstreams=upstreams)
+        # On HTTP many clients come, and none of them is the agent in whose shell the server was started.
+        agent_id = os.environ.get("BN_AGENT_ID", "").strip() or None if args.http is None else None
+        yield partial(
+            open_engine, context.project, prompts=_prompts, timeout=timeout, upstreams=upstreams, agent_id=agent_id
+        )
     finally:
         await upstreams.aclose()
 
@@ -155,7 +159,7 @@ async def _serve_http(
     from binnacle.server.endpoints import Endpoints
     from binnacle.server.http import LOCAL, HttpServer
     from binnacle.server.serving import bind, serve_http
-    from binnacle.server.tokens import EitherTokens, NamedTokens, OneToken
+    from binnacle.server.tokens import EitherTokens, NamedTokens, OneToken, ProvenTokens
 
     host, port = address
     token = None if args.no_auth else args.token or os.environ.get("BN_MCP_TOKEN") or secrets.token_urlsafe(24)
@@ -178,12 +182,13 @@ async def _serve_http(
         from binnacle.app.planning import check_secret, resume_session
         from binnacle.app.presence import present
 
+        check = partial(check_secret, context.project, name)
         if not args.no_auth:
-            check_secret(context.project, name, secret)
+            check(secret)
         served = ServedSession(resume_session(context.project, name), name)
         stack.enter_context(present(context.project, name))
         engine = await stack.enter_async_context(open_engine(served))
-        return HttpServer(engine, tokens=None if args.no_auth else OneToken(secret), hosts=hosts, path=path)
+        return HttpServer(engine, tokens=None if args.no_auth else ProvenTokens(check), hosts=hosts, path=path)
 
     hosts = LOCAL | {shown.lower()}
     async with _engines(context, args, timeout) as open_engine, open_engine(session) as engine:

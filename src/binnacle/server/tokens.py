@@ -1,18 +1,23 @@
 """Bearer tokens: which name a client has that shows one. Each name is an identity, and may be revoked alone."""
 
+import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Protocol
 
 import msgspec
 from msgspec import Struct
 
+from binnacle.config.clients.files import locked
 from binnacle.config.secret import digest_of, issue
 from binnacle.config.whole import write_whole
-from binnacle.errors import ConfigError, Duplicate, NotFound, did_you_mean
+from binnacle.errors import ConfigError, Duplicate, NotFound, NotReady, did_you_mean
 from binnacle.work.text import clean_name
+
+_log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 """How long a revoked token may still be taken."""
@@ -28,13 +33,34 @@ class Tokens(Protocol):
 
 
 class OneToken:
-    """A token that has no name: that of a server for itself, or of one session."""
+    """A token that has no name: that of a server for itself."""
 
     def __init__(self, text: str) -> None:
         self._digest = digest_of(text)
 
     def find(self, text: str) -> str | None:
         return "" if digest_of(text) == self._digest else None
+
+
+class ProvenTokens:
+    """The secret of a session, which may be replaced while its endpoint is open. What was proved holds for a second."""
+
+    def __init__(self, check: Callable[[str], None]) -> None:
+        """`check` raises `NotReady` for what is not the secret."""
+        self._check = check
+        self._digest = ""
+        self._look_at = float("-inf")
+
+    def find(self, text: str) -> str | None:
+        digest = digest_of(text)
+        if digest == self._digest and time.monotonic() < self._look_at:
+            return ""
+        try:
+            self._check(text)
+        except NotReady:
+            return None
+        self._digest, self._look_at = digest, time.monotonic() + LOOK_SECONDS
+        return ""
 
 
 class EitherTokens:
@@ -61,7 +87,9 @@ class NamedTokens:
     def __init__(self, data_dir: str) -> None:
         self._path = os.path.join(data_dir, FILE)
         self._by_digest: dict[str, str] = {}
-        self._seen: int | None = None
+        self._seen: tuple[int, int] | None = None
+        """Which file was read: its number, since two may be written within one tick of the clock, and its time."""
+
         self._look_at = float("-inf")
 
     def find(self, text: str) -> str | None:
@@ -74,12 +102,21 @@ class NamedTokens:
             return
         self._look_at = now + LOOK_SECONDS
         try:
-            modified = os.stat(self._path).st_mtime_ns
+            found = os.stat(self._path)
+            seen = (found.st_ino, found.st_mtime_ns)
         except OSError:
-            modified = 0
-        if modified != self._seen:
-            self._seen = modified
-            self._by_digest = {token.digest: name for name, token in self.all().items()}
+            seen = (0, 0)
+        if seen != self._seen:
+            self._seen = seen
+            self._by_digest = self._read_again()
+
+    def _read_again(self) -> dict[str, str]:
+        """The names by digest; none while the file is broken, so that what was revoked stays void."""
+        try:
+            return {token.digest: name for name, token in self.all().items()}
+        except ConfigError as error:
+            _log.warning("no named token is taken: %s", error.message)
+            return {}
 
     def all(self) -> Mapping[str, SavedToken]:
         """The tokens by name.
@@ -100,20 +137,29 @@ class NamedTokens:
     def add(self, name: str) -> str:
         """Makes a token of this name. What is returned is shown once: only its digest is kept."""
         name = clean_name(name, what="name of a token")
-        known = dict(self.all())
-        if name in known:
-            raise Duplicate(f"there is a token called {name!r}", hint=f"revoke it first: bn mcp token revoke {name}")
         issued = issue(f"bnt-{name}")
-        self._write({**known, name: SavedToken(digest=issued.digest, created_at=datetime.now(UTC))})
+        with self._changing():
+            known = dict(self.all())
+            if name in known:
+                hint = f"revoke it first: bn mcp token revoke {name}"
+                raise Duplicate(f"there is a token called {name!r}", hint=hint)
+            self._write({**known, name: SavedToken(digest=issued.digest, created_at=datetime.now(UTC))})
         return issued.text
 
     def revoke(self, name: str) -> None:
         """Makes a token void, for running servers within a second."""
-        known = dict(self.all())
-        if known.pop(name, None) is None:
-            raise NotFound(f"no token {name!r}", hint=did_you_mean(name, list(self.all())))
-        self._write(known)
+        with self._changing():
+            known = dict(self.all())
+            if known.pop(name, None) is None:
+                raise NotFound(f"no token {name!r}", hint=did_you_mean(name, list(known)))
+            self._write(known)
+
+    @contextmanager
+    def _changing(self) -> Generator[None]:
+        """Nobody else adds or revokes meanwhile: a revoked token must not come back with another's change."""
+        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+        with locked(self._path):
+            yield
 
     def _write(self, tokens: Mapping[str, SavedToken]) -> None:
-        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         write_whole(self._path, msgspec.json.encode(tokens), is_lasting=True)
