@@ -1,6 +1,8 @@
 """Faults that were found by trying to mix up who acts, where, and what is held."""
 
+import concurrent.futures
 import json
+import time
 
 import pytest
 
@@ -98,3 +100,74 @@ def test_a_folder_that_is_removed_is_said_in_words(bn, client, tmp_path):
     text = json.dumps(result)
     assert "no longer" in text or "gone" in text or "no such" in text.lower(), text
     talk.data("task_add", tasks=[{"title": "x"}])
+
+
+def test_a_server_in_another_folder_is_in_that_project(bn, client, other):
+    someone = client()
+    first = someone.pipe("a")
+    first.data("binnacle-set_agent", path=str(bn.repo))
+    first.close()
+    second = someone.pipe("b", cwd=other)
+    second.data("task_add", tasks=[{"title": "For the other one"}])
+    assert not bn("task", "list")["tasks"]
+
+
+def test_tokens_that_are_added_at_once_are_all_kept(bn):
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: bn("mcp", "token", "add", f"t{number}"), range(8)))
+    assert len(bn("mcp", "token", "list")["tokens"]) == 8
+
+
+def test_a_broken_file_of_tokens_is_said_and_opens_nothing(bn, client, serve):
+    token = bn("mcp", "token", "add", "laptop")["token"]
+    end = serve()
+    assert client().web("a", end.url, token).data("task_list") is not None
+    (file,) = (bn.repo.parent / "data").rglob("tokens.json")
+    file.write_text("{broken")
+    assert is_refused(client().web("a", end.url, token))
+    assert client().web("a", end.url, end.token).data("task_list") is not None
+
+
+def test_a_new_token_of_a_session_makes_the_one_before_void(bn, client, serve, planned):
+    session, _ = planned("yap", bn.add("First"))
+    first = bn("mcp", "token", "add", "--session", session)["token"]
+    end = serve()
+    url = f"{end.url}/{session}"
+    assert "result" in client().web("a", url, first).ask("tools/list")
+    second = bn("mcp", "token", "add", "--session", session)["token"]
+    assert "result" in client().web("a", url, second).ask("tools/list")
+    assert is_refused(client().web("a", url, first))
+
+
+def test_an_agent_in_the_environment_is_not_every_client_of_a_server(bn, client, serve):
+    for title in ("First", "Second"):
+        bn.add(title)
+    bn.env |= bn.agent("one")
+    end = serve()
+    held = [client().web("a", end.url, end.token).tool("task_claim") for _ in range(2)]
+    names = [each["structuredContent"]["data"]["task"]["claimed_by"] for each in held if not each["isError"]]
+    assert len(names) == len(set(names)), names
+
+
+def test_a_planned_session_is_not_taken_over_by_its_public_id(bn, client, planned):
+    session, _ = planned("yap", bn.add("First"))
+    bn("mcp", "token", "add", "--session", session)
+    assert client().pipe().error("binnacle-set_agent", path=str(bn.repo), agent_id=session)
+
+
+def test_an_agent_of_one_token_is_not_taken_over_with_another(bn, client, serve):
+    bn.add("First")
+    tokens = [bn("mcp", "token", "add", name)["token"] for name in ("a", "b")]
+    end = serve()
+    one, two = (client().web("x", end.url, token) for token in tokens)
+    held = one.data("task_claim")["task"]
+    assert two.error("binnacle-set_agent", path=str(bn.repo), agent_id=held["claimed_by"])
+
+
+def is_refused(talk) -> bool:
+    """Whether a client is turned away soon: a running server looks at its tokens once a second."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if talk.ask("tools/list").get("error", {}).get("status") == 401:
+            return True
+    return False

@@ -19,7 +19,7 @@ from binnacle.tools.caller import Caller, OpenedSession
 from binnacle.tools.client_facts import ClientFacts
 from binnacle.tools.outcome import Outcome
 from binnacle.work.actor import Actor
-from binnacle.work.session import Agent, Proof, Session, Terms
+from binnacle.work.session import Agent, Proof, Session, Terms, is_planned
 
 MAX_SESSIONS_PER_SCOPE = 1000
 """Sessions that callers of one scope have opened; the oldest makes room."""
@@ -94,6 +94,9 @@ class Registry(Protocol):
 
     def open_ids(self) -> set[str]:
         """The public ids of all sessions that are open."""
+
+    def tokens_of(self, agent_id: str) -> set[str]:
+        """Names of the tokens that an agent is connected with now."""
 
     def save(self, session: "LiveSession") -> None:
         """Makes a session known by its handle, and keeps what another server of the same client needs to go on."""
@@ -231,6 +234,8 @@ class LiveSession:
                 f"this session was planned for {self.project.repo}, and works only there",
                 hint="work on the task you were given; a session of another project is started there",
             )
+        if agent_id is not None:
+            self._check_free(agent_id)
         cwd = os.path.realpath(path)
         target = self._target(agent_id)
         is_same = target is self
@@ -254,6 +259,20 @@ class LiveSession:
             known = next((one for one in mine if one.project is project and one.agent is not None), None)
             session.agent = known.agent if known else None
         return session
+
+    def _check_free(self, agent_id: str) -> None:
+        """An id is public: it takes nobody into a planned session, nor into that of a client with another token."""
+        planned = self._registry.planned
+        if is_planned(agent_id) and (planned is None or planned.id != agent_id):
+            raise Refused(
+                f"{agent_id} is a planned session, and only its secret leads there",
+                hint="leave out agent_id to be an agent of your own",
+            )
+        if any(token != self.token for token in self._registry.tokens_of(agent_id)):
+            raise Refused(
+                f"agent {agent_id} is connected with another token",
+                hint="leave out agent_id to be an agent of your own",
+            )
 
     def _target(self, agent_id: str | None) -> "LiveSession":
         """The session that a caller means who says where it works, and perhaps as whom."""
@@ -380,6 +399,7 @@ class LiveSession:
             started=process.started,
             server_pid=self._registry.server.pid,
             server_started=self._registry.server.started,
+            home=self._registry.home.repo,
             cwd=self.cwd,
             agent_id=self.agent.id if self.agent else None,
             is_oriented=self._is_oriented,

@@ -33,13 +33,16 @@ class SavedSession(Struct, frozen=True, kw_only=True):
 
     server_pid: int
     server_started: str
+    home: str
+    """Where that server was started: one that is started elsewhere is asked to work elsewhere."""
+
     cwd: str
     agent_id: str | None = None
     is_oriented: bool = False
 
     @property
     def file(self) -> str:
-        return f"{self.pid}.{self.id}.json"
+        return f"{self.pid}.{self.id}.{self.server_pid}.json"
 
 
 class SavedSessions:
@@ -59,15 +62,28 @@ class SavedSessions:
         """A session of this client, whichever of its servers has it open."""
         return next((one for one in self._of(client) if (one.id, one.token) == (session_id, token)), None)
 
-    def take(self, client: Process, server: Process, *, token: str) -> SavedSession | None:
-        """The session that a server of this client left, the newest if there are several; it is `server`'s now."""
-        found: SavedSession | None = None
-        for session in self._of(client):
-            if session.token == token and not is_alive(session.server_pid, session.server_started):
-                found = session
-        if found is not None:
-            self.keep(msgspec.structs.replace(found, server_pid=server.pid, server_started=server.started))
-        return found
+    def take(self, client: Process, server: Process, *, home: str, token: str) -> SavedSession | None:
+        """The session that a server of this client left, started in the same place; it is `server`'s now.
+
+        The newest if there are several. Of two servers that come at once only the one that removes the file has it.
+        """
+        for session in reversed(self._of(client)):
+            is_left = (session.home, session.token) == (home, token)
+            if not is_left or is_alive(session.server_pid, session.server_started):
+                continue
+            mine = msgspec.structs.replace(session, server_pid=server.pid, server_started=server.started)
+            self.keep(mine)  # first, so that whoever looks for it by its handle always finds it
+            try:
+                os.unlink(os.path.join(self._folder, session.file))
+            except OSError:
+                self._remove(mine)
+                continue
+            return session
+        return None
+
+    def _remove(self, session: SavedSession) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(self._folder, session.file))
 
     def _of(self, client: Process) -> list[SavedSession]:
         """What is kept of a client, the oldest first."""

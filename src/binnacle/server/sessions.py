@@ -95,6 +95,10 @@ class Sessions:
     def open_ids(self) -> set[str]:
         return {session.id for scope in self._all() for session in scope.sessions}
 
+    def tokens_of(self, agent_id: str) -> set[str]:
+        sessions = (session for scope in self._all() for session in scope.sessions)
+        return {session.token for session in sessions if session.agent is not None and session.agent.id == agent_id}
+
     def _all(self) -> list[Scope]:
         return [*self._connected, *self._scopes.values(), *self._shared.values()]
 
@@ -169,7 +173,7 @@ class Sessions:
         """Takes up the session that another server of the same client left, as when each call has its own server."""
         if self._saved is None or self.planned is not None or scope.process is None:
             return
-        found = self._saved.take(scope.process, self.server, token=scope.token)
+        found = self._saved.take(scope.process, self.server, home=self.home.repo, token=scope.token)
         if found is not None:
             with suppress(NoProject, InvalidInput):  # the folder is gone: it begins where the server was started
                 scope.own.restore(found, await self.open_project(found.cwd))
