@@ -127,6 +127,7 @@ ORDERS = {
     "pipe": open_pipe,
     "web": open_web,
     "ask": lambda on, method, params: connections[on].ask(method, params),
+    "header": lambda on, name, value: connections[on].headers.update({name: value}),
     "heard": lambda on: connections[on].heard,
     "close": lambda on: connections.pop(on).close(),
     "kill server": lambda on: connections.pop(on).kill(),

@@ -20,9 +20,10 @@ WAIT = 60.0
 class Client:
     """An agent client, which is a process. Leaving it kills the process and waits for it."""
 
-    def __init__(self, bn: Bn, **env: str) -> None:
+    def __init__(self, bn: Bn, *, through: tuple[str, ...] = (), **env: str) -> None:
+        """`through` is a command that starts the client, whose words are added to it."""
         self.bn = bn
-        command = [sys.executable, "-S", STUB, BN]
+        command = [*through, sys.executable, "-S", STUB, BN]
         self.process = subprocess.Popen(command, env=bn.env | env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._unread = b""
 

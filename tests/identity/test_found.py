@@ -2,9 +2,12 @@
 
 import concurrent.futures
 import json
+import sys
 import time
 
 import pytest
+
+from cli.conftest import BN
 
 
 @pytest.fixture(params=["pipe", "web"])
@@ -162,6 +165,30 @@ def test_an_agent_of_one_token_is_not_taken_over_with_another(bn, client, serve)
     one, two = (client().web("x", end.url, token) for token in tokens)
     held = one.data("task_claim")["task"]
     assert two.error("binnacle-set_agent", path=str(bn.repo), agent_id=held["claimed_by"])
+
+
+def test_a_client_in_the_shell_of_an_agent_is_an_agent_of_its_own(bn, client):
+    bn.add("First")
+    shell = f'"{BN}" -C "{bn.repo}" orient --name outer >&2; "$@"; exit $?'
+    run = "import subprocess, sys; subprocess.run(sys.argv[1:])"
+    inner = client(through=(sys.executable, "-c", run, "bash", "-c", shell, "bash"))
+    held = inner.pipe().data("task_claim")["task"]
+    names = {agent["id"]: agent["name"] for agent in bn("agent", "list")["agents"]}
+    assert set(names.values()) == {"outer", "stub"}
+    assert names[held["claimed_by"]] == "stub"
+    inner.bn_json("task", "done", held["id"])
+
+
+@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via"])
+def test_clients_behind_a_proxy_are_not_taken_for_the_proxy(bn, client, serve, header):
+    bn.add("First")
+    end = serve()
+    proxy = client()
+    talk = proxy.web("a", end.url, end.token)
+    proxy.do("header", on="a", name=header, value="for=10.0.0.7")
+    assert talk.error("task_claim")["code"] == "E_PREREQUISITE"
+    handle = talk.data("binnacle-set_agent", path=str(bn.repo))["session"]
+    assert talk.data("task_claim", session=handle)["task"]
 
 
 def is_refused(talk) -> bool:

@@ -122,13 +122,13 @@ def _of_secret(tx: Reader, secret: str) -> Agent:
 
 
 def _of_ancestors(known: Sequence[Agent], above: Sequence[Process]) -> Agent | None:
-    """The agent whose shell is nearest above a command, or else whose process is."""
+    """The agent whose shell or process is nearest above a command: an agent may run another one in its shell."""
     pids = {process.pid for process in above}
-    shells = [agent for agent in known if agent.pid in pids and agent.registered == "shell" and shell_of(agent)]
-    if shells:
-        order = {process.pid: depth for depth, process in enumerate(above)}
-        return min(shells, key=lambda agent: order[agent.pid or 0])
+    with_shell = (agent for agent in known if agent.pid in pids and agent.registered == "shell" and shell_of(agent))
+    shells = {agent.pid: agent for agent in with_shell}
     for process in above:
+        if process.pid in shells:
+            return shells[process.pid]
         found = [agent for agent in known if is_of_process(agent, process)]
         if found:
             return _only(found, process)
