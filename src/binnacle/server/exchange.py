@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from binnacle.lifecycle.processes import Process
 
+PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+"""Headers by which a proxy says that it passes on what somebody else asked."""
+
 BACKLOG = 1 << 20
 """Bytes kept for a client that does not read."""
 
@@ -72,7 +75,9 @@ class Exchange:
         self._spoke_at = time.monotonic()
 
     def find_client(self) -> "Process | None":
-        """The process that sent it, if it is on this machine and can be told."""
+        """The process that sent it, if it is on this machine and can be told. A proxy sends what others ask."""
+        if any(name in self.headers for name in PROXY_HEADERS):
+            return None
         return self._wire.find_client()
 
     def reply(self, reply: Reply) -> None:
