@@ -77,11 +77,29 @@ def test_set_agent_after_a_kill_is_a_new_agent(bn, connect):
     assert again["agent_id"] != first["agent_id"]
 
 
-def test_a_session_of_null_is_none(bn, connect):
-    connect("new").data("task_add", tasks=[{"title": "First"}], session=None)
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_a_session_that_says_nothing_is_none(connect, nothing):
+    connect("new").data("task_add", tasks=[{"title": "First"}], session=nothing)
 
 
-def test_two_servers_that_come_at_once_are_two_agents(bn, client):
+def test_an_agent_of_another_process_keeps_its_process_when_somebody_speaks_for_it(bn, client):
+    first = bn.add("First")
+    holder, speaker = client(), client()
+    agent = holder.pipe().data("task_claim")["task"]["claimed_by"]
+    speaker.pipe().data("binnacle-set_agent", path=str(bn.repo), agent_id=agent)
+    speaker.kill()
+    assert bn("task", "show", first)["task"]["status"] == "in_progress", "its own process lives"
+    holder.kill()
+    assert bn("task", "show", first)["task"]["status"] == "pending"
+
+
+def test_a_type_that_is_wrong_registers_nobody(bn, connect):
+    talk = connect("old")
+    assert talk.error("binnacle-orient", name="two", type="boss")["code"] == "E_INVALID_PARAMS"
+    assert bn("agent", "list")["agents"] == []
+
+
+def test_two_servers_that_are_open_together_are_two_agents(bn, client):
     for title in ("First", "Second"):
         bn.add(title)
     someone = client()

@@ -50,7 +50,7 @@ def find_caller(above: Sequence[Process]) -> Caller | None:
     while len(found) > 1 and _is_fork(found[0], of=found[1]):
         found.pop(0)
     shell = found[0]
-    if not _is_shell(shell) or len(found) == 1 or _is_host(found[1]):
+    if not _is_shell(shell) or len(found) == 1 or is_host(found[1]):
         return Caller(shell, shell)
     return Caller(shell, found[1])
 
@@ -62,7 +62,7 @@ def find_client(above: Sequence[Process]) -> Process | None:
     also start what people do themselves, so they are nobody's identity.
     """
     found = find_caller(above)
-    if found is None or _is_host(found.agent) or (_is_shell(found.agent) and found.agent == found.shell):
+    if found is None or is_host(found.agent) or (_is_shell(found.agent) and found.agent == found.shell):
         return None
     return found.agent
 
@@ -76,7 +76,8 @@ def _is_shell(process: Process) -> bool:
     return any(name.lstrip("-").rstrip("0123456789.-") in SHELLS for name in (process.name, process.program))
 
 
-def _is_host(process: Process) -> bool:
+def is_host(process: Process) -> bool:
+    """Whether people start what they do themselves from it: a terminal, an editor, the system. It is no agent."""
     return _is_window(process) or process.name in HOSTS or process.name.startswith(HOST_BEGINNINGS)
 
 

@@ -162,7 +162,8 @@ SESSION_KEY = b'"session"'
 def take_handle(tool: str, raw: bytes) -> tuple[str | None, bytes]:
     """The handle among the arguments of a call, and the arguments without it.
 
-    A tool of another server may have a parameter of that name: there, only what is one of our handles is taken.
+    A tool of another server may have a parameter of that name: there, only what is one of our handles is taken. Some
+    models fill in what they may leave out, so that an empty one is none.
     """
     try:
         arguments = decode(raw, type=dict[str, Raw])
@@ -172,4 +173,4 @@ def take_handle(tool: str, raw: bytes) -> tuple[str | None, bytes]:
     is_foreign = tool.startswith("mcp_") or ":" in tool
     if is_foreign and not (handle or "").startswith(PREFIX):
         return None, raw
-    return handle, encode(arguments)
+    return handle or None, encode(arguments)

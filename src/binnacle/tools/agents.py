@@ -66,8 +66,8 @@ def register_new(tx: Writer, facts: ClientFacts, *, name: str | None) -> Agent:
 def link(tx: Writer, agent: Agent, facts: ClientFacts) -> Agent:
     """Has an agent speak through a connection from now on."""
     mine = _connection(facts)
-    if agent.registered == "shell":
-        # It is known by the shell it registered from, which is what can be ended with it.
+    if agent.registered == "shell" or is_present(agent):
+        # It is known by the process it registered from, also where another one speaks for it.
         mine = {**mine, "pid": agent.pid, "process_started": agent.process_started}
     return agents.connect(tx, agent.id, **mine)
 

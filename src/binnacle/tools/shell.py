@@ -5,7 +5,7 @@ The passthrough knows no command by name: what `bn` can do, it can do.
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Meta, Struct
@@ -67,7 +67,7 @@ class Ran(Struct, kw_only=True, omit_defaults=True):
 
 class Orient(Struct, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str | None, Meta(description="how the agent is called")] = None
-    type: Annotated[str | None, Meta(description="worker, planner, reviewer or buddy")] = None
+    type: Literal["worker", "planner", "reviewer", "buddy"] | None = None
 
 
 class Goodbye(Struct, kw_only=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ SECTION = f"""\
 
 The tasks of this repository are in `bn`, not in files. It answers in JSON; `-H` is for people, `--help` explains.
 
-- Begin: `bn orient` registers you and shows how the project stands. Set `BN_AGENT_ID` to the `agent_id` it answers.
+- Begin: `bn orient` registers you and shows how the project stands.
 - Find work: `bn ready` lists what can be taken now, `bn task show ID` says all about a task, `bn search WORDS` looks
   through everything written.
 - Claim before you begin: `bn next --claim` takes the next task, `bn task start ID` a certain one. Nobody else gets it.
