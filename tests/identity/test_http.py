@@ -149,6 +149,18 @@ def test_named_tokens_are_identities_that_can_be_revoked(bn, client, serve):
     assert "result" in phone.ask("tools/list")
 
 
+def test_one_process_with_one_token_after_another_is_two_agents(bn, client, serve):
+    bn.add("First")
+    end = serve()
+    tokens = {name: bn("mcp", "token", "add", name)["token"] for name in ("laptop", "phone")}
+    someone = client()
+    laptop = someone.web("laptop", end.url, tokens["laptop"], era="old")
+    held = laptop.data("task_claim")["task"]["claimed_by"]
+    laptop.close()
+    phone = someone.web("phone", end.url, tokens["phone"], era="old")
+    assert phone.data("binnacle-set_agent", path=str(bn.repo))["agent_id"] != held
+
+
 def _refused(talk) -> bool:
     """Whether a client is turned away soon: a running server looks at its tokens once a second."""
     end = time.monotonic() + 30

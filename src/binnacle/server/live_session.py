@@ -373,7 +373,9 @@ class LiveSession:
         """What is known of the client, for the registry of agents."""
         scope = self._scope
         client = scope.client or scope.token
-        return ClientFacts(client=client, session=self.id, server=self._registry.server, process=scope.process)
+        return ClientFacts(
+            client=client, session=self.id, token=scope.token, server=self._registry.server, process=scope.process
+        )
 
     def _become(self, agent: Agent) -> None:
         self.agent = agent

@@ -23,6 +23,7 @@ class Connection(TypedDict, total=False):
     parent_pid: int | None
     client: str
     session: str | None
+    token: str
     server_pid: int | None
     server_started: str | None
 

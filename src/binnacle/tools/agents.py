@@ -34,6 +34,7 @@ def _connection(facts: ClientFacts) -> agents.Connection:
         "process_started": process.started if process else None,
         "client": facts.client,
         "session": facts.session,
+        "token": facts.token,
         "server_pid": facts.server.pid,
         "server_started": facts.server.started,
     }
@@ -76,6 +77,8 @@ def _may_resume(agent: Agent, facts: ClientFacts, open_here: Collection[str]) ->
     """Whether a connection is the next one of this agent: of the same process, and the one before is closed."""
     if facts.process is None or not is_of_process(agent, facts.process):
         return False
+    if agent.server_pid is not None and agent.token != facts.token:
+        return False  # clients of different tokens share nothing, whatever their process
     is_ours = (agent.server_pid, agent.server_started) == (facts.server.pid, facts.server.started)
     return agent.session not in open_here if is_ours else not has_server(agent)
 

@@ -14,6 +14,9 @@ class ClientFacts(Struct, frozen=True, kw_only=True):
     session: str
     """Public id of the session that its connection stands for."""
 
+    token: str = ""
+    """Name of the bearer token that it came with."""
+
     server: Process
     """The process that serves it."""
 

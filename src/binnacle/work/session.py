@@ -116,6 +116,9 @@ class Agent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     session: str | None = None
     """The session it works in, by its public id."""
 
+    token: str = ""
+    """Name of the bearer token that its connection came with."""
+
     server_pid: int | None = None
     """The server process that its connection goes to."""
 

@@ -2,6 +2,7 @@
 
 alter table agent add column client {text} not null default '';
 alter table agent add column session {text};
+alter table agent add column token {text} not null default '';
 alter table agent add column server_pid bigint;
 alter table agent add column server_started {text};
 
