@@ -28,14 +28,14 @@ def test_11_two_agents_race_for_one_task(connect, bn):
 
 def test_12_a_certain_task_is_taken_already(connect, bn):
     task = bn.add("Mine")
-    holder, other = connect(**bn.agent("agent-1")), connect(**bn.agent("agent-2"))
-    holder("task_status", id=task, status="in_progress")
+    holder, other = connect(), connect()
+    held_by = holder("task_status", id=task, status="in_progress")["task"]["claimed_by"]
     for arguments in ({"status": "in_progress"}, {"status": "done", "reason": "surely finished"}):
         error = other.fails("task_status", id=task, **arguments)
-        assert (error["code"], error["details"]["holder"]) == ("E_CLAIMED", bn.agent("agent-1")["BN_AGENT_ID"])
+        assert (error["code"], error["details"]["holder"]) == ("E_CLAIMED", held_by)
     other("comment_add", task_id=task, body="there is a test for this in tests/test_mine.py")
     found = task_of(bn, task)
-    assert (found["status"], found["claimed_by"]) == ("in_progress", bn.agent("agent-1")["BN_AGENT_ID"])
+    assert (found["status"], found["claimed_by"]) == ("in_progress", held_by)
 
 
 def test_13_an_agent_reaches_for_a_second_task(connect, bn):
@@ -54,9 +54,10 @@ def test_13_an_agent_reaches_for_a_second_task(connect, bn):
 
 def test_14_a_claim_lapses_and_the_late_write_is_refused(connect, bn):
     task = bn.add("Slow work")
-    late = connect(**bn.agent("agent-1"), BN_CLAIM_MINUTES="0.01")
-    fence = late("task_claim")["fence"]
-    successor = connect(**bn.agent("agent-2"))
+    late = connect(BN_CLAIM_MINUTES="0.01")
+    lost = late("task_claim")
+    fence = lost["fence"]
+    successor = connect()
     wait_for(lambda: successor("task_claim")["task"] is not None, "the claim does not lapse")
     for tool, arguments in (
         ("task_status", {"status": "done", "reason": "finished after all"}),
@@ -66,11 +67,8 @@ def test_14_a_claim_lapses_and_the_late_write_is_refused(connect, bn):
         assert late.fails(tool, id=task, fence=fence, **arguments)["code"] == "E_STALE_CLAIM"
     assert late.fails("task_status", id=task, status="done")["code"] == "E_CLAIMED"
     found = task_of(bn, task)
-    assert (found["status"], found["claimed_by"], found["fence"]) == (
-        "in_progress",
-        bn.agent("agent-2")["BN_AGENT_ID"],
-        fence + 1,
-    )
+    assert (found["status"], found["fence"]) == ("in_progress", fence + 1)
+    assert found["claimed_by"] not in (None, lost["task"]["claimed_by"])
     assert "description" not in found
 
 
