@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
@@ -25,6 +26,9 @@ MAX_SESSIONS_PER_SCOPE = 1000
 """Sessions that callers of one scope have opened; the oldest makes room."""
 
 PREFIX = "mcp-"
+
+LOOK_SECONDS = 1.0
+"""How often a session that only reads is asked who it is. Every look costs as much as a read."""
 
 
 class ServedProject(Protocol):
@@ -187,6 +191,7 @@ class LiveSession:
         self._issued: list[Issued] = []
         """Handles that were given out for it; any of them is good."""
 
+        self._looked_at = float("-inf")
         self._lock = asyncio.Lock()
         self.session = self._described()
 
@@ -210,6 +215,8 @@ class LiveSession:
     async def identify(self, *, registers: bool = True) -> Session:
         if self.is_identified or not self.project.is_known:
             return self.session
+        if not registers and not self._is_look_due():
+            return self.session
         async with self._lock:
             if self.agent is None and (self.is_open or not self._scope.is_shared):
                 if registers or self._is_named:
@@ -217,6 +224,13 @@ class LiveSession:
                 elif (found := await self.project.resume_agent(self.facts(), open_here=self._others())) is not None:
                     self._become(found)
         return self.session
+
+    def _is_look_due(self) -> bool:
+        """Whether to look for the agent of a session that only reads: now and then, for its shell may register."""
+        now = time.monotonic()
+        is_due = now - self._looked_at >= LOOK_SECONDS
+        self._looked_at = now if is_due else self._looked_at
+        return is_due
 
     @property
     def _is_named(self) -> bool:
