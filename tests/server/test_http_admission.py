@@ -167,7 +167,9 @@ def test_what_is_no_http_ends_the_connection_and_nothing_else(http: Http):
     url = httpx.URL(http.url)
     for noise in (b"\x00\xff\r\n\r\n", b"POST /mcp\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"x" * 200_000):
         with socket.create_connection((url.host, url.port), timeout=WAIT) as client:
-            client.sendall(noise)
-            client.shutdown(socket.SHUT_WR)
+            # The server may be quicker and have hung up while we still write.
+            with contextlib.suppress(OSError):
+                client.sendall(noise)
+                client.shutdown(socket.SHUT_WR)
             assert wait_until_closed(client)
     assert http.post(LIST).status_code == 200
