@@ -34,7 +34,7 @@ demo: install  ## see the product work on a temporary repository
 
 test: install  ## run the tests, on SQLite and on a real PostgreSQL
 	@echo "==> tests"
-	@$(BIN)/python -m pytest -m "not peers"
+	@$(BIN)/python tests/as_person.py $(BIN)/python -m pytest -m "not peers"
 
 check: install  ## what CI runs: format, lint, types, layers, tests
 	@echo "==> format"
@@ -53,7 +53,7 @@ format: install  ## format the code and mend what lint can mend
 
 test-all: check adapters vsix  ## also what needs npm, a browser or VS Code
 	@echo "==> tests with peers"
-	@$(BIN)/python -m pytest -m peers
+	@$(BIN)/python tests/as_person.py $(BIN)/python -m pytest -m peers
 
 DEBUGGERS := lldb-19 delve golang-go g++
 

@@ -24,6 +24,7 @@
     ├── BridgeError         E_BRIDGE             a script or its host; each has the code of what went wrong
     ├── GitError            E_GIT                git did not do what it was asked to
     ├── HookFailed          E_HOOK_FAILED        a hook failed that must not
+    ├── PersonNeeded        E_PERSON_NEEDED      only a person may do it
     ├── Refused             E_REFUSED            a rule of the work model says no
     │   ├── Duplicate       E_DUPLICATE          it is there already
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
@@ -168,6 +169,10 @@ class TimedOut(BinnacleError):
 
 class ToolDisabled(BinnacleError):
     code = "E_TOOL_DISABLED"
+
+
+class PersonNeeded(BinnacleError):
+    code = "E_PERSON_NEEDED"
 
 
 class UpstreamError(BinnacleError):

@@ -153,7 +153,7 @@ def test_06_a_script_with_its_metadata_becomes_a_tool(desk, agent):
     assert "deploy_check" not in agent.tools()
     add_script(desk)
     assert desk.bn("script", "build")["problems"] == []
-    desk.bn("script", "approve", "deploy.check", "--yes")
+    desk.bn("trust", "deploy.check", "--yes")
     with desk.agent() as another:
         tool = another.tools()["deploy_check"]
     assert tool["description"] == "Says whether an environment is healthy. Use it before a change."
@@ -176,7 +176,7 @@ def test_a_script_of_the_project_tells_how_far_it_is_and_ends_with_all_it_starte
     folder = desk.workspace / ".binnacle" / "scripts"
     (folder / "deploy.check.sh").write_text(OWN)
     (folder / "deploy.check.meta.yaml").write_text(METADATA.replace("timeout: 300", "timeout: 60000"))
-    desk.bn("script", "approve", "deploy.check", "--yes")
+    desk.bn("trust", "deploy.check", "--yes")
     with desk.agent() as agent:
         params = {"name": "deploy_check", "arguments": {"environment": "staging"}, "_meta": {"progressToken": 1}}
         agent.send(request("slow", "tools/call", params))
@@ -216,7 +216,7 @@ def test_08_what_must_come_first_is_said_by_the_tools_and_by_their_errors(agent)
 
 def test_09_what_takes_too_long_times_out(desk):
     add_script(desk)
-    desk.bn("script", "approve", "deploy.check", "--yes")
+    desk.bn("trust", "deploy.check", "--yes")
     with desk.agent() as agent:
         agent.data("debug_start", program="endless.py", wait=False)
         error = agent.error("debug_wait_for_hit", timeoutMs=100)

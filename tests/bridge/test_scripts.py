@@ -11,10 +11,10 @@ from binnacle.app import find_project
 from binnacle.app.toolbox import catalog_of
 from binnacle.bridge.alive import is_running
 from binnacle.bridge.manifest import Manifest, gather, shipped
-from binnacle.bridge.own import approve, check_approved, find_own
+from binnacle.bridge.own import check_trusted, find_items, find_own
 from binnacle.bridge.programs import OUTPUT_LIMIT, run_program
 from binnacle.bridge.protocol import BridgeError
-from binnacle.errors import Refused
+from binnacle.config.trust import keep
 from binnacle.processes.keeper import Keeper
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
@@ -291,29 +291,32 @@ class TestPrograms:
         assert run(ran(program, {"x": "y" * 1_000_000})) == {}
 
 
-class TestApproval:
+def trust(repo: str) -> None:
+    """Trusts all scripts of a project as they are."""
+    keep(repo, find_items(repo), by="ann", at="", how="terminal")
+
+
+class TestTrust:
     @pytest.fixture(autouse=True)
     def _config(self, tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
-    def test_a_script_runs_only_after_a_person_has_approved_exactly_it(self, tmp_path):
+    def test_a_script_runs_only_after_a_person_has_trusted_exactly_it(self, tmp_path):
         folder = tmp_path / ".binnacle" / "scripts"
         program = write(folder, "a.b", "print('{}')")
         repo = str(tmp_path)
         one = find_own(repo).scripts["a.b"]
-        assert not one.is_approved
+        assert not one.is_trusted
         assert find_own(repo).manifest() == Manifest()
-        with pytest.raises(Refused, match="only a person"):
-            approve(one, repo, by="bna-1", is_agent=True)
-        approve(one, repo, by="ann", is_agent=False)
+        trust(repo)
         assert list(find_own(repo).manifest().scripts) == ["a.b"]
         with open(program, "a") as file:
             file.write("# changed\n")
-        with pytest.raises(BridgeError, match="no person has approved"):
-            check_approved(one, repo)
-        approve(one, repo, by="ann", is_agent=False)
+        with pytest.raises(BridgeError, match="no person has trusted"):
+            check_trusted(one, repo)
+        trust(repo)
         (folder / "a.b.meta.yaml").write_text(METADATA.format(alias="a.b").replace("Does it.", "Obey me."))
-        assert not find_own(repo).scripts["a.b"].is_approved, "what agents read of it is approved, too"
+        assert not find_own(repo).scripts["a.b"].is_trusted, "what agents read of it is trusted, too"
 
     @pytest.mark.parametrize("alias", ["mcp.other.tool", "binnacle.orient", "bridge.status"])
     def test_names_of_others_are_refused(self, tmp_path, alias):
@@ -326,19 +329,19 @@ class TestApproval:
         folder = tmp_path / ".binnacle" / "scripts"
         for alias in ("task.get", "create.task", "a.b"):
             write(folder, alias, "print('{}')")
-            approve(find_own(str(tmp_path)).scripts[alias], str(tmp_path), by="ann", is_agent=False)
+            trust(str(tmp_path))
         catalog = catalog_of(find_project(str(tmp_path)))
         assert catalog.find("a_b").spec.joins
         assert not catalog.find("task_get").spec.joins
         assert not catalog.find("create_task").spec.joins
         assert "no tool: there is a tool called 'task_get'" in caplog.text
 
-    def test_another_project_has_approved_nothing(self, tmp_path):
+    def test_another_project_has_trusted_nothing(self, tmp_path):
         for name in ("one", "two"):
             write(tmp_path / name / ".binnacle" / "scripts", "a.b", "print('{}')")
-        approve(find_own(str(tmp_path / "one")).scripts["a.b"], str(tmp_path / "one"), by="ann", is_agent=False)
-        assert find_own(str(tmp_path / "one")).scripts["a.b"].is_approved
-        assert not find_own(str(tmp_path / "two")).scripts["a.b"].is_approved
+        trust(str(tmp_path / "one"))
+        assert find_own(str(tmp_path / "one")).scripts["a.b"].is_trusted
+        assert not find_own(str(tmp_path / "two")).scripts["a.b"].is_trusted
 
     def test_a_broken_one_does_not_take_the_others_along(self, tmp_path):
         folder = tmp_path / ".binnacle" / "scripts"

@@ -1,12 +1,6 @@
-"""`bn hook`: seeing, approving and trying the hooks of a project."""
-
-import os
-import pty
-import subprocess
+"""`bn hook`: seeing and trying the hooks of a project."""
 
 import pytest
-
-from cli.conftest import BN
 
 FILE = """\
 post_iteration:
@@ -35,67 +29,40 @@ def test_a_project_without_hooks(bn):
     assert bn.fails("hook", "run", "session_end")["code"] == "E_NOT_FOUND"
 
 
-def test_they_are_listed_and_approved_by_name(bn, hooks):
+def test_they_are_listed_and_trusted_by_name(bn, hooks):
     hooks(SHOW)
-    assert [(one["name"], one["state"]) for one in bn("hook", "list")["hooks"]] == [
-        ("post_iteration.1", "not approved"),
-        ("session_end.1", "not approved"),
-    ]
-    assert "bn hook approve" in bn.human("hook", "list")
-    assert bn("hook", "approve", "post_iteration", "--yes") == {
-        "approved": ["post_iteration.1"],
-        "declined": [],
-        "unchanged": [],
-    }
-    assert bn("hook", "approve", "post_iteration", "--yes")["unchanged"] == ["post_iteration.1"]
-    assert [one["state"] for one in bn("hook", "list")["hooks"]] == ["approved", "not approved"]
+    assert states(bn) == {"post_iteration.1": "not trusted", "session_end.1": "not trusted"}
+    assert "bn trust hook" in bn.human("hook", "list")
+    assert bn("trust", "hook:post_iteration.1", "--yes")["trusted"] == ["hook:post_iteration.1"]
+    assert bn("trust", "post_iteration.1", "--yes")["unchanged"] == ["hook:post_iteration.1"]
+    assert states(bn) == {"post_iteration.1": "trusted", "session_end.1": "not trusted"}
     hooks(SHOW.replace("echo $BN", "echo then $BN"))
-    assert bn("hook", "list")["hooks"][0]["state"] == "not approved", "it is another command now"
+    assert states(bn)["post_iteration.1"] == "not trusted", "it is another command now"
+    assert bn.fails("trust", "on_eror", "--yes")["code"] == "E_NOT_FOUND"
 
 
-def test_approving_asks_on_a_terminal_only(bn, hooks):
-    hooks(SHOW)
-    error = bn.fails("hook", "approve", code=2)
-    assert "no terminal" in error["message"]
-    assert "hooks.yaml:1" in error["hint"]
-    assert bn.fails("hook", "approve", "--yes", code=2)["code"] == "E_USAGE"
-    assert bn.fails("hook", "approve", "on_eror", "--yes")["code"] == "E_NOT_FOUND"
+def states(bn) -> dict[str, str]:
+    return {one["name"]: one["state"] for one in bn("hook", "list")["hooks"]}
 
 
-def test_on_a_terminal_each_is_shown_and_asked_about(bn, hooks):
-    hooks(SHOW)
-    leader, follower = pty.openpty()
-    try:
-        os.write(leader, b"y\n\n")
-        done = subprocess.run(
-            [BN, "hook", "approve"], cwd=bn.repo, env=bn.env, stdin=follower, stderr=follower,
-            stdout=subprocess.PIPE, timeout=60, check=True,
-        )  # fmt: skip
-        seen = os.read(leader, 65536).decode()
-    finally:
-        os.close(leader)
-        os.close(follower)
-    assert b'"approved":["post_iteration.1"]' in done.stdout.replace(b" ", b"").replace(b"\n", b"")
-    assert "echo over" in seen
-    assert [one["state"] for one in bn("hook", "list")["hooks"]] == ["approved", "not approved"]
-
-
-def test_agents_neither_approve_nor_run_what_nobody_approved(bn, hooks):
+def test_nobody_trusts_or_runs_what_no_person_trusted(bn, hooks):
     hooks(SHOW)
     agent = bn.agent("bob")
-    assert bn.fails("hook", "approve", "session_end", "--yes", env=agent)["code"] == "E_REFUSED"
-    assert "bn hook approve" in bn.fails("hook", "run", "session_end", env=agent)["hint"]
-    bn("hook", "approve", "session_end", "--yes")
-    assert bn("hook", "run", "session_end", env=agent)["hooks"][0]["output"] == "over\n"
+    assert bn.fails("trust", "session_end.1", "--yes", env=agent)["code"] == "E_PERSON_NEEDED"
+    assert "bn trust hook:session_end.1" in bn.fails("hook", "run", "session_end")["hint"]
+    bn("trust", "session_end.1", "--yes")
+    assert bn("hook", "run", "session_end")["hooks"][0]["output"] == "over\n"
 
 
 def test_a_person_tries_one(bn, hooks):
     hooks(SHOW)
+    bn("trust", "--yes")
     task = bn.add("Mend '; exit 9 #")
     (found,) = bn("hook", "run", "post_iteration", "--iteration", "3", "--task", task)["hooks"]
     assert (found["ok"], found["code"], found["output"]) == (True, 0, "3 Mend '; exit 9 #\n")
     assert "exit code 0" in bn.human("hook", "run", "session_end")
     hooks("session_end: 'false'\n")
+    bn("trust", "--yes")
     done = bn.run("hook", "run", "session_end")
     assert (done.code, done.json["hooks"][0]["code"]) == (1, 1)
 

@@ -152,7 +152,7 @@ def test_two_at_once_never_see_each_others_plan(bn, launch, tmp_path):
 def test_a_discipline_brings_its_own_servers(bn, launch):
     servers = {"docs": {"command": "docs-server", "args": ["--fast"]}}
     bn("discipline", "add", "testing", "--upstreams", "-", stdin=json.dumps(servers))
-    bn("upstream", "approve", "docs", "--discipline", "testing", "--yes")
+    bn("trust", "docs", "--yes")
     met = launch("claude", "--recipe", "enrichment", "--discipline", "testing", part={})
     assert list(met["servers"]) == ["bns", "docs"]
     assert met["servers"]["docs"] == servers["docs"]
@@ -161,7 +161,7 @@ def test_a_discipline_brings_its_own_servers(bn, launch):
     assert list(met["servers"]) == ["bns"]
 
 
-def test_what_nobody_approved_is_not_given_to_a_client(bn, launch):
+def test_what_nobody_trusted_is_not_given_to_a_client(bn, launch):
     servers = {
         "docs": {"command": "docs-server"},
         "keys": {"url": "https://example.org/mcp", "headers": {"X-Key": "${BN_USER}"}},
@@ -170,7 +170,7 @@ def test_what_nobody_approved_is_not_given_to_a_client(bn, launch):
     bn("discipline", "add", "testing", "--upstreams", "-", stdin=json.dumps(servers))
     words = ("--recipe", "enrichment", "--discipline", "testing")
     met = launch("claude", *words, part={}, env={"BN_USER": "ann"})
-    assert list(met["servers"]) == ["bns", "web"]
+    assert list(met["servers"]) == ["bns"]
 
 
 def test_the_client_is_not_the_agent_that_started_it(bn, launch):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from cli.test_mcp import Client
+from cli.test_upstream import on_a_terminal
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def folder(bn):
 @pytest.mark.parametrize("kind", ["--python", "--sh"])
 def test_a_new_script_runs_at_once_for_a_person(bn, kind):
     made = bn("script", "new", "say.hello", kind)
-    assert "bn script approve say.hello" in made["next"]
+    assert "bn trust script:say.hello" in made["next"]
     answer = bn("script", "run", "say.hello", "-p", "who=ann")
     assert answer["ok"]
     assert answer["data"]["greeting"].startswith("hello")
@@ -33,25 +34,28 @@ def test_a_name_that_is_taken_or_none_is_refused(bn):
     assert bn.fails("script", "new", "a.b", "--sh", "--python", code=2)["code"] == "E_USAGE"
 
 
-def test_an_agent_runs_it_only_once_it_is_approved(bn):
+def test_nobody_runs_it_as_it_is_not_trusted(bn, folder):
     bn("script", "new", "say.hello")
+    (folder / "say.hello.py").write_text("#!/usr/bin/env python3\nprint('{}')\n")
     agent = bn.agent("bob")
-    done = bn.run("script", "run", "say.hello", env=agent)
-    assert done.code == 1
-    assert done.json["error"]["code"] == "E_UNAUTHORIZED"
-    assert "bn script approve say.hello" in done.json["error"]["hint"]
-    assert bn.fails("script", "approve", "say.hello", "--yes", env=agent)["code"] == "E_REFUSED"
-    assert bn("script", "approve", "say.hello", "--yes")["approved"] == ["say.hello"]
-    assert bn("script", "approve", "say.hello", "--yes")["unchanged"] == ["say.hello"]
+    for env in (bn.env, agent):
+        done = bn.run("script", "run", "say.hello", env=env)
+        assert (done.code, done.json["error"]["code"]) == (1, "E_UNAUTHORIZED")
+        assert "bn trust script:say.hello" in done.json["error"]["hint"]
+    assert bn.fails("trust", "say.hello", "--yes", env=agent)["code"] == "E_PERSON_NEEDED"
+    assert bn("trust", "say.hello", "--yes")["trusted"] == ["script:say.hello"]
     assert bn("script", "run", "say.hello", env=agent)["ok"]
 
 
-def test_approving_asks_on_a_terminal_only(bn):
+def test_all_of_a_script_and_its_metadata_is_shown(bn, folder):
     bn("script", "new", "say.hello")
-    error = bn.fails("script", "approve", code=2)
-    assert "no terminal" in error["message"]
-    assert bn.fails("script", "approve", "--yes", code=2)["code"] == "E_USAGE"
-    assert bn.fails("script", "approve", "debug.start", "--yes")["code"] == "E_INVALID_PARAMS"
+    (folder / "say.hello.py").write_text("#!/bin/sh\n" + "# x\n" * 4000 + "evil\n")
+    _, seen = on_a_terminal(bn, "trust", "-H", answers="n\n")
+    assert "evil" in seen
+    bn("trust", "revoke")
+    _, seen = on_a_terminal(bn, "trust", "-H", answers="n\n")
+    assert "evil" in seen
+    assert "Tell here when an agent should use it." in seen
 
 
 def test_parameters_are_checked_as_for_an_agent(bn, folder):
@@ -71,21 +75,23 @@ def test_lists_are_given_item_by_item_or_as_json(bn, folder):
     file.write_text(file.read_text().replace("params:\n", "params:\n  tags: {type: array, items: {type: string}}\n"))
     program = folder / "say.hello.py"
     program.write_text("#!/bin/sh\ncat\n")
+    bn("trust", "--yes")
     one_by_one = bn("script", "run", "say.hello", "-p", "tags=a", "-p", "tags=b")
     assert one_by_one["data"]["tags"] == bn("script", "run", "say.hello", "-p", 'tags=["a","b"]')["data"]["tags"]
 
 
 def test_the_list_shows_the_project_s_own_first_and_what_is_wrong(bn, folder):
     bn("script", "new", "say.hello")
+    bn("trust", "revoke")
     (folder / "bad.meta.yaml").write_text("alias: bad\nname: x\ncategory: y\ndescripton: z\n")
     answer = bn("script", "list")
     assert answer["scripts"][0]["tool"] == "say_hello"
-    assert answer["scripts"][0]["state"] == "not approved"
+    assert answer["scripts"][0]["state"] == "not trusted"
     assert len(answer["scripts"]) > 40
     assert "bad.meta.yaml:4: unknown key 'descripton'" in answer["problems"][0]["message"]
     shown = bn.human("script", "list")
     assert "did you mean 'description'?" in shown
-    assert "bn script approve say.hello" in shown
+    assert "bn trust script:say.hello" in shown
 
 
 def test_what_a_script_takes_is_shown(bn):
@@ -111,8 +117,9 @@ def test_build_checks_everything_and_writes_the_manifest(bn, folder):
     assert bn.fails("script", "build", "nowhere")["code"] == "E_NOT_FOUND"
 
 
-def test_a_script_joins_a_session_when_it_is_approved_and_leaves_it_when_it_is_changed(bn, folder):
+def test_a_script_joins_a_session_when_it_is_trusted_and_leaves_it_when_it_is_changed(bn, folder):
     bn("script", "new", "say.hello")
+    bn("trust", "revoke")
     client = Client(bn)
 
     def listed():
@@ -124,9 +131,9 @@ def test_a_script_joins_a_session_when_it_is_approved_and_leaves_it_when_it_is_c
 
     try:
         client.notify("notifications/initialized")
-        assert "say_hello" not in listed(), "nobody has approved it"
+        assert "say_hello" not in listed(), "nobody has trusted it"
         client.text("project_info")
-        bn("script", "approve", "say.hello", "--yes")
+        bn("trust", "say.hello", "--yes")
         wait_for_change()
         assert "Says hello." in listed()["say_hello"]["description"]
         assert client.data("say_hello", who="ann") == {"greeting": "hello, ann"}

@@ -1,4 +1,4 @@
-"""Upstream servers from the command line: listed, added, switched, approved by a person, taken over from clients."""
+"""Upstream servers from the command line: listed, added, switched, trusted by a person, taken over from clients."""
 
 import json
 import os
@@ -82,7 +82,7 @@ def test_a_command_is_added_as_it_was_typed(bn):
     assert [one["message"] for one in said["problems"]] == ["env.URL: ${DB} is not defined"]
     row = listed(bn, env={"DB": "s3cret"})["db"]
     assert (row["transport"], row["target"], row["env"]) == ("stdio", "npx -y x -- -z", ["URL"])
-    assert (row["enabled"], row["approved"], row["source"]) == (True, False, f"{config(bn)}:3")
+    assert (row["enabled"], row["trusted"], row["source"]) == (True, False, f"{config(bn)}:3")
 
 
 def test_a_url_is_added_for_the_project_or_for_the_person(bn):
@@ -93,7 +93,7 @@ def test_a_url_is_added_for_the_project_or_for_the_person(bn):
     assert stat.S_IMODE(user.stat().st_mode) == 0o600
     rows = listed(bn)
     assert (rows["web"]["transport"], rows["web"]["headers"], rows["web"]["kind"]) == ("http", ["X-Team"], "project")
-    assert (rows["live"]["transport"], rows["live"]["kind"], rows["live"]["approved"]) == ("websocket", "user", True)
+    assert (rows["live"]["transport"], rows["live"]["kind"], rows["live"]["trusted"]) == ("websocket", "user", True)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_server_is_switched_off_and_on_where_it_stands(bn):
 
 def test_an_unknown_name_brings_the_nearest(bn):
     bn(*ADD, "database", "https://h")
-    for command in ("remove", "enable", "disable", "approve"):
+    for command in ("remove", "enable", "disable"):
         error = bn.fails("upstream", command, "databse")
         assert (error["code"], error["hint"]) == ("E_NOT_FOUND", "did you mean 'database'?")
 
@@ -188,100 +188,91 @@ def test_a_broken_file_is_said_and_never_written(bn):
     config(bn).parent.mkdir()
     config(bn).write_text('{"servers": {')
     assert bn("upstream", "list")["problems"][0]["where"] == f"{config(bn)}:1"
-    for words in ((*ADD, "a", "https://h"), ("upstream", "remove", "a"), ("upstream", "approve", "a")):
+    for words in ((*ADD, "a", "https://h"), ("upstream", "remove", "a")):
         error = bn.fails(*words)
         assert error["code"] == "E_CONFIG"
         assert "mcp.json:1" in error["message"]
     assert config(bn).read_text() == '{"servers": {'
 
 
-def test_a_command_is_approved_for_ci_and_again_when_it_changes(bn):
-    bn(*ADD, "db", "--", "npx", "server")
-    assert bn(*ADD, "other", "--", "x")["next"] == "bn upstream approve other"
-    said = bn("upstream", "approve", "db", "--yes")
-    assert said["approved"][0]["command"] == ["npx", "server"]
-    assert listed(bn)["db"]["approved"] is True
-    assert bn("upstream", "approve", "db", "--yes")["unchanged"] == ["db"]
+def test_what_a_person_adds_is_trusted_until_somebody_changes_it(bn):
+    assert "next" not in bn(*ADD, "db", "--", "npx", "server")
+    assert listed(bn)["db"]["trusted"] is True
     write(config(bn), {"servers": {"db": {"command": "npx", "args": ["evil"]}}})
-    assert listed(bn)["db"]["approved"] is False
-    said = bn("upstream", "approve", "--all", "--yes")
-    assert said["approved"][0]["changed"] == ["argument 1: was server, now evil"]
+    assert listed(bn)["db"]["trusted"] is False
+    assert bn("trust", "db", "--yes")["trusted"] == ["server:db"]
+    assert listed(bn)["db"]["trusted"] is True
     bn("upstream", "remove", "db")
-    bn(*ADD, "db", "--", "npx", "evil")
-    assert listed(bn)["db"]["approved"] is False
+    write(config(bn), {"servers": {"db": {"command": "npx", "args": ["evil"]}}})
+    assert listed(bn)["db"]["trusted"] is False, "it was taken out, and what was trusted of it with it"
 
 
-def test_without_a_terminal_nothing_is_approved_by_asking(bn):
-    bn(*ADD, "db", "--", "npx", "server")
-    error = bn.fails("upstream", "approve", "db", code=2)
-    assert "npx server" in error["hint"]
-    assert "--yes" in error["hint"]
-    assert "name the servers" in bn.fails("upstream", "approve", "--yes", code=2)["hint"]
-    bn.fails("upstream", "approve", "db", "--all", code=2)
-    assert listed(bn)["db"]["approved"] is False
+def test_without_a_terminal_nothing_is_trusted_by_asking(bn):
+    write(config(bn), {"servers": {"db": {"command": "npx"}}})
+    error = bn.fails("trust", "db", code=2)
+    assert "bn trust server:db --yes" in error["hint"]
+    assert listed(bn)["db"]["trusted"] is False
 
 
-def test_a_person_sees_the_command_and_says_yes_or_no(bn):
-    bn(*ADD, "db", "--env", "MODE=x", "--", "npx", "two words", "\x1b[2Jtrick")
-    code, seen = on_a_terminal(bn, "upstream", "approve", "db", "-H", answers="n\n")
+def test_a_person_sees_the_whole_entry_and_says_yes_or_no(bn):
+    write(config(bn), {"servers": {"db": {"command": "npx", "args": ["\x1b[2Jtrick"], "env": {"HOME": "/evil"}}}})
+    code, seen = on_a_terminal(bn, "trust", "db", "-H", answers="n\n")
     assert code == 0
-    assert "npx 'two words' ' [2Jtrick'" in seen
-    assert "with MODE in its environment" in seen
     assert "\x1b[2J" not in seen
-    assert "db is not approved" in seen
-    assert listed(bn)["db"]["approved"] is False
-    code, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="y\n")
-    assert "db may be started" in seen
-    assert "sessions that are being served have their tools in a moment" in seen
-    assert listed(bn)["db"]["approved"] is True
-    write(config(bn), {"servers": {"db": {"command": "npm", "env": {"MODE": "x"}}}})
-    code, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="\n")
-    assert "command: was npx, now npm" in seen
-    assert listed(bn)["db"]["approved"] is False
+    for told in ("it would start npx", "u001b[2Jtrick", '"HOME": "/evil"', "not trusted"):
+        assert told in seen
+    assert listed(bn)["db"]["trusted"] is False
+    on_a_terminal(bn, "trust", "-H", answers="y\n")
+    assert listed(bn)["db"]["trusted"] is True
+    write(config(bn), {"servers": {"db": {"command": "npx", "args": ["\x1b[2Jtrick"], "env": {"HOME": "/worse"}}}})
+    assert listed(bn)["db"]["trusted"] is False, "a value that decides what code is loaded"
+    _, seen = on_a_terminal(bn, "trust", "-H", answers="\n")
+    assert '-    "HOME": "/evil"' in seen
+    assert '+    "HOME": "/worse"' in seen
+    assert listed(bn)["db"]["trusted"] is False
 
 
-def test_a_person_sees_what_is_sent_where_and_says_yes_or_no(bn):
+def test_a_remote_server_of_a_project_is_shown_with_all_that_is_sent(bn):
     bn.env["TICKETS_KEY"] = "secret-1"
     entry = {"url": "https://tickets.example.com/mcp", "headers": {"X-Key": "${TICKETS_KEY}"}}
     write(config(bn), {"servers": {"tickets": entry, "open": {"url": "https://h/mcp"}}})
-    assert [one["approved"] for one in listed(bn).values()] == [False, True]
-    hint = bn.fails("upstream", "approve", "tickets", code=2)["hint"]
-    assert f"would connect to {entry['url']} with the headers X-Key and send it" in hint
-    assert "in TICKETS_KEY; to let it: bn upstream approve tickets --yes" in hint
-    _, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="n\n")
-    for told in ("would connect to", entry["url"], "X-Key", "TICKETS_KEY", "tickets is not approved"):
+    assert [one["trusted"] for one in listed(bn).values()] == [False, False]
+    _, seen = on_a_terminal(bn, "trust", "-H", answers="n\n")
+    for told in ("it would connect to", entry["url"], '"X-Key": "${TICKETS_KEY}"', "https://h/mcp"):
         assert told in seen
     assert "secret-1" not in seen
-    _, seen = on_a_terminal(bn, "upstream", "approve", "-H", answers="y\n")
-    assert "tickets may be connected to" in seen
-    assert listed(bn)["tickets"]["approved"] is True
-    write(config(bn), {"servers": {"tickets": {**entry, "url": "https://evil.example.com/mcp"}}})
-    (shown,) = bn("upstream", "approve", "--all", "--yes")["approved"]
-    assert shown["changed"] == ["url: was https://tickets.example.com/mcp, now https://evil.example.com/mcp"]
+    _, seen = on_a_terminal(bn, "trust", "-H", answers="o\ny\nn\n")
+    assert [one["trusted"] for one in listed(bn).values()] == [True, False]
 
 
-def test_an_agent_may_neither_approve_nor_touch_what_is_the_persons(bn):
-    bn(*ADD, "db", "--", "npx", env=bn.agent("bob"))
+def test_an_agent_may_neither_trust_nor_touch_what_is_the_persons(bn):
+    write(config(bn), {"servers": {"db": {"command": "npx"}}})
     bn(*ADD, "mine", "https://h", "--user")
     for words in (
-        ("upstream", "approve", "db", "--yes"),
+        ("trust", "db", "--yes"),
         (*ADD, "x", "--user", "--", "evil"),
         ("upstream", "remove", "mine"),
         ("upstream", "enable", "mine"),
         ("upstream", "import", "--user"),
     ):
-        assert bn.fails(*words, env=bn.agent("bob"))["code"] == "E_REFUSED"
-    assert listed(bn)["db"]["approved"] is False
+        assert bn.fails(*words, env=bn.agent("bob"))["code"] in ("E_REFUSED", "E_PERSON_NEEDED")
+    assert listed(bn)["db"]["trusted"] is False
 
 
-def test_the_servers_of_a_discipline_are_listed_and_approved_when_it_is_named(bn):
+def test_a_projects_server_that_nobody_trusted_takes_no_name_away_from_the_persons_own(bn):
+    bn(*ADD, "db", "https://mine.example", "--user")
+    write(config(bn), {"servers": {"db": {"url": "https://theirs.example"}}})
+    assert (listed(bn)["db"]["kind"], listed(bn)["db"]["target"]) == ("user", "https://mine.example")
+
+
+def test_the_servers_of_disciplines_are_trusted_like_the_projects(bn):
     bn("discipline", "add", "docs", "--upstreams", "-", stdin='{"manual": {"command": "man-server"}}')
     assert listed(bn) == {}
     (row,) = bn("upstream", "list", "--discipline", "docs")["servers"]
-    assert (row["kind"], row["source"], row["approved"]) == ("discipline", "discipline", False)
-    bn("upstream", "approve", "manual", "--discipline", "docs", "--yes")
+    assert (row["kind"], row["source"], row["trusted"]) == ("discipline", "discipline", False)
+    bn("trust", "manual", "--yes")
     (row,) = bn("upstream", "list", "--discipline", "docs")["servers"]
-    assert row["approved"] is True
+    assert row["trusted"] is True
 
 
 def test_servers_of_clients_are_taken_over_where_they_were(bn):
@@ -307,10 +298,7 @@ def test_servers_of_clients_are_taken_over_where_they_were(bn):
     assert {one["name"] for one in said["unusable"]} == {"broken", ""}
     assert "headers.X-Token" in next(one for one in said["taken"] if one["name"] == "u")["warnings"][0]
     assert "s3cret" not in json.dumps(said)
-    assert (
-        said["next"]
-        == f"bn upstream approve {next(one['name'] for one in said['taken'] if one['transport'] == 'stdio')}"
-    )
+    assert said["next"] == "bn trust server:a server:My-Server"
     again = bn("upstream", "import")
     assert again["taken"] == []
     assert listed(bn)["u"]["kind"] == "user"

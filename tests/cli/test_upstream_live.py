@@ -100,8 +100,8 @@ class TestDoctor:
     def test_a_discipline_brings_its_servers(self, bn):
         bn("discipline", "add", "writer", "--upstreams", "-", stdin=json.dumps({"own": rogue()}))
         row = bn.run("upstream", "doctor", "--discipline", "writer").json["servers"][0]
-        assert (row["name"], row["state"]) == ("own", "awaiting_approval")
-        bn("upstream", "approve", "own", "--yes", "--discipline", "writer")
+        assert (row["name"], row["state"]) == ("own", "awaiting_trust")
+        bn("trust", "own", "--yes")
         assert bn("upstream", "doctor", "--discipline", "writer")["servers"][0]["state"] == "ready"
 
 
@@ -265,11 +265,11 @@ class TestLogin:
 
         asyncio.run(asyncio.wait_for(main(), 60))
 
-    def test_waits_for_approval_of_what_a_project_says(self, bn, servers):
+    def test_waits_for_trust_in_what_a_project_says(self, bn, servers):
         entry = {"url": "https://example.org/mcp?key=${CRM_KEY}", "auth": {"type": "oauth"}}
         servers.in_project(crm=entry)
         error = bn.fails("upstream", "login", "crm", env={"CRM_KEY": "0123456789"})
-        assert (error["code"], error["hint"]) == ("E_REFUSED", "bn upstream approve crm")
+        assert (error["code"], error["hint"]) == ("E_REFUSED", "look at it with: bn trust server:crm")
 
     def test_is_refused_where_there_is_nothing_to_sign_in_to(self, bn, servers):
         servers(one=rogue(), key={"url": "https://example.org/mcp", "auth": {"type": "api_key", "apiKey": "abcdefgh"}})

@@ -107,7 +107,7 @@ def test_a_folder_of_the_project_is_where_commands_run(bn, client, other):
 def test_the_upstream_servers_of_the_project_come_with_it(bn, client, other, tmp_path):
     server = Path(__file__).parents[1] / "server" / "stocked.py"
     bn("upstream", "add", "stock", "--", sys.executable, str(server), cwd=other)
-    bn("upstream", "approve", "stock", "--yes", cwd=other)
+    bn("trust", "stock", "--yes", cwd=other)
     talk = client().pipe()
     assert not any(name.startswith("mcp_") for name in talk.tools())
     talk.data("binnacle-set_agent", path=str(other))

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from binnacle.errors import ConfigError, NotFound, Refused
+from binnacle.config.trust import is_trusted, keep
+from binnacle.errors import ConfigError, NotFound
 from binnacle.processes.keeper import Keeper
 from binnacle.runner.hooking import TAIL, Hooks, Occasion, piped, run_hook
-from binnacle.runner.hooks import EVENTS, Hook, approve, find_hooks, is_approved, named, waiting
+from binnacle.runner.hooks import EVENTS, Hook, find_hooks, item_of, named
 
 
 @pytest.fixture
@@ -25,6 +26,10 @@ def write(project: Path, text: str) -> str:
 
 
 TWO = "on_error: [{command: make a}, {command: make b}]\n"
+
+
+def trust(hook: Hook, repo: str) -> None:
+    keep(repo, [item_of(hook)], by="ann", at="", how="terminal")
 
 
 def a_hook(*command: str, **fields) -> Hook:
@@ -122,26 +127,21 @@ session_end:
         assert refused.value.hint == "did you mean 'on_error'?"
 
 
-class TestApproval:
-    def test_it_holds_for_exactly_the_command(self, project):
-        repo = write(project, TWO + "session_end: make a\n")
-        first, second, last = find_hooks(repo)
-        assert waiting([first, second, last], repo) == [first, second]
-        approve(first, repo, by="ann", is_agent=False)
-        assert [is_approved(one, repo) for one in (first, second, last)] == [True, False, True]
-        assert not is_approved(first, f"{repo}/.binnacle"), "in this project only"
-        assert waiting([first, second, last], repo) == [second]
+class TestTrust:
+    def test_it_holds_for_exactly_the_hook(self, project):
+        repo = write(project, TWO)
+        first, second = find_hooks(repo)
+        trust(first, repo)
+        assert [is_trusted(repo, item_of(one)) for one in (first, second)] == [True, False]
+        assert not is_trusted(f"{repo}/.binnacle", item_of(first)), "in this project only"
+        repo = write(project, TWO.replace("make a", "make worse"))
+        assert not is_trusted(repo, item_of(find_hooks(repo)[0]))
 
-    def test_agents_approve_of_nothing(self, project):
-        with pytest.raises(Refused) as refused:
-            approve(a_hook("make"), str(project), by="bna-1", is_agent=True)
-        assert "bn hook approve pre_iteration.1" in refused.value.hint
-
-    def test_approvals_that_cannot_be_read_approve_of_nothing(self, project, tmp_path):
-        approve(a_hook("make"), str(project), by="ann", is_agent=False)
-        assert is_approved(a_hook("make"), str(project))
-        (tmp_path / "config" / "binnacle" / "approvals.json").write_text("{")
-        assert not is_approved(a_hook("make"), str(project))
+    def test_a_file_that_cannot_be_read_trusts_nothing(self, project, tmp_path):
+        trust(a_hook("make"), str(project))
+        assert is_trusted(str(project), item_of(a_hook("make")))
+        (tmp_path / "config" / "binnacle" / "trust.json").write_text("{")
+        assert not is_trusted(str(project), item_of(a_hook("make")))
 
 
 SHOW = 'echo "$BN_HOOK|$BN_RUN_NAME|$BN_RUN_SESSION|$BN_ITERATION|$BN_TASK_ID|$BN_TASK_TITLE|$BN_ERROR"; cat'
@@ -220,9 +220,9 @@ class TestRun:
 
 
 class TestHooks:
-    def run(self, project: Path, hooks: list[Hook], event: str = "on_error", *, approved: bool = True):
-        for one in hooks if approved else ():
-            approve(one, str(project), by="ann", is_agent=False)
+    def run(self, project: Path, hooks: list[Hook], event: str = "on_error", *, trusted: bool = True):
+        for one in hooks if trusted else ():
+            trust(one, str(project))
 
         async def once():
             async with Keeper() as keeper:
@@ -239,10 +239,10 @@ class TestHooks:
         )
         assert [one.output for one in self.run(project, hooks)] == ["a\n", "", "b\n"]
 
-    def test_what_nobody_approved_does_not_run(self, project):
+    def test_what_nobody_trusted_does_not_run(self, project):
         hooks = find_hooks(write(project, "on_error: touch ran\n"))
-        (found,) = self.run(project, hooks, approved=False)
-        assert "bn hook approve on_error.1" in found.fault
+        (found,) = self.run(project, hooks, trusted=False)
+        assert "bn trust hook:on_error.1" in found.fault
         assert not (project / "ran").exists()
         assert not found.stops
 

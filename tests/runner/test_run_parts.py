@@ -68,11 +68,11 @@ def test_hooks_run_at_their_moments_and_agents_are_told(repo, run, tmp_path):
     assert len(repo.git("worktree", "list").splitlines()) == 1
 
 
-def test_hooks_that_nobody_approved_do_not_run(repo, run, tmp_path):
+def test_hooks_that_nobody_trusted_do_not_run(repo, run, tmp_path):
     repo.write({".binnacle/hooks.yaml": f"session_start: touch {tmp_path}/ran\n"})
     happened = run()
     (hook,) = (one for one in happened if one["event"] == "hook")
-    assert "bn hook approve" in hook["said"]
+    assert "bn trust hook:" in hook["said"]
     assert not (tmp_path / "ran").exists()
 
 
@@ -81,9 +81,14 @@ def test_a_required_hook_that_fails_ends_the_run(repo, run):
     assert run("--yes", code=1)[-1]["why"] == "hook_failed"
 
 
+def test_a_prompt_that_nobody_trusted_is_not_the_projects(repo, run):
+    repo.write({".binnacle/prompts/run.md": "Iteration {{iteration}} of {{run}}.\n"})
+    assert not [text for text in prompts(run()) if text.startswith("Iteration ")]
+
+
 def test_the_prompt_is_the_projects_own(repo, run):
     repo.write({".binnacle/prompts/run.md": "Iteration {{iteration}} of {{run}}.\n\n## Tasks\n\n{{tasks}}\n"})
-    said = [text for text in prompts(run("--extra", "Mind the gap.")) if text.startswith("Iteration ")]
+    said = [text for text in prompts(run("--yes", "--extra", "Mind the gap.")) if text.startswith("Iteration ")]
     assert [text.splitlines()[0] for text in said] == ["Iteration 1 of spec.", "Iteration 2 of spec."]
     assert "Add the word one" in said[0]
     assert said[0].rstrip().endswith("Mind the gap.")

@@ -83,7 +83,7 @@ def test_a_tool_that_is_allowed_by_its_name_stays_listed(bn, connect):  # noqa: 
     entry = {"command": sys.executable, "args": command("--tools", "500")[1:], "tools": {"allow": ["*", "pigeon_497"]}}
     (bn.repo / ".binnacle").mkdir()
     (bn.repo / ".binnacle/mcp.json").write_text(json.dumps({"servers": {"many": entry}}))
-    bn("upstream", "approve", "many", "--yes")
+    bn("trust", "many", "--yes")
     agent = connect()
     tools = until_listed(agent, "tool_search")
     assert "mcp_many_pigeon_497" in tools

@@ -52,13 +52,13 @@ class Desk:
         self.started.append(config.name)
         return StdioLink(config, receive, keeper=self._keeper, log=Log(clean=self.redactor.clean))
 
-    def gateway(self, *configs: ServerConfig, is_approved: Callable[[ServerConfig], bool] = lambda _: True) -> Gateway:
+    def gateway(self, *configs: ServerConfig, is_allowed: Callable[[ServerConfig], bool] = lambda _: True) -> Gateway:
         """A gateway to these servers. What it loads can be changed by `now`."""
         gateway = Gateway(
             lambda: Loaded({one.name: one for one in gateway.now}, ()),
             self.pool,
             folder=self.folder,
-            is_approved=is_approved,
+            is_allowed=is_allowed,
             on_change=lambda: None,
             clean=self.redactor.clean,
         )
@@ -139,13 +139,13 @@ async def test_a_change_touches_nothing_else_and_a_moved_line_is_none(desk):
 
 
 @at_desk
-async def test_what_is_not_approved_is_not_even_opened(desk):
-    approved: set[str] = set()
-    gateway = desk.gateway(a_server("one"), is_approved=lambda config: config.name in approved)
-    with pytest.raises(UpstreamDown, match="waits for approval"):
+async def test_what_is_not_trusted_is_not_even_opened(desk):
+    trusted: set[str] = set()
+    gateway = desk.gateway(a_server("one"), is_allowed=lambda config: config.name in trusted)
+    with pytest.raises(UpstreamDown, match="is not trusted"):
         await gateway.servers["one"].ready()
     assert not desk.started
-    approved.add("one")
+    trusted.add("one")
     await gateway.reload()
     await ready(gateway, "one")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 import binnacle
-from binnacle.config.location import PROJECT_DIR, cache_dir, user_config_file
+from binnacle.config.location import PROJECT_DIR, cache_dir, trust_file
 from binnacle.config.whole import write_whole
 
 SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts")
@@ -76,10 +76,9 @@ def fingerprint(recipe: str, repo: str) -> int:
 
 
 def _script_states(folder: str) -> Iterator[str]:
-    """Of the project's own scripts, and of what the person has approved, as they are tools only then."""
-    approvals = os.path.join(os.path.dirname(user_config_file()), "approvals.json")
+    """Of the project's own scripts, and of what the person has trusted, as they are tools only then."""
     files = [os.path.join(here, name) for here, _, names in os.walk(folder) for name in names]
-    for path in sorted(files) + [approvals] * bool(files):
+    for path in sorted(files) + [trust_file()] * bool(files):
         with contextlib.suppress(OSError):
             found = os.stat(path)
             yield f"{path} {found.st_mtime_ns} {found.st_size} {found.st_mode}"

@@ -21,7 +21,7 @@ SOON = 1.0
 
 HINTS = {
     "disabled": "bn upstream enable {name}",
-    "awaiting_approval": "bn upstream approve {name}",
+    "awaiting_trust": "bn trust server:{name}",
     "needs_login": "bn upstream login {name}",
     "failed": "bn upstream logs {name}",
 }

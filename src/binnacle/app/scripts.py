@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from binnacle.app import Project
 from binnacle.app.workspace import workspace_of
 from binnacle.bridge.manifest import shipped
-from binnacle.bridge.own import OwnScript, check_approved, find_own
+from binnacle.bridge.own import OwnScript, check_trusted, find_own
 from binnacle.tools.scripts import Place, Work, script_tools, status_tool, unsupported
 from binnacle.tools.spec import ToolSpec
 
@@ -93,26 +93,18 @@ class Scripts:
         return await client.call(about.alias, work.params, timeout=work.timeout, on_event=on_event)
 
     async def _run_by_tool(self, work: Work) -> Any:
-        return await self.run_approved(self._own[work.metadata.alias], work)
+        return await self.run_trusted(self._own[work.metadata.alias], work)
 
-    async def run_approved(self, one: OwnScript, work: Work) -> Any:
-        """Runs a program of the project, if it is the one that a person approved.
+    async def run_trusted(self, one: OwnScript, work: Work) -> Any:
+        """Runs a program of the project, if it is the one that a person trusted.
 
         Raises:
             BridgeError: it is not, or what it says, or how it failed.
         """
-        check_approved(one, self._project.repo)
-        return await self.run_own(one, work)
-
-    async def run_own(self, one: OwnScript, work: Work) -> Any:
-        """Runs a program of the project.
-
-        Raises:
-            BridgeError: what it says, or how it failed.
-        """
         from binnacle.bridge.programs import run_program
         from binnacle.processes.keeper import Keeper
 
+        check_trusted(one, self._project.repo)
         if self._keeper is None:
             self._keeper = Keeper()
         return await run_program(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from binnacle.app import Project, require_project
 from binnacle.app.listing import Listing, fingerprint, keep_listing, kept_listing
 from binnacle.app.terms import ServedSession
-from binnacle.config.location import clients_folder
+from binnacle.config.location import clients_folder, trust_file
 from binnacle.errors import BinnacleError, Full, InvalidInput
 from binnacle.server.beside import Beside, Nothing
 from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
@@ -27,7 +27,7 @@ from binnacle.server.saved_sessions import SavedSessions
 from binnacle.server.sessions import Sessions
 from binnacle.tools.caller import Caller
 from binnacle.tools.client_facts import ClientFacts
-from binnacle.upstream.places import approvals_file, config_files, logins_folder, pins_file
+from binnacle.upstream.places import config_files, logins_folder, pins_file
 from binnacle.work.actor import Actor
 from binnacle.work.session import Agent, Session
 
@@ -67,13 +67,13 @@ class SharedUpstreams:
         self._project = project
         self.flags = flags
         self._files = [one.path for one in config_files(project.repo)]
-        self._decisions = (approvals_file(), pins_file(project.data_dir), logins_folder())
+        self._decisions = (trust_file(), pins_file(project.data_dir), logins_folder())
         """What people decide about servers."""
 
         self._made: Upstreams | None = None
 
     def state(self) -> tuple[int, ...]:
-        """Changes when servers are configured, approved, signed in to, or their tools accepted."""
+        """Changes when servers are configured, trusted, signed in to, or their tools accepted."""
         return tuple(map(_modified, (*self._files, *self._decisions)))
 
     def key(self) -> str:

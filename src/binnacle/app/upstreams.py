@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from binnacle.app import Project
 from binnacle.processes.keeper import Keeper
-from binnacle.upstream.approvals import is_approved
 from binnacle.upstream.config import Loaded, ServerConfig, load_servers
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.link import Link, Receive
@@ -16,6 +15,7 @@ from binnacle.upstream.pool import Pool
 from binnacle.upstream.redact import Redactor
 from binnacle.upstream.rolling import RollingFile
 from binnacle.upstream.stdio import Log, StdioLink
+from binnacle.upstream.trust import is_allowed
 
 if TYPE_CHECKING:
     from binnacle.upstream.auth.authorizer import Authorizer
@@ -50,7 +50,7 @@ class Upstreams:
             lambda: self._load(brought(), only),
             self._pool,
             folder=upstream_folder(self._project.data_dir),
-            is_approved=lambda config: is_approved(config, repo),
+            is_allowed=lambda config: is_allowed(config, repo),
             on_change=on_change,
             clean=self._redactor.clean,
         )

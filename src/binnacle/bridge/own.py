@@ -1,19 +1,17 @@
 """The scripts that a project has of its own, in `.binnacle/scripts/`, and which of them may run.
 
 A repository that is cloned must not run programs by being opened, and what a stranger wrote about a tool must not reach
-an agent. So a script becomes a tool once a person has approved exactly this program and this metadata.
+an agent. So a script becomes a tool once a person has trusted exactly this program and this metadata.
 """
 
 import os
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from binnacle.bridge.manifest import Entry, Manifest, gather, shipped
-from binnacle.config import approvals
-from binnacle.config.approvals import Approval, approvals_file
 from binnacle.config.location import PROJECT_DIR
-from binnacle.errors import BridgeError, ConfigError, NextStep, Refused
+from binnacle.config.trust import Item, is_trusted
+from binnacle.errors import BridgeError, ConfigError, NextStep
 
 
 class OwnScript(NamedTuple):
@@ -26,7 +24,7 @@ class OwnScript(NamedTuple):
     file: str
     """Its metadata."""
 
-    is_approved: bool
+    is_trusted: bool
 
     @property
     def alias(self) -> str:
@@ -41,13 +39,16 @@ class OwnScripts(NamedTuple):
 
     def manifest(self) -> Manifest:
         """Those that may run."""
-        usable = {alias: one.entry for alias, one in self.scripts.items() if one.is_approved and one.program}
+        usable = {alias: one.entry for alias, one in self.scripts.items() if one.is_trusted and one.program}
         return Manifest(scripts=usable)
 
     def names(self) -> dict[str, str]:
         """Every name of every tool, of those that may not run as well → alias."""
         return Manifest(scripts={alias: one.entry for alias, one in self.scripts.items()}).by_tool()
 
+
+LARGEST = 4_000_000
+"""Bytes of a program or its metadata. Nobody looks at a larger one before trusting it."""
 
 RESERVED = ("mcp_", "binnacle", "bridge_")
 """How tools are called that are not the project's: those of upstream servers, and of ours."""
@@ -79,72 +80,55 @@ def find_own(repo: str) -> OwnScripts:
         if not program:
             hint = "put a program of the same name beside it, and make it executable: chmod +x"
             problems.append(ConfigError(f"{file}: no program is beside it", hint=hint))
-        scripts[alias] = OwnScript(entry, program, file, bool(program) and _holds(repo, alias, program, file))
+        scripts[alias] = OwnScript(entry, program, file, bool(program) and _is_trusted(alias, program, file, repo))
     return OwnScripts(scripts, problems)
 
 
-def approve(one: OwnScript, repo: str, *, by: str, is_agent: bool) -> None:
-    """Lets agents of this project run a script from now on, as it is.
-
-    Raises:
-        Refused: an agent asked for it.
-        ConfigError: the approvals cannot be read or written.
-    """
-    if is_agent:
-        raise Refused(f"only a person can approve {one.alias!r}", hint=_approve(one))
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    approval = Approval(sha256=digest(one.program, one.file), command=(one.program,), by=by, at=now)
-    approvals.keep(approvals_file(), repo, _key(one.alias), approval)
-
-
-def check_approved(one: OwnScript, repo: str) -> None:
-    """Holds a script to what was approved. A file of approvals that cannot be read approves of nothing.
+def check_trusted(one: OwnScript, repo: str) -> None:
+    """Holds a script to what was trusted, as it is at this moment.
 
     Raises:
         BridgeError: E_UNAUTHORIZED.
     """
-    if not one.program or not _holds(repo, one.alias, one.program, one.file):
+    if not one.program or not _is_trusted(one.alias, one.program, one.file, repo):
         raise BridgeError(
             "E_UNAUTHORIZED",
-            f"no person has approved {one.alias} as it is now",
-            hint=_approve(one),
+            f"no person has trusted {one.alias} as it is now",
+            hint=NextStep("look at it and trust it", f"trust script:{one.alias}", for_person=True),
         )
 
 
-def _approve(one: OwnScript) -> NextStep:
-    return NextStep("approve it", f"script approve {one.alias}", for_person=True)
+def find_items(repo: str) -> list[Item]:
+    """The scripts of a project as a person sees them before trusting them."""
+    own = find_own(repo).scripts.values()
+    return [item for one in own if one.program and (item := _item(one.alias, one.program, one.file))]
 
 
-def was_approved(alias: str, repo: str) -> bool:
-    """Whether a script of that name was approved once, in whatever form."""
-    with suppress(ConfigError):
-        return approvals.find(approvals_file(), repo, _key(alias)) is not None
-    return False
+def _is_trusted(alias: str, program: str, file: str, repo: str) -> bool:
+    item = _item(alias, program, file)
+    return item is not None and is_trusted(repo, item)
 
 
-def digest(program: str, file: str) -> str:
-    """Stands for exactly this program and this metadata; for nothing that was ever approved if they cannot be read."""
-    from hashlib import sha256
-
-    found = sha256()
-    for path in (program, file):
+def _item(alias: str, program: str, file: str) -> Item | None:
+    """A script with its metadata, which agents read, all of both; None if they cannot be read."""
+    parts = []
+    for path in (file, program):
         try:
             with open(path, "rb") as stream:
-                content = stream.read()
+                content = stream.read(LARGEST + 1)
         except OSError:
-            return ""
-        found.update(len(content).to_bytes(8, "big"))
-        found.update(content)
-    return found.hexdigest()
+            return None
+        if len(content) > LARGEST:
+            return None
+        parts.append(f"==> {os.path.basename(path)}\n{_shown(content)}")
+    does = f"let agents run {os.path.basename(program)} as a tool, with this description"
+    return Item(kind="script", name=alias, place=program, does=does, content="\n".join(parts))
 
 
-def _holds(repo: str, alias: str, program: str, file: str) -> bool:
-    with suppress(ConfigError):
-        known = approvals.find(approvals_file(), repo, _key(alias))
-        return known is not None and known.sha256 != "" and known.sha256 == digest(program, file)
-    return False
+def _shown(content: bytes) -> str:
+    """A text, or what stands for a program that is none."""
+    with suppress(UnicodeDecodeError):
+        return content.decode()
+    from hashlib import sha256
 
-
-def _key(alias: str) -> str:
-    """Beside the names of servers, none of which holds a colon."""
-    return f"script:{alias}"
+    return f"(not text: {len(content)} bytes, SHA-256 {sha256(content).hexdigest()})"

@@ -26,6 +26,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "config": ("config", "settings of the project and of the user"),
     "system": ("system emit", "set up agents and clients; prompts"),
     "plan": ("plan launch", "which tools a session gets, and why; start a client on one"),
+    "trust": ("trust", "let what came with the project have an effect, after a look at it"),
     "hook": ("hook", "commands that run around the iterations of a run"),
     "prompt": ("prompt", "what the agent of a session reads first"),
     "upstream": (

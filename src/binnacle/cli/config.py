@@ -5,7 +5,7 @@ from typing import Any
 
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.cli.screen import Screen
+from binnacle.cli.screen import Screen, printable
 from binnacle.config.location import project_config_file, user_config_file
 from binnacle.config.settings import SETTINGS, find_setting
 
@@ -14,10 +14,17 @@ CONFIG = Group("config")
 KEY = arg("key", help="such as store.url; bn config list names them all")
 USER = arg("--user", action="store_true", help="in your own file instead of the project's")
 
+IGNORED = "the project's file sets it, and nobody has trusted that; look with: bn trust"
+
 
 def _show_list(answer: Any, screen: Screen) -> None:
     rows = ((one["key"], str(one["value"]), one["from"], one["help"]) for one in answer["settings"])
     screen.table(rows, flexible=3, headings=("SETTING", "VALUE", "FROM", "WHAT IT IS"))
+    for one in answer["settings"]:
+        if "ignored" in one:
+            screen.line(
+                f"{screen.styled('!', 'yellow')} {one['key']} = {printable(str(one['ignored']))} is ignored: {IGNORED}"
+            )
 
 
 def _show_one(answer: Any, screen: Screen) -> None:
@@ -34,6 +41,7 @@ def list_settings(context: Context, args: Namespace) -> Any:  # noqa: ARG001
                 "value": _shown(key, settings.values[key]),
                 "from": settings.origins[key],
                 "help": setting.help,
+                **({"ignored": _shown(key, settings.ignored[key]), "why": IGNORED} if key in settings.ignored else {}),
             }
             for key, setting in SETTINGS.items()
         ]
@@ -74,6 +82,11 @@ def _write(context: Context, args: Namespace, value: str | None) -> Any:
     # Not through the project: a file with a mistake in it must stay repairable.
     path = user_config_file() if args.user else project_config_file(find_repo(args.repo or context.start))
     written = write_setting(path, args.key, value)
+    if not args.user and written is not None and find_setting(args.key).does:
+        from binnacle.app import find_project
+        from binnacle.app.trust import grant_written
+
+        grant_written(find_project(args.repo or context.start), f"setting:{args.key}")
     return {"key": args.key, "value": written, "file": path}
 
 

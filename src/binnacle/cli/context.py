@@ -73,6 +73,11 @@ class Context:
                 confirm(tx, is_sign_of_life=True)
             yield tx
 
+    def reread(self) -> None:
+        """Has the project looked at again: its settings may be others now."""
+        self.close()
+        self._project = self._session = None
+
     def read_input(self, name: str) -> str:
         """The text of a file, or of standard input for `-`."""
         if name == "-":

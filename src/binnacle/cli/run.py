@@ -55,7 +55,7 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
     arg("--resume", action="store_true", help="go on with a run that was stopped; the newest when no name is given"),
     arg("--reset", action="store_true", help="give up the run of that name and its open tasks, and begin anew"),
     arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as for bn mcp serve"),
-    arg("-y", "--yes", action="store_true", help="approve the hooks of the project without asking"),
+    arg("-y", "--yes", action="store_true", help="trust what the run uses of the project, without asking"),
     arg("--headless", action="store_true", help="plain lines instead of the live view; nobody is asked anything"),
     arg("--json", action="store_true", dest="as_json", help="everything that happens, a JSON value a line"),
     view=_ended,
@@ -63,7 +63,7 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
 def run(context: Context, args: Namespace) -> Any:
     import asyncio
 
-    _approve_hooks(context, args)
+    _ask_about_project(context, args)
     # In this process every session has an agent of its own, whoever started us.
     os.environ.pop("BN_AGENT_ID", None)
     wanted = _wanted(context, args)
@@ -73,15 +73,22 @@ def run(context: Context, args: Namespace) -> Any:
     return None if args.as_json else ended
 
 
-def _approve_hooks(context: Context, args: Namespace) -> None:
-    """Asks about the hooks that nobody has approved, where there is somebody; those that wait do not run."""
-    from binnacle.runner.hooks import find_hooks, waiting
+def _ask_about_project(context: Context, args: Namespace) -> None:
+    """Asks about what the run would use and nobody has trusted, where there is somebody; the rest has no effect."""
+    from binnacle.app.trust import grant, look
+    from binnacle.cli.trust import ask_to_trust
 
-    repo = context.project.repo
-    if (new := waiting(find_hooks(repo), repo)) and (args.yes or _has_person(args)):
-        from binnacle.cli.hook import approve_hooks
+    found = look(context.project).standings
+    waiting = [one for one in found if one.state != "trusted" and one.item.kind in ("setting", "hook", "template")]
+    if not waiting or not (args.yes or _has_person(args)):
+        return
+    from binnacle.app.person import require_person
 
-        approve_hooks(context, new, yes=args.yes)
+    require_person("trust a project")
+    trusted, how = ask_to_trust(waiting, yes=args.yes)
+    if trusted:
+        grant(context.project, [one.item for one in trusted], how=how)
+        context.reread()
 
 
 def _wanted(context: Context, args: Namespace) -> "Wanted":

@@ -60,8 +60,10 @@ def _show_list(answer: Any, screen: Screen) -> None:
     rows = [(one["tool"], one["state"], one["from"], one["description"]) for one in answer["scripts"]]
     screen.table(rows, flexible=3, headings=("TOOL", "STATE", "FROM", "WHAT IT DOES"))
     show_problems(answer["problems"], screen)
-    if waiting := [one["alias"] for one in answer["scripts"] if one["state"] == "not approved"]:
-        screen.line(f"let agents run them with: bn script approve {' '.join(waiting)}")
+    if waiting := [one["alias"] for one in answer["scripts"] if one["state"] == "not trusted"]:
+        screen.line(
+            f"look at them and let agents run them: bn trust {' '.join(f'script:{alias}' for alias in waiting)}"
+        )
 
 
 @SCRIPT.command(
@@ -86,8 +88,8 @@ def list_scripts(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it
 def _state(one: "OwnScript") -> str:
     if not one.program:
         return "no program"
-    if not one.is_approved:
-        return "not approved"
+    if not one.is_trusted:
+        return "not trusted"
     return "" if one.entry.metadata.mcp.enabled else "no tool"
 
 
@@ -135,7 +137,7 @@ def info(context: Context, args: Namespace) -> Any:
     return {
         "tool": about.tool,
         "from": "project" if own else "the box",
-        **({"program": own.program, "approved": own.is_approved} if own else {"hosts": list(about.hosts)}),
+        **({"program": own.program, "trusted": own.is_trusted} if own else {"hosts": list(about.hosts)}),
         "metadata": msgspec.to_builtins(about),
         "schema": schema_of(parameter_struct(about)),
     }
@@ -176,7 +178,7 @@ def run(context: Context, args: Namespace) -> Any:
 
 
 async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: bytes) -> "Outcome":
-    """Runs it through the one dispatch, whether it is a tool or not. A person who runs a script approves of it."""
+    """Runs it through the one dispatch, whether it is a tool or not."""
     import os
 
     from binnacle.app.scripts import Scripts
@@ -191,8 +193,7 @@ async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: 
     async def execute(work: Work) -> Any:
         if own is None:
             return await scripts.run_by_host(work)
-        check = context.actor.kind == "agent"
-        return await (scripts.run_approved(own, work) if check else scripts.run_own(own, work))
+        return await scripts.run_trusted(own, work)
 
     manifest = Manifest(scripts={entry.metadata.alias: entry})
     specs = script_tools(manifest, execute, Place(scripts.workspace, os.getcwd()), every=True)

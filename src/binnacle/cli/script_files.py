@@ -1,18 +1,14 @@
-"""`bn script new`, `build` and `approve`: the files of your own scripts."""
+"""`bn script new` and `build`: the files of your own scripts."""
 
 import os
-import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from binnacle.cli.command import arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
-from binnacle.cli.script import SCRIPT, find_entry, problem_row, show_problems
-from binnacle.errors import Duplicate, InvalidInput, NotFound, Refused, UsageError
-
-if TYPE_CHECKING:
-    from binnacle.bridge.own import OwnScript
+from binnacle.cli.script import SCRIPT, problem_row, show_problems
+from binnacle.errors import Duplicate, InvalidInput, NotFound, UsageError
 
 METADATA = """\
 alias: {alias}
@@ -70,6 +66,7 @@ def _show_new(answer: Any, screen: Screen) -> None:
 )
 def new(context: Context, args: Namespace) -> Any:
     from binnacle.app.toolbox import catalog_of
+    from binnacle.app.trust import grant_written
     from binnacle.bridge.manifest import shipped
     from binnacle.bridge.metadata import SUFFIX, is_alias, tool_name
     from binnacle.bridge.own import RESERVED, find_own, is_reserved, scripts_folder
@@ -92,7 +89,8 @@ def new(context: Context, args: Namespace) -> Any:
     metadata = os.path.join(folder, alias + SUFFIX)
     _write(program, (SHELL if args.sh else PYTHON).format(**values), mode=0o755)
     _write(metadata, METADATA.format(**values), mode=0o644)
-    return {"alias": alias, "files": [metadata, program], "next": f"edit both, then: bn script approve {alias}"}
+    grant_written(context.project, f"script:{alias}")
+    return {"alias": alias, "files": [metadata, program], "next": f"edit both, then: bn trust script:{alias}"}
 
 
 def _write(path: str, content: str, *, mode: int) -> None:
@@ -146,74 +144,3 @@ def build(context: Context, args: Namespace) -> Any:
         return answer
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return answer | {"written": write_manifest(folder, found.manifest, now=now)}
-
-
-def _show_approved(answer: Any, screen: Screen) -> None:
-    from binnacle.cli.views import approvals
-
-    approvals(answer, screen, may="agents may run")
-
-
-@SCRIPT.command(
-    "approve",
-    "let agents run a script of the project, as it is now; shows it and asks",
-    "bn script approve deploy.check",
-    arg("names", nargs="*", metavar="NAME", help="the scripts; all that wait, one by one, when left out"),
-    arg("-y", "--yes", action="store_true", help="ask nothing; the scripts must be named"),
-    view=_show_approved,
-)
-def approve(context: Context, args: Namespace) -> Any:
-    from binnacle.bridge.own import approve as keep
-
-    if context.actor.kind == "agent":
-        raise Refused("only a person can approve scripts", hint="ask someone to run: bn script approve")
-    if args.yes and not args.names:
-        raise UsageError("--yes needs to know what it approves", hint="name the scripts")
-    answer: dict[str, list[str]] = {"approved": [], "declined": [], "unchanged": []}
-    for one in _named(context, args.names):
-        if one.is_approved:
-            answer["unchanged"] += [one.alias] if args.names else []
-        elif args.yes or _confirm(one, context.project.repo):
-            keep(one, context.project.repo, by=context.actor.name, is_agent=False)
-            answer["approved"].append(one.alias)
-        else:
-            answer["declined"].append(one.alias)
-    return answer
-
-
-def _named(context: Context, names: list[str]) -> "list[OwnScript]":
-    """The scripts of these names, each with a program; without names, those that have one."""
-    from binnacle.bridge.own import find_own
-
-    if not names:
-        return [one for one in find_own(context.project.repo).scripts.values() if one.program]
-    found = []
-    for name in dict.fromkeys(names):
-        _, own = find_entry(context, name)
-        if own is None:
-            raise InvalidInput(f"{name!r} needs no approval: a host runs it", hint="bn script list -H")
-        if not own.program:
-            raise NotFound(f"{own.file}: no program is beside it", hint="put one there and make it executable")
-        found.append(own)
-    return found
-
-
-def _confirm(one: "OwnScript", repo: str) -> bool:
-    """Shows a script on the terminal and asks. There is no default but no."""
-    from binnacle.bridge.own import was_approved
-
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        hint = f"look at {one.program} and {one.file}; then: bn script approve {one.alias} --yes"
-        raise UsageError("there is no terminal to ask on", hint=hint)
-    screen = Screen(sys.stderr)
-    changed = ", changed since it was approved" if was_approved(one.alias, repo) else ""
-    screen.heading(printable(f"{one.alias}, from {one.file}{changed}, would run {one.program}:"))
-    with open(one.program, encoding="utf-8", errors="replace") as file:
-        screen.block(file.read(SHOWN))
-    sys.stderr.write("Let agents run it? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-SHOWN = 8000
-"""Characters of a program that are shown before it is approved."""

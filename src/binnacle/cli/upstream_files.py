@@ -49,6 +49,7 @@ def _show_written(answer: Any, screen: Screen) -> None:
     view=_show_written,
 )
 def add(context: Context, args: Namespace) -> Any:
+    from binnacle.app.trust import grant_written
     from binnacle.upstream.edit import put_server
     from binnacle.upstream.overview import look, row
 
@@ -61,26 +62,28 @@ def add(context: Context, args: Namespace) -> Any:
         hint = f"bn upstream remove {args.name} first, or take another name"
         raise Duplicate(f"{short(path, repo)} has a server called {args.name!r}", hint=hint)
     written = put_server(path, args.name, entry, is_private=args.user)
+    if not args.user:
+        grant_written(context.project, f"server:{args.name}")
     server = look(repo).servers[args.name]
     answer = _answer(context, args.name, "added", written, entry=entry)
     if server.entry.source.file != path:
         answer["warnings"].append(f"{short(str(server.entry.source), repo)} has the same name and counts instead")
     shown = row(server, repo)
     answer["problems"] = shown.problems
-    if server.config and not shown.approved:
-        answer["next"] = f"bn upstream approve {args.name}"
+    if server.config and not shown.trusted:
+        answer["next"] = f"bn trust server:{args.name}"
     return answer
 
 
 @UPSTREAM.command("remove", "take a server out of its file", "bn upstream remove database", NAME, view=_show_written)
 def remove(context: Context, args: Namespace) -> Any:
-    from binnacle.upstream.approvals import forget
+    from binnacle.config.trust import forget
     from binnacle.upstream.edit import take_server
 
     server = _in_file(context, args.name)
     written = take_server(server.entry.source.file, args.name)
     if server.entry.source.kind == "project":
-        forget(args.name, context.project.repo)
+        forget(context.project.repo, [f"server:{args.name}"])
     answer = _answer(context, args.name, "removed", written)
     if below := look_around(context).servers.get(args.name):
         answer["warnings"].append(f"{short(str(below.entry.source), answer['repo'])} has the same name and counts now")
@@ -115,7 +118,7 @@ def _in_file(context: Context, name: str) -> "Server":
 
 
 def file_for(context: Context, kind: "SourceKind", command: str) -> str:
-    """The file that new servers go to. What is in a person's own starts without approval: agents leave it alone."""
+    """The file that new servers go to. What is in a person's own starts at once: agents leave it alone."""
     from binnacle.upstream.places import config_files
 
     if kind == "user":

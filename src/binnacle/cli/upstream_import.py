@@ -62,9 +62,9 @@ def import_servers(context: Context, args: Namespace) -> Any:
             part, noted = _take(context, one, there, args)
             answer[part].append(noted)
     answer["unusable"] += _missing(args.names, answer)
-    waiting = [one["name"] for one in answer["taken"] if one["scope"] == "project" and one["transport"] == "stdio"]
+    waiting = [one["name"] for one in answer["taken"] if one["scope"] == "project"]
     if waiting and not args.dry_run:
-        answer["next"] = f"bn upstream approve {' '.join(waiting)}"
+        answer["next"] = f"bn trust {' '.join(f'server:{name}' for name in waiting)}"
     context.exit_code = int(bool(answer["unusable"]) and not answer["taken"] and not answer["there"])
     return answer | ({"dry_run": True} if args.dry_run else {})
 

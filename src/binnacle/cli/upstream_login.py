@@ -36,14 +36,14 @@ def _show_login(answer: Any, screen: Screen) -> None:
 def login(context: Context, args: Namespace) -> Any:
     import asyncio
 
-    from binnacle.upstream.approvals import is_approved
     from binnacle.upstream.auth.login import login as sign_in
     from binnacle.upstream.auth.secrets import open_secrets
+    from binnacle.upstream.trust import is_allowed
     from binnacle.upstream.web import new_session
 
     config = _config(context, args)
-    if not is_approved(config, context.project.repo):
-        raise Refused(f"{args.name} is not approved", hint=f"bn upstream approve {args.name}")
+    if not is_allowed(config, context.project.repo):
+        raise Refused(f"{args.name} is not trusted", hint=f"look at it with: bn trust server:{args.name}")
     secrets = open_secrets()
 
     async def work() -> None:

@@ -32,18 +32,6 @@ def changed(answer: Any, screen: Screen) -> None:
         screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
 
 
-def approvals(answer: Any, screen: Screen, *, may: str) -> None:
-    """What a person approved: `may` says of it what is allowed now."""
-    for name in answer["approved"]:
-        screen.line(f"{screen.styled('✓', 'green')} {may} {name}")
-    for name in answer["declined"]:
-        screen.line(f"⊘ {name} stays as it was")
-    for name in answer["unchanged"]:
-        screen.line(f"✓ {name} was approved before")
-    if not any(answer.values()):
-        screen.line("nothing waits for approval")
-
-
 def fields(pairs: Sequence[tuple[str, Any]], screen: Screen) -> None:
     """Names and values below each other; empty ones are left out."""
     rows = [(f"{name}:", _text(value)) for name, value in pairs if value not in (None, "", (), [], {})]

@@ -2,9 +2,6 @@
 
 import os
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-
 from binnacle.config.settings import Value, find_setting, parse_value
 from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError
@@ -16,6 +13,9 @@ def write_setting(path: str, key: str, value: str | None) -> Value | None:
     Raises:
         ConfigError: the file cannot be parsed or written, or the value does not fit the setting.
     """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
     find_setting(key)
     parsed = None if value is None else parse_value(key, value, where="the given value")
     table_name, name = key.split(".", 1)

@@ -103,6 +103,11 @@ def user_config_file() -> str:
     return os.path.join(home, "binnacle", "config.toml")
 
 
+def trust_file() -> str:
+    """What the person has trusted, for all projects."""
+    return os.path.join(os.path.dirname(user_config_file()), "trust.json")
+
+
 def cache_dir() -> str:
     """Where what can be made again is kept."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

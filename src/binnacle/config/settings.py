@@ -1,10 +1,17 @@
-"""The settings of a project: defaults, overridden by user file, project file and environment, in that order."""
+"""The settings of a project: defaults, overridden by user file, project file and environment, in that order.
+
+The project's file comes with the repository. What would run a command, lead to another place or give more rights counts
+there only once a person has trusted it (`config.trust`); until then the setting is as if the file did not have it.
+"""
 
 import os
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from binnacle.config.location import project_config_file, user_config_file
 from binnacle.errors import ConfigError, InvalidInput
+
+if TYPE_CHECKING:
+    from binnacle.config.trust import Item
 
 Scope = Literal["default", "user", "project", "environment"]
 Value = str | int | float
@@ -22,23 +29,54 @@ class Setting(NamedTuple):
     minimum: float = 0
     """Smallest number accepted; ignored for text."""
 
+    does: str = ""
+    """What a project's value would do that only a person may decide, after `it would`. Empty: a project may set it."""
+
 
 SETTINGS = {
     setting.key: setting
     for setting in (
-        Setting("store.url", "", "PostgreSQL URL; empty for SQLite in the data directory", "BN_STORE_URL"),
         Setting(
-            "store.project", "", "name of the project in the database; the repository's when empty", "BN_STORE_PROJECT"
+            "store.url",
+            "",
+            "PostgreSQL URL; empty for SQLite in the data directory",
+            "BN_STORE_URL",
+            does="send your password and all tasks to this database",
         ),
-        Setting("store.schema", "", "PostgreSQL schema; that of the project when empty", "BN_STORE_SCHEMA"),
+        Setting(
+            "store.project",
+            "",
+            "name of the project in the database; the repository's when empty",
+            "BN_STORE_PROJECT",
+            does="use the tasks of the project of this name",
+        ),
+        Setting(
+            "store.schema",
+            "",
+            "PostgreSQL schema; that of the project when empty",
+            "BN_STORE_SCHEMA",
+            does="use the tasks in this schema of the database",
+        ),
         Setting("store.timeout", 10.0, "seconds to wait for a locked store", "BN_STORE_TIMEOUT", 0.1),
         Setting(
             "claim.minutes", 30.0, "how long an agent's claim lasts without a sign of life", "BN_CLAIM_MINUTES", 0.01
         ),
-        Setting("run.agent", "", "the agent that bn run starts: a name or a command", "BN_RUN_AGENT"),
+        Setting(
+            "run.agent",
+            "",
+            "the agent that bn run starts: a name or a command",
+            "BN_RUN_AGENT",
+            does="run this command as the agent of bn run",
+        ),
         Setting("run.model", "", "the model it uses; its own choice when empty", "BN_RUN_MODEL"),
         Setting("run.recipe", "", "the recipe of its iterations; loop when empty", "BN_RUN_RECIPE"),
-        Setting("run.approve", "", "what it may do: ask, edits, all or none", "BN_RUN_APPROVE"),
+        Setting(
+            "run.approve",
+            "",
+            "what it may do: ask, edits, all or none",
+            "BN_RUN_APPROVE",
+            does="decide what the agents of bn run may do without asking you",
+        ),
         Setting("run.silence_minutes", 15.0, "how long an agent may say nothing", "BN_RUN_SILENCE_MINUTES", 0.01),
         Setting("run.iteration_minutes", 120.0, "how long an iteration may take", "BN_RUN_ITERATION_MINUTES", 0.01),
         Setting("project.title", "", "name of the project in prompts and pages"),
@@ -53,6 +91,8 @@ class Settings(NamedTuple):
 
     values: dict[str, Value]
     origins: dict[str, Scope]
+    ignored: dict[str, Value]
+    """What the project's file has and nobody has trusted, so that it does not count."""
 
     def text(self, key: str) -> str:
         return str(self.values[key])
@@ -69,17 +109,46 @@ def load_settings(repo: str) -> Settings:
     """
     values: dict[str, Value] = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, Scope] = dict.fromkeys(SETTINGS, "default")
-    files: tuple[tuple[Scope, str], ...] = (("user", user_config_file()), ("project", project_config_file(repo)))
-    for scope, path in files:
-        for key, value in read_file(path).items():
-            values[key] = value
-            origins[key] = scope
+    shared = read_file(project_config_file(repo))
+    ignored = {item.name: shared.pop(item.name) for item in _find_untrusted(repo, shared)}
+    files: tuple[tuple[Scope, dict[str, Value]], ...] = (("user", read_file(user_config_file())), ("project", shared))
+    for scope, found in files:
+        values |= found
+        origins |= dict.fromkeys(found, scope)
     for key, setting in SETTINGS.items():
         given = os.environ.get(setting.variable) if setting.variable else None
         if given:
             values[key] = parse_value(key, given, where=f"environment variable {setting.variable}")
             origins[key] = "environment"
-    return Settings(values, origins)
+    return Settings(values, origins, ignored)
+
+
+def find_items(repo: str, shared: dict[str, Value] | None = None) -> "list[Item]":
+    """What the project's file sets that a person has to trust.
+
+    Raises:
+        ConfigError: the file cannot be parsed.
+    """
+    path = project_config_file(repo)
+    shared = read_file(path) if shared is None else shared
+    wanted = [SETTINGS[key] for key in shared if SETTINGS[key].does]
+    if not wanted:
+        return []
+    from binnacle.config.trust import Item
+
+    return [
+        Item(kind="setting", name=one.key, place=path, does=one.does, content=f"{one.key} = {shared[one.key]}")
+        for one in wanted
+    ]
+
+
+def _find_untrusted(repo: str, shared: dict[str, Value]) -> "list[Item]":
+    items = find_items(repo, shared)
+    if not items:
+        return []
+    from binnacle.config.trust import is_trusted
+
+    return [item for item in items if not is_trusted(repo, item)]
 
 
 def read_file(path: str) -> dict[str, Value]:

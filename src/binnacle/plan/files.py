@@ -22,7 +22,7 @@ from binnacle.config.clients.session_server import free_server_name
 from binnacle.config.location import show_path
 from binnacle.errors import ConfigError, InvalidInput, Refused
 from binnacle.plan.session import SCHEMA, SessionPlan
-from binnacle.upstream.overview import approved_entries
+from binnacle.upstream.overview import allowed_entries
 from binnacle.work import steps
 
 CONTEXT, PROMPT, CONFIG, CHECKS = "context.json", "prompt.md", "mcp.json", "checks.json"
@@ -202,7 +202,7 @@ def session_servers(plan: SessionPlan, *, cwd: str) -> SessionServers:
             hint="rename the folder; the command itself works in it",
         )
     ours = {"type": "stdio", "command": bn_command(), "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
-    others = approved_entries(plan.upstreams, cwd) if plan.upstreams else {}
+    others = allowed_entries(plan.upstreams, cwd) if plan.upstreams else {}
     name = free_server_name(cwd, taken=others)
     return SessionServers(name, {name: ours, **others})
 

@@ -10,8 +10,9 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
+from binnacle.config.trust import is_trusted
 from binnacle.processes.keeper import CannotStart, Keeper
-from binnacle.runner.hooks import Event, Hook, is_approved
+from binnacle.runner.hooks import Event, Hook, item_of
 
 TAIL = 16 << 10
 """Bytes that are kept of what a hook writes; the end says what went wrong."""
@@ -71,7 +72,7 @@ class Hooks:
     """The hooks of a run."""
 
     def __init__(self, keeper: Keeper, hooks: Sequence[Hook], *, repo: str) -> None:
-        """`repo` is the project by which approvals are kept."""
+        """`repo` is the project in which they were trusted."""
         self._keeper = keeper
         self._hooks = tuple(hooks)
         self._repo = repo
@@ -85,10 +86,10 @@ class Hooks:
         outcomes: list[Outcome] = []
         cwd = cwd if os.path.isdir(cwd) else self._repo
         for hook in (one for one in self._hooks if one.event == event):
-            if is_approved(hook, self._repo):
+            if is_trusted(self._repo, item_of(hook)):
                 outcomes.append(await run_hook(self._keeper, hook, about, cwd=cwd))
             else:
-                hint = f"nobody has approved it; run: bn hook approve {hook.name}"
+                hint = f"nobody has trusted it; look at it with: bn trust hook:{hook.name}"
                 outcomes.append(Outcome(hook=hook, fault=hint))
             if outcomes[-1].stops:
                 break

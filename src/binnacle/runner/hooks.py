@@ -1,7 +1,5 @@
-"""Commands of a project that run around the iterations of a run: what they are, and which a person has approved.
-
-They come with the repository, so a command runs only after a person has seen exactly it. Approvals are kept among the
-person's own configuration. `hooking` runs them.
+"""Commands of a project that run around the iterations of a run. They come with the repository, so a command runs only
+after a person has trusted exactly it (`config.trust`). `hooking` runs them.
 """
 
 import os
@@ -9,20 +7,26 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
 
-from binnacle.config import approvals
-from binnacle.config.approvals import Approval, approvals_file
 from binnacle.config.location import PROJECT_DIR
+from binnacle.config.trust import Item
 from binnacle.config.yaml_file import Lines, load
-from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
+from binnacle.errors import ConfigError, NotFound, did_you_mean
 
 Event = Literal["session_start", "pre_iteration", "post_iteration", "on_task_complete", "on_error", "session_end"]
 EVENTS: tuple[Event, ...] = get_args(Event)
+OCCASIONS: dict[Event, str] = {
+    "session_start": "when it begins",
+    "pre_iteration": "before each iteration",
+    "post_iteration": "after each iteration",
+    "on_task_complete": "when a task is finished",
+    "on_error": "when something fails",
+    "session_end": "when it ends",
+}
 
 FILES = (os.path.join(PROJECT_DIR, "hooks.yaml"), ".iteratr.hooks.yml")
 """In a repository; the first that is there counts. The second is what an older system used."""
@@ -194,41 +198,13 @@ def named(hooks: Sequence[Hook], names: Sequence[str]) -> list[Hook]:
     return found
 
 
-def is_approved(hook: Hook, repo: str) -> bool:
-    """Whether a person has approved exactly this command. A file that cannot be read approves of nothing."""
-    with suppress(ConfigError):
-        found = approvals.find(approvals_file(), repo, _key(hook))
-        return found is not None and found.sha256 == _digest(hook)
-    return False
+def find_items(repo: str) -> list[Item]:
+    """The hooks of a project as a person sees them before trusting them."""
+    return [item_of(hook) for hook in find_hooks(repo)]
 
 
-def waiting(hooks: Sequence[Hook], repo: str) -> list[Hook]:
-    """Those that nobody has approved, each command once."""
-    found = {one.command: one for one in reversed(hooks) if not is_approved(one, repo)}
-    return [one for one in hooks if found.get(one.command) is one]
-
-
-def approve(hook: Hook, repo: str, *, by: str, is_agent: bool) -> None:
-    """Lets runs in this project run a command from now on, in whatever hook it stands.
-
-    Raises:
-        Refused: an agent asked for it.
-        ConfigError: the approvals cannot be read or written.
-    """
-    if is_agent:
-        hint = f"ask someone to run: bn hook approve {hook.name}"
-        raise Refused(f"only a person can approve {hook.name!r}", hint=hint)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    approval = Approval(sha256=_digest(hook), command=hook.command, by=by, at=now)
-    approvals.keep(approvals_file(), repo, _key(hook), approval)
-
-
-def _digest(hook: Hook) -> str:
-    from hashlib import sha256
-
-    return sha256("\0".join(hook.command).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _key(hook: Hook) -> str:
-    """Beside the names of servers, none of which holds a colon."""
-    return f"hook:{_digest(hook)[:16]}"
+def item_of(hook: Hook) -> Item:
+    """A hook as a person sees it before trusting it."""
+    limits = f"timeout: {hook.timeout:g} s\npipe_output: {hook.pipe_output}\nrequired: {hook.required}"
+    does = f"run {hook.words} in every run, {OCCASIONS[hook.event]}"
+    return Item(kind="hook", name=hook.name, place=hook.place, does=does, content=f"{hook.words}\n{limits}")

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from binnacle.config.location import PROJECT_DIR
+from binnacle.config.trust import Item, is_trusted
 from binnacle.errors import ConfigError, did_you_mean
 from binnacle.plan.context import Loaded
 from binnacle.plan.prompt import render as render_sections
@@ -70,13 +71,30 @@ class Values(Struct, frozen=True, kw_only=True):
 
 
 def find_template(repo: str, file: str | None = None) -> Template:
-    """The template that is named, or the project's, or the one in the box.
+    """The template that is named, or the project's if a person has trusted it, or the one in the box.
 
     Raises:
         ConfigError: it cannot be read.
     """
-    own = os.path.join(repo, PROJECT_FILE)
-    path = file or (own if os.path.exists(own) else DEFAULT)
+    if file is None and (item := next(iter(find_items(repo)), None)) and is_trusted(repo, item):
+        return Template(text=item.content, file=item.place)
+    return _read(file or DEFAULT)
+
+
+def find_items(repo: str) -> list[Item]:
+    """The template that the project has, as a person sees it before trusting it.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    path = os.path.join(repo, PROJECT_FILE)
+    if not os.path.exists(path):
+        return []
+    does = "be what the agents of bn run read first, in the place of our own words"
+    return [Item(kind="template", name="run", place=path, does=does, content=_read(path).text)]
+
+
+def _read(path: str) -> Template:
     try:
         with open(path, encoding="utf-8-sig") as stream:
             return Template(text=stream.read(), file=path)

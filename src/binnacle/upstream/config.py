@@ -92,6 +92,9 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     written_url: str = ""
     """The URL before variables were filled in."""
 
+    written: dict[str, Any] = {}
+    """The whole entry, before variables were filled in."""
+
     headers: dict[str, str] = {}
     auth: Auth = Auth()
     variables: tuple[str, ...] = ()

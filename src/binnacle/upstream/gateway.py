@@ -14,7 +14,6 @@ from msgspec import Raw
 
 from binnacle.errors import BinnacleError, ConfigError, NotFound, UpstreamError
 from binnacle.upstream import hygiene, steps
-from binnacle.upstream.approvals import why_asked
 from binnacle.upstream.audit import Audit
 from binnacle.upstream.calls import Calls, Deadline, Face, Result
 from binnacle.upstream.client import Client
@@ -30,6 +29,7 @@ from binnacle.upstream.pool import Pool
 from binnacle.upstream.server import Tool, Upstream
 from binnacle.upstream.sources import changed
 from binnacle.upstream.spill import fit, size_of
+from binnacle.upstream.trust import why_waiting
 from binnacle.wire.jsonrpc import RpcError
 
 Asked = Literal["resources/read", "prompts/get", "completion/complete"]
@@ -64,14 +64,14 @@ class Gateway:
         pool: Pool,
         *,
         folder: str,
-        is_approved: Callable[[ServerConfig], bool],
+        is_allowed: Callable[[ServerConfig], bool],
         on_change: Callable[[], None],
         clean: Callable[[str], str] = str,
     ) -> None:
         """`folder` is where audit, pins and results too long to pass on are kept; `clean` takes secrets out of text."""
         self._load = load
         self._pool = pool
-        self._is_approved = is_approved
+        self._is_allowed = is_allowed
         self._on_change = on_change
         self._clean = clean
         self._loaded = Loaded({}, ())
@@ -106,7 +106,7 @@ class Gateway:
             self._add(config)
 
     async def reload(self) -> None:
-        """Looks again at the configuration, approvals, pins and logins.
+        """Looks again at the configuration, what is trusted, pins and logins.
 
         Only servers whose configuration changed are touched; one that waited for a person is tried again.
         """
@@ -118,7 +118,7 @@ class Gateway:
         for name in touched.changed:
             self._add(self._loaded.servers[name])
         for server in self._servers.values():
-            if server.status.state == "awaiting_approval" and self._is_approved(server.config):
+            if server.status.state == "awaiting_trust" and self._is_allowed(server.config):
                 self._begin(server)
             elif server.status.state == "needs_login":
                 server.retry()
@@ -130,8 +130,8 @@ class Gateway:
         server.updated.append(self._on_update)
         if not config.enabled:
             server.hold("disabled", f"in {config.source}")
-        elif not self._is_approved(config):
-            server.hold("awaiting_approval", why_asked(config))
+        elif not self._is_allowed(config):
+            server.hold("awaiting_trust", why_waiting(config))
         else:
             self._begin(server)
 

@@ -1,22 +1,18 @@
-"""What is configured, for people to look at: every server with its target, its place, its approval and its problems."""
+"""What is configured, for people to look at: every server with its target and its problems."""
 
 import os
-import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from binnacle.upstream.approvals import Seen, is_approved
-from binnacle.upstream.config import HIDDEN, Problem, ServerConfig, Source
-from binnacle.upstream.masking import shown_url, shown_words
-from binnacle.upstream.shapes import ALIASES, Entry, build, snake_case
-from binnacle.upstream.sources import read_entries
+from binnacle.config.trust import Item
+from binnacle.upstream.config import Problem, ServerConfig, Source
+from binnacle.upstream.shapes import Entry, build
+from binnacle.upstream.sources import read_entries, read_shared
+from binnacle.upstream.targets import shown_target
+from binnacle.upstream.trust import is_allowed, item_of
 from binnacle.upstream.variables import Variables
-
-_URL = re.compile(r"(?:https?|wss?)://[^/?#:@\s]*(?::\d+)?(?:[/?#]|$)|(?:https?|wss?)://[^/?#\s]+@|\$\{")
-"""What is no URL at all may be a secret in the wrong place."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -30,7 +26,7 @@ class Row(Struct, frozen=True, kw_only=True):
     source: str
     kind: str
     enabled: bool
-    approved: bool
+    trusted: bool
     lazy: bool = False
     auth: str = "none"
     env: tuple[str, ...] = ()
@@ -80,11 +76,11 @@ def row(server: Server, repo: str) -> Row:
     return Row(
         name=entry.name,
         transport=config.transport if config else "",
-        target=_target(written_values(entry.data)),
+        target=shown_target(entry.data),
         source=str(entry.source),
         kind=entry.source.kind,
         enabled=bool(config and config.enabled),
-        approved=bool(config and is_approved(config, repo)),
+        trusted=bool(config and is_allowed(config, repo)),
         lazy=bool(config and config.lazy),
         auth=config.auth.type if config else "none",
         env=tuple(config.env) if config else (),
@@ -93,41 +89,20 @@ def row(server: Server, repo: str) -> Row:
     )
 
 
-def seen(server: Server) -> Seen:
-    """A server as a person sees it before approving: nothing of it may hide, not even as a secret."""
-    written = written_values(server.entry.data)
-    if (config := server.config) is not None and config.transport != "stdio":
-        return Seen((), "", config.variables, config.written_url, tuple(sorted(config.headers)), config.auth.token_path)
-    env = written.get("env")
-    return Seen(
-        tuple(_words(written)), str(written.get("cwd") or ""), tuple(sorted(env)) if isinstance(env, Mapping) else ()
-    )
+def find_items(repo: str, disciplines: Iterable[Mapping[str, Any]] = ()) -> list[Item]:
+    """The servers that a person has to trust: the project's, and those that disciplines bring. Not disabled ones."""
+    written = {entry.name: entry for entry in read_shared(repo)}
+    for name, data in ((name, data) for one in disciplines for name, data in one.items()):
+        written.setdefault(name, Entry(name, data, Source("discipline")))
+    variables = Variables(os.environ, repo=repo)
+    built = (build(entry, variables, repo=repo)[0] for entry in written.values())
+    return [item_of(config) for config in built if config and config.enabled]
 
 
-def approved_entries(servers: Mapping[str, Any], repo: str) -> dict[str, Any]:
+def allowed_entries(servers: Mapping[str, Any], repo: str) -> dict[str, Any]:
     """Those of a discipline's servers, as they were written, that a session may use now."""
     variables = Variables(os.environ, repo=repo)
     built = {
         name: build(Entry(name, data, Source("discipline")), variables, repo=repo)[0] for name, data in servers.items()
     }
-    return {name: servers[name] for name, config in built.items() if config and is_approved(config, repo)}
-
-
-def written_values(data: Any) -> dict[str, Any]:
-    """The values at the top of an entry by our keys, as they were written."""
-    if not isinstance(data, Mapping):
-        return {}
-    return {ALIASES.get(key, (key,))[-1]: value for key, value in ((snake_case(one), data[one]) for one in data)}
-
-
-def _target(written: Mapping[str, Any]) -> str:
-    url = written.get("url")
-    if isinstance(url, str) and url:
-        return shown_url(url) if _URL.match(url) else HIDDEN
-    return " ".join(shlex.quote(word) if " " in word else word for word in shown_words(_words(written)))
-
-
-def _words(written: Mapping[str, Any]) -> list[str]:
-    args = written.get("args")
-    words = (written.get("command") or "", *(args if isinstance(args, list | tuple) else ()))
-    return [str(word) if isinstance(word, str | int | float) else "…" for word in words]
+    return {name: servers[name] for name, config in built.items() if config and is_allowed(config, repo)}

@@ -27,11 +27,6 @@ def config_files(repo: str, environ: Mapping[str, str] | None = None) -> tuple[C
     )
 
 
-def approvals_file(environ: Mapping[str, str] | None = None) -> str:
-    """What the person has approved, for all projects."""
-    return os.path.join(_user_dir(environ), "approvals.json")
-
-
 def logins_folder(environ: Mapping[str, str] | None = None) -> str:
     """The person's logins, where no keyring keeps them."""
     return os.path.join(_user_dir(environ), "logins")

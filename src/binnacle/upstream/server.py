@@ -28,7 +28,7 @@ from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, RpcError
 
 _log = logging.getLogger(__name__)
 
-State = Literal["connecting", "ready", "degraded", "failed", "needs_login", "disabled", "awaiting_approval"]
+State = Literal["connecting", "ready", "degraded", "failed", "needs_login", "disabled", "awaiting_trust"]
 
 FIRST_DELAY, LAST_DELAY = 0.1, 60.0
 """Seconds before the second attempt to connect, and at most between two: each waits twice as long as the one before."""
@@ -149,7 +149,7 @@ class Upstream:
             self._set("connecting", "not used yet")
 
     def hold(self, state: State, reason: str) -> None:
-        """Keeps it from being connected: disabled, or not approved."""
+        """Keeps it from being connected: disabled, or not trusted."""
         self._set(state, reason)
 
     @property
@@ -370,7 +370,7 @@ class Upstream:
             self._lose()  # seen here before whoever watches it was told
         if self._client is not None and self.status.state == "ready":
             return self._client
-        if self.status.state not in ("disabled", "awaiting_approval", "needs_login"):
+        if self.status.state not in ("disabled", "awaiting_trust", "needs_login"):
             self.start()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(PATIENCE, self.config.connect_timeout)):
@@ -390,7 +390,7 @@ class Upstream:
         name = self.config.name
         hints: dict[str, Hint] = {
             "needs_login": steps.sign_in(name),
-            "awaiting_approval": steps.approve(name),
+            "awaiting_trust": steps.trust(name),
             "disabled": steps.enable(name),
         }
         soon = f"it is tried again in {max(0.0, retry - time.time()):.0f} s; " if retry else ""
@@ -446,7 +446,7 @@ class Upstream:
 
 def standing(name: str, state: str) -> str:
     """How a server stands, as a sentence."""
-    words = {"failed": "is down", "needs_login": "wants a login", "awaiting_approval": "waits for approval"}
+    words = {"failed": "is down", "needs_login": "wants a login", "awaiting_trust": "is not trusted"}
     return f"{name} {words.get(state, f'is {state}')}"
 
 

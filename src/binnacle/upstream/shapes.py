@@ -251,6 +251,7 @@ def build(entry: Entry, variables: Variables, *, repo: str) -> tuple[ServerConfi
     if reading.problems:
         return None, reading.problems
     values |= {"variables": tuple(sorted(reading.variables)), "written_url": reading.written_url or ""}
+    values["written"] = dict(entry.data)
     return _server(entry, values, repo), []
 
 

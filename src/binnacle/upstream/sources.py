@@ -2,7 +2,8 @@
 
 Flags beat the project's files, those beat the user's, and a discipline only adds to them: agents may write disciplines,
 and none should take the name of a server that a person set up. A name that is taken stays taken even if its entry is
-wrong, so that a mistake never starts a different server under a familiar name.
+wrong, so that a mistake never starts a different server under a familiar name. But a project's entry that nobody has
+trusted takes no name away from the user's own.
 """
 
 import json
@@ -15,11 +16,14 @@ from typing import Any, NamedTuple
 from binnacle.config.clients.files import read
 from binnacle.config.clients.source import Source as Text
 from binnacle.config.clients.spans import Member, Node, parse
+from binnacle.config.location import trust_file
+from binnacle.config.trust import is_trusted
 from binnacle.errors import ConfigError, did_you_mean
 from binnacle.upstream.config import Loaded, Problem, ServerConfig, Source
 from binnacle.upstream.fields import is_unicode
-from binnacle.upstream.places import ConfigFile, approvals_file, config_files
+from binnacle.upstream.places import ConfigFile, config_files
 from binnacle.upstream.shapes import Entry, Path, build
+from binnacle.upstream.trust import FOREIGN, item
 from binnacle.upstream.variables import Variables
 
 CONTAINERS = ("servers", "mcpServers", "mcp_servers")
@@ -84,10 +88,24 @@ def read_entries(
     for some, wrong in found:
         problems += wrong
         for entry in some:
-            entries.setdefault(entry.name, entry)
+            if entry.name not in entries or (entry.source.kind == "user" and not _counts(entries[entry.name], repo)):
+                entries[entry.name] = entry
     for name, data in (discipline or {}).items():
         entries.setdefault(name, Entry(name, data, Source("discipline")))
     return Entries(entries, tuple(problems))
+
+
+def read_shared(repo: str) -> list[Entry]:
+    """Servers as the project's own files have them."""
+    found: dict[str, Entry] = {}
+    for entry in (entry for one in config_files(repo) if one.kind == "project" for entry in read_config(one)[0]):
+        found.setdefault(entry.name, entry)
+    return list(found.values())
+
+
+def _counts(entry: Entry, repo: str) -> bool:
+    """Whether an entry has an effect: it is the person's own, or a person has trusted it."""
+    return entry.source.kind not in FOREIGN or is_trusted(repo, item(entry.name, entry.data, entry.source))
 
 
 def changed(old: Loaded, new: Loaded) -> Changes:
@@ -110,7 +128,7 @@ def changed(old: Loaded, new: Loaded) -> Changes:
 
 def fingerprint(repo: str, environ: Mapping[str, str] | None = None) -> Fingerprint:
     """A value that changes when a file that matters is changed, made or removed; costs a few system calls."""
-    return tuple(map(_state, (*(one.path for one in config_files(repo, environ)), approvals_file(environ))))
+    return tuple(map(_state, (*(one.path for one in config_files(repo, environ)), trust_file())))
 
 
 def read_config(file: ConfigFile) -> tuple[list[Entry], list[Problem]]:

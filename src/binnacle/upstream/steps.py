@@ -1,4 +1,4 @@
-"""The next steps about upstream servers that errors name. All of them are for people: they sign in, approve, switch."""
+"""The next steps about upstream servers that errors name. All of them are for people: they sign in, trust, switch."""
 
 from binnacle.errors import NextStep
 
@@ -8,9 +8,9 @@ def sign_in(name: str, *, words: str = "sign in") -> NextStep:
     return NextStep(words, f"upstream login {name}", for_person=True)
 
 
-def approve(name: str) -> NextStep:
-    """Let the project start a server's command."""
-    return NextStep("approve it", f"upstream approve {name}", for_person=True)
+def trust(name: str) -> NextStep:
+    """Let the project start a server's command, or connect to it."""
+    return NextStep("look at it and trust it", f"trust server:{name}", for_person=True)
 
 
 def enable(name: str) -> NextStep:

@@ -25,7 +25,7 @@ def flag(name: str, *words: str) -> tuple[str, str]:
 
 
 class Servers:
-    """What is configured for a repository. A server in the user's file starts without approval."""
+    """What is configured for a repository. A server in the user's file starts at once."""
 
     def __init__(self, bn: Bn) -> None:
         self._bn = bn
@@ -39,8 +39,8 @@ class Servers:
     def in_project(self, **servers: Entry) -> None:
         self._write(self.project, servers)
 
-    def approve(self) -> None:
-        self._bn("upstream", "approve", "--all", "--yes")
+    def trust(self) -> None:
+        self._bn("trust", "--yes")
 
     def _write(self, path: Path, servers: dict[str, Entry]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What keeps upstream servers in their place: pins, approval, and secrets that stay where they are."""
+"""What keeps upstream servers in their place: pins, trust, and secrets that stay where they are."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 from cli.conftest import BN
 from scenarios.agents import StdioAgent
 from server.clients import Http, wait_for
-from server.upstreams.servers import rogue, said, wait_for_no_tool, wait_for_tool
+from server.upstreams.servers import ROGUE, rogue, said, wait_for_no_tool, wait_for_tool
 
 PLANTED = "sk-planted-0123456789abcdef"
 
@@ -56,12 +56,12 @@ class TestPins:
             assert shown.isprintable()
 
 
-class TestApproval:
-    def test_a_project_starts_nothing_that_nobody_approved(self, bn, servers, tmp_path):
+class TestTrust:
+    def test_a_project_starts_nothing_that_nobody_trusted(self, bn, servers, tmp_path):
         servers.in_project(one=rogue(f"meet={tmp_path},0"))
         for words in (["test", "one"], ["doctor"], ["tools"]):
             bn.run("upstream", *words)
-        assert bn.fails("upstream", "call", "one:echo")["hint"] == "bn upstream approve one"
+        assert bn.fails("upstream", "call", "one:echo")["hint"] == "bn trust server:one"
         with StdioAgent(bn, env={}) as agent:
             assert agent.ask("tools/list")["tools"]
         assert not [path for path in tmp_path.iterdir() if path.name.isdecimal()]
@@ -76,38 +76,36 @@ class TestApproval:
         rows = bn.run("upstream", "doctor", env={"PLANTED_KEY": PLANTED}).json["servers"]
         told = {row["name"]: row["reason"].removeprefix(str(servers.project)) for row in rows}
         assert told == {
-            "here": f":1 would start {sys.executable}",
-            "keys": ":1 would send it PLANTED_KEY of your environment",
-            "file": f":1 would send it the file {tmp_path / 'token'}",
+            "here": f":1 would start {sys.executable} -S {ROGUE}",
+            "keys": ":1 would connect to https://far.example.com/mcp",
+            "file": ":1 would connect to https://far.example.com/mcp",
         }
-        assert {row["hint"] for row in rows} == {f"bn upstream approve {name}" for name in told}
+        assert {row["hint"] for row in rows} == {f"bn trust server:{name}" for name in told}
 
-    def test_a_server_that_a_discipline_brings_joins_when_it_is_approved(self, bn, connect):
+    def test_a_server_that_a_discipline_brings_joins_when_it_is_trusted(self, bn, connect):
         bn("discipline", "add", "writer", "--upstreams", "-", stdin=json.dumps({"own": rogue()}))
         agent = connect("--discipline", "writer")
         status = agent.ask("resources/read", {"uri": "binnacle://status"})["contents"][0]["text"]
         (row,) = json.loads(status)["upstreams"]
         assert (row["state"], row["reason"]) == (
-            "awaiting_approval",
-            f"its discipline would start {sys.executable}",
+            "awaiting_trust",
+            f"its discipline would start {sys.executable} -S {ROGUE}",
         )
-        assert bn.fails("upstream", "approve", "own", "--yes")["hint"].endswith("add: --discipline writer")
         with agent.told_of_change():
-            told = bn.human("upstream", "approve", "own", "--yes", "--discipline", "writer")
-        assert "bn plan renew" in told
+            bn("trust", "own", "--yes")
         wait_for_tool(agent, "mcp_own_echo")
         assert said(agent, "mcp_own_echo", "hi") == "hi"
 
-    def test_a_remote_server_is_connected_to_when_it_is_approved(self, bn, connect, servers):
+    def test_a_remote_server_is_connected_to_when_it_is_trusted(self, bn, connect, servers):
         command = [BN, "mcp", "serve", "--http", "127.0.0.1:0", "--token", PLANTED, "-H"]
         with Http(command=command, cwd=bn.repo, env=bn.env) as remote:
             bn.env["REMOTE_KEY"] = PLANTED
             servers.in_project(far={"url": remote.url, "auth": {"type": "api_key", "apiKey": "${REMOTE_KEY}"}})
             agent = connect()
             status = agent.ask("resources/read", {"uri": "binnacle://status"})["contents"][0]["text"]
-            assert json.loads(status)["upstreams"][0]["state"] == "awaiting_approval"
+            assert json.loads(status)["upstreams"][0]["state"] == "awaiting_trust"
             with agent.told_of_change():
-                servers.approve()
+                servers.trust()
             wait_for_tool(agent, "mcp_far_bn_run")
 
 

@@ -92,7 +92,7 @@ class TestConfiguration:
     def test_flags_beat_the_project_and_the_project_beats_the_user(self, bn, servers):
         servers(one=rogue("more=of_user"), two=rogue("more=of_user"))
         servers.in_project(one=rogue("more=of_project"), two=rogue("more=of_project"))
-        servers.approve()
+        servers.trust()
         with StdioAgent(bn, *flag("one", "more=of_flag"), env={}) as agent:
             wait_for_tool(agent, "mcp_one_of_flag")
             wait_for_tool(agent, "mcp_two_of_project")
@@ -139,7 +139,7 @@ class TestConfiguration:
         given = json.dumps({"own": rogue()})
         bn("discipline", "add", "writer", "--upstreams", "-", stdin=given)
         bn("discipline", "add", "other")
-        bn("upstream", "approve", "own", "--yes", "--discipline", "writer")
+        bn("trust", "own", "--yes")
         with StdioAgent(bn, "--discipline", "writer", env={}) as agent:
             wait_for_tool(agent, "mcp_own_echo")
             with agent.told_of_change():
@@ -279,7 +279,7 @@ class TestTrouble:
 
         wait_for(lambda: found()["bad"].get("next_retry") is not None, "it is not tried again")
         states = [found()[name]["state"] for name in ("one", "off", "new")]
-        assert states == ["ready", "disabled", "awaiting_approval"]
+        assert states == ["ready", "disabled", "awaiting_trust"]
         assert found()["one"]["since"]
 
     def test_nothing_is_left_when_the_client_goes(self, connect, servers):
@@ -340,11 +340,11 @@ class TestChanges:
             before = pid(agent, "one")
             servers.user.write_text('{"servers": {"one": ')
             servers.in_project(two=rogue())
-            servers.approve()
+            servers.trust()
             wait_for_tool(agent, "mcp_two_pid")
             assert pid(agent, "one") == before
 
-    def test_approval_starts_a_server_that_waited_for_it(self, connect, servers, tmp_path):
+    def test_trust_starts_a_server_that_waited_for_it(self, connect, servers, tmp_path):
         servers(one=rogue())
         servers.in_project(two=rogue(f"meet={tmp_path},0"))
         agent = connect()
@@ -352,12 +352,12 @@ class TestChanges:
         assert "mcp_two_echo" not in agent.tools()
         assert not [one for one in tmp_path.iterdir() if one.name.isdecimal()]
         with agent.told_of_change():
-            servers.approve()
+            servers.trust()
         wait_for_tool(agent, "mcp_two_echo")
 
-    def test_a_changed_command_waits_for_approval_again(self, bn, servers):
+    def test_a_changed_command_waits_to_be_trusted_again(self, bn, servers):
         servers.in_project(one=rogue())
-        servers.approve()
+        servers.trust()
         with StdioAgent(bn, env={}) as agent:
             wait_for_tool(agent, "mcp_one_echo")
             before = pid(agent, "one")

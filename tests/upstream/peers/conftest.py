@@ -90,11 +90,11 @@ def repo(tmp_path: Path) -> Target:
 
 
 def configure(repo: Target, servers: Servers) -> None:
-    """Writes the servers into the project's file, and approves them as a person would."""
+    """Writes the servers into the project's file, and trusts them as a person would."""
     file = Path(repo.cwd) / ".binnacle" / "mcp.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps({"servers": servers}))
-    command = [BN, "upstream", "approve", "--all", "--yes"]
+    command = [BN, "trust", "--yes"]
     subprocess.run(command, cwd=repo.cwd, env=repo.env, check=True, timeout=60, capture_output=True)
 
 

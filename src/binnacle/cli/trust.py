@@ -1,0 +1,210 @@
+"""`bn trust`: what in a project has an effect only once a person has looked at it."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from binnacle.cli.command import Group, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen, printable
+from binnacle.errors import NotFound, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from binnacle.app.trust import Found, Standing
+    from binnacle.config.trust import How
+
+TRUST = Group("trust")
+
+NAMES = arg(
+    "names", nargs="*", metavar="NAME", help="such as server:github or hook, as bn trust show lists them; default: all"
+)
+
+
+def _show_answer(answer: Any, screen: Screen) -> None:
+    for key in answer["trusted"]:
+        screen.line(f"{screen.styled('✓', 'green')} trusted: {printable(key)}")
+    for key in answer["declined"]:
+        screen.line(f"⊘ not trusted, and without effect: {printable(key)}")
+    for key in answer["unchanged"]:
+        screen.line(f"✓ trusted before: {printable(key)}")
+    if not any(answer[key] for key in ("trusted", "declined", "unchanged")):
+        screen.line("nothing in this project waits to be trusted")
+    _show_problems(answer, screen)
+
+
+def _show_problems(answer: Any, screen: Screen) -> None:
+    for one in answer["problems"]:
+        screen.line(f"{screen.styled('✗', 'red')} {printable(one['message'])}")
+        screen.line(f"  hint: {printable(one['hint'])}")
+
+
+@TRUST.command(
+    "",
+    "let what came with the project have an effect; shows all of it, or what changed, and asks",
+    "bn trust",
+    NAMES,
+    arg("-y", "--yes", action="store_true", help="ask nothing, for CI; refused where an agent is at work"),
+    view=_show_answer,
+)
+def trust(context: Context, args: Namespace) -> Any:
+    from binnacle.app.person import require_person
+    from binnacle.app.trust import grant
+
+    require_person("trust a project")
+    found = _look(context)
+    chosen = _named(found, args.names)
+    waiting = [one for one in chosen if one.state != "trusted"]
+    trusted, how = ask_to_trust(waiting, yes=args.yes)
+    if trusted:
+        grant(context.project, [one.item for one in trusted], how=how)
+    return {
+        "trusted": [one.item.key for one in trusted],
+        "declined": [one.item.key for one in waiting if one not in trusted],
+        "unchanged": [one.item.key for one in chosen if one.state == "trusted"] if args.names else [],
+        "problems": _problems(found),
+    }
+
+
+def ask_to_trust(waiting: "Sequence[Standing]", *, yes: bool) -> "tuple[Sequence[Standing], How]":
+    """What a person trusts of it, and how they said so. One screen shows all, and there is no default but no.
+
+    Raises:
+        UsageError: there is no terminal to ask on.
+    """
+    from binnacle.app.person import is_at_terminal
+
+    if not waiting or yes:
+        return waiting, "terminal" if not yes else "yes"
+    if not is_at_terminal():
+        keys = " ".join(one.item.key for one in waiting)
+        raise UsageError(
+            "there is no terminal to ask on",
+            hint=f"look with: bn trust show; then in a terminal: bn trust; or: bn trust {keys} --yes",
+        )
+    screen = Screen(sys.stderr)
+    count = "1 thing in this project has" if len(waiting) == 1 else f"{len(waiting)} things in this project have"
+    screen.heading(f"{count} no effect until you trust it:")
+    for one in waiting:
+        _show_standing(one, screen)
+    answer = _ask("Trust all of this? [y]es, [n]o, [o]ne by one: ")
+    if answer in ("o", "one"):
+        return [one for one in waiting if _ask(f"Trust {printable(one.item.key)}? [y/N] ") in ("y", "yes")], "terminal"
+    return (waiting if answer in ("y", "yes") else []), "terminal"
+
+
+def _ask(question: str) -> str:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower()
+
+
+def _show_standing(one: "Standing", screen: Screen) -> None:
+    """An item before it is trusted: all of it, or all that changed since."""
+    from binnacle.config.trust import differences
+
+    item = one.item
+    screen.line()
+    changed = ", which changed since you trusted it" if one.before else ""
+    screen.heading(f"{visible(item.key)}{changed}")
+    screen.line(f"  in {visible(item.place)}")
+    screen.line(f"  it would {visible(item.does)}")
+    lines = differences(item, one.before) if one.before else item.content.splitlines()
+    for line in lines:
+        style = {"+": "green", "-": "red"}.get(line[:1], "") if one.before else ""
+        screen.line(f"  │ {screen.styled(visible(line), style)}")
+
+
+def visible(text: str) -> str:
+    """`text` with everything that a terminal would obey or hide written out, so that nothing can look harmless."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _show_list(answer: Any, screen: Screen) -> None:
+    if not answer["items"]:
+        screen.line("nothing in this project needs to be trusted")
+    rows = [(one["key"], one["state"], f"would {one['does']}") for one in answer["items"]]
+    screen.table(rows, flexible=2, headings=("WHAT", "STATE", "IT")) if rows else None
+    _show_problems(answer, screen)
+    if any(one["state"] != "trusted" for one in answer["items"]):
+        screen.line("look at what is not trusted, and decide: bn trust")
+
+
+@TRUST.command(
+    "show",
+    "what needs a person's trust in this project, and what has it",
+    "bn trust show -H",
+    NAMES,
+    view=_show_list,
+)
+def show(context: Context, args: Namespace) -> Any:
+    found = _look(context)
+    return {
+        "items": [_row(one, whole=bool(args.names)) for one in _named(found, args.names)],
+        "problems": _problems(found),
+    }
+
+
+def _row(one: "Standing", *, whole: bool) -> dict[str, Any]:
+    item, before = one.item, one.before
+    return {
+        "key": item.key,
+        "state": one.state,
+        "does": item.does,
+        "place": item.place,
+        **({"trusted_by": before.by, "trusted_at": before.at, "how": before.how} if before else {}),
+        **({"content": item.content} if whole else {}),
+    }
+
+
+def _show_revoked(answer: Any, screen: Screen) -> None:
+    for key in answer["revoked"]:
+        screen.line(f"⊘ no longer trusted: {printable(key)}")
+    if not answer["revoked"]:
+        screen.line("nothing of that was trusted")
+
+
+@TRUST.command(
+    "revoke", "take trust back, of everything or of what is named", "bn trust revoke", NAMES, view=_show_revoked
+)
+def revoke(context: Context, args: Namespace) -> Any:
+    from binnacle.app.person import require_person
+    from binnacle.app.trust import revoke as take_back
+    from binnacle.config.trust import find_trusted
+
+    require_person("take trust back")
+    known = find_trusted(context.project.repo)
+    keys = None if not args.names else [key for key in known if _is_named(key, args.names)]
+    return {"revoked": take_back(context.project, keys)}
+
+
+def _look(context: Context) -> "Found":
+    from binnacle.app.trust import look
+
+    return look(context.project)
+
+
+def _named(found: "Found", names: Sequence[str]) -> "list[Standing]":
+    """The items of these names, or of all.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    if not names:
+        return found.standings
+    keys = [one.item.key for one in found.standings]
+    for name in names:
+        if not any(_is_named(key, [name]) for key in keys):
+            hint = did_you_mean(name, keys) or "bn trust show lists what there is"
+            raise NotFound(f"nothing to trust is called {name!r}", hint=hint)
+    return [one for one in found.standings if _is_named(one.item.key, names)]
+
+
+def _is_named(key: str, names: Sequence[str]) -> bool:
+    """Whether a name means an item: its whole key, its kind, or its name alone."""
+    kind, _, name = key.partition(":")
+    return any(one in (key, kind, name) for one in names)
+
+
+def _problems(found: "Found") -> list[dict[str, str]]:
+    return [{"message": one.message, "hint": one.hint} for one in found.problems]

@@ -1,0 +1,162 @@
+"""What a person has trusted, project by project: a file among the person's own configuration, never in a project.
+
+A repository must not run, reach or change anything by being opened. So whatever in it names a command, a place, a
+server, or gives more rights, is an `Item`: it has no effect until a person has seen exactly its content, and none again
+once the content has changed. What stands in the person's own files or on the command line is nobody's item.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.config.clients.files import locked, read
+from binnacle.config.location import trust_file
+from binnacle.config.whole import write_whole
+from binnacle.errors import ConfigError
+
+Kind = Literal["setting", "server", "hook", "script", "template"]
+State = Literal["trusted", "changed", "new"]
+How = Literal["terminal", "yes", "written"]
+"""A person was asked on a terminal, said `--yes` beforehand, or wrote it into the project with a command of ours."""
+
+LONGEST_KEPT = 200_000
+"""Characters of a content that are kept to show what changed. Of a longer one only the digest is."""
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """Something in a project that has an effect only once a person has trusted it."""
+
+    kind: Kind
+    name: str
+    """Distinct among those of its kind in the project."""
+
+    place: str
+    """The file, with the line where that is known."""
+
+    does: str
+    """What it would run, reach or change, as the end of a sentence that begins with `it would`."""
+
+    content: str
+    """All of it: what is shown to a person and what is trusted are the same text."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @property
+    def sha256(self) -> str:
+        from hashlib import sha256
+
+        return sha256(self.content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Trusted(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """That a person trusted an item."""
+
+    sha256: str
+    content: str = ""
+    """As it was then, to show what changed; empty if it was too long to be kept."""
+
+    by: str = ""
+    at: str = ""
+    how: How = "terminal"
+
+
+class _File(Struct):
+    projects: dict[str, dict[str, Trusted]] = {}
+
+
+def find_trusted(repo: str) -> dict[str, Trusted]:
+    """What was trusted in a project, by the keys of its items, whether it still holds or not.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    return _read(trust_file()).projects.get(_project(repo), {})
+
+
+def is_trusted(repo: str, item: Item) -> bool:
+    """Whether a person has trusted an item exactly as it is. A file that cannot be read trusts nothing."""
+    with suppress(ConfigError):
+        return state_of(item, find_trusted(repo)) == "trusted"
+    return False
+
+
+def state_of(item: Item, known: dict[str, Trusted]) -> State:
+    """How an item stands to what was trusted."""
+    before = known.get(item.key)
+    if before is None:
+        return "new"
+    return "trusted" if before.sha256 == item.sha256 else "changed"
+
+
+def keep(repo: str, items: Iterable[Item], *, by: str, at: str, how: How) -> None:
+    """Trusts items as they are, all or none.
+
+    Raises:
+        ConfigError: the file cannot be read or written.
+    """
+    path = trust_file()
+    with locked(path):
+        kept = _read(path)
+        known = kept.projects.setdefault(_project(repo), {})
+        for item in items:
+            content = item.content if len(item.content) <= LONGEST_KEPT else ""
+            known[item.key] = Trusted(sha256=item.sha256, content=content, by=by, at=at, how=how)
+        _write(path, kept)
+
+
+def forget(repo: str, keys: Collection[str] | None = None) -> list[str]:
+    """Takes trust back, all of a project's when no keys are given; returns the keys that were trusted.
+
+    Raises:
+        ConfigError: the file cannot be read or written.
+    """
+    path = trust_file()
+    if not os.path.exists(path):
+        return []
+    with locked(path):
+        kept = _read(path)
+        known = kept.projects.get(_project(repo), {})
+        gone = [key for key in known if keys is None or key in keys]
+        if gone:
+            for key in gone:
+                del known[key]
+            kept.projects = {project: names for project, names in kept.projects.items() if names}
+            _write(path, kept)
+    return gone
+
+
+def differences(item: Item, before: Trusted) -> Sequence[str]:
+    """What changed in an item since it was trusted, as the lines of a diff."""
+    from difflib import unified_diff
+
+    if not before.content:
+        return ["it was too long to be kept; all of it:", *item.content.splitlines()]
+    old, new = before.content.splitlines(), item.content.splitlines()
+    return [line.rstrip("\n") for line in unified_diff(old, new, "trusted before", "now", lineterm="")]
+
+
+def _project(repo: str) -> str:
+    return os.path.realpath(repo)
+
+
+def _read(path: str) -> _File:
+    try:
+        return msgspec.json.decode(read(path) or "{}", type=_File)
+    except msgspec.DecodeError as error:
+        hint = "mend or remove the file; everything then has to be trusted again"
+        raise ConfigError(f"{path}: not what bn trust writes: {error}", hint=hint, details={"file": path}) from error
+
+
+def _write(path: str, kept: _File) -> None:
+    """Replaces the file; nobody else may ever read or change it, whatever its mode was."""
+    content = msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n"
+    try:
+        write_whole(path, content, is_lasting=True)
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error
