@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from cli.conftest import BN, Bn
+from cli.test_mcp import Client
 from cli.test_upstream import on_a_terminal
 
 
@@ -131,3 +132,17 @@ def test_what_cannot_be_seen_is_written_out(bn):
     write(bn, ".binnacle/prompts/run.md", "safe \u202eevil\x1b[8mhidden\u200b {{spec}}\n")
     _, seen = on_a_terminal(bn, "trust", "-H", answers="n\n")
     assert "safe \\u202eevil\\x1b[8mhidden\\u200b" in seen
+
+
+def test_people_and_agents_are_told_that_something_waits(bn):
+    assert bn("status")["not_trusted"] == []
+    fill(bn)
+    assert bn("status")["not_trusted"] == ALL
+    assert "5 things of this project have no effect until you trust them: bn trust" in bn.human("status")
+    client = Client(bn)
+    try:
+        client.notify("notifications/initialized")
+        text = client.ask("resources/read", uri="binnacle://status")["contents"][0]["text"]
+    finally:
+        client.end()
+    assert json.loads(text)["not_trusted"] == ALL

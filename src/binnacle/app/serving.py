@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from binnacle.app import Project, require_project
 from binnacle.app.listing import Listing, fingerprint, keep_listing, kept_listing
 from binnacle.app.terms import ServedSession
-from binnacle.config.location import clients_folder, trust_file
+from binnacle.config.location import brings_settings, clients_folder, trust_file
 from binnacle.errors import BinnacleError, Full, InvalidInput
 from binnacle.server.beside import Beside, Nothing
 from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
@@ -216,7 +216,12 @@ class LazyProject:
         """How the project stands, and how its upstream servers do, as JSON."""
         box = self.box()
         text = await box.status(caller)
-        return text if box.gateway is None else _with_upstreams(text, box.gateway)
+        more: dict[str, Any] = {}
+        if brings_settings(self._project.repo):
+            more["not_trusted"] = await asyncio.to_thread(_find_waiting, self._project)
+        if box.gateway is not None:
+            more["upstreams"] = _standings(box.gateway)
+        return _with(text, more)
 
     async def guide(self) -> str | None:
         """AGENTS.md of the repository, if there is one."""
@@ -421,13 +426,24 @@ def _session_prompt(project: Project, session: ServedSession) -> tuple[Prompt]:
     return (Prompt("session", f"what this session is for ({session.terms.recipe})", text),)
 
 
-def _with_upstreams(status: str, gateway: "Gateway") -> str:
+def _with(status: str, more: dict[str, Any]) -> str:
+    """A status with more in it."""
     import msgspec
 
+    return msgspec.json.encode({**msgspec.json.decode(status, type=dict[str, msgspec.Raw]), **more}).decode()
+
+
+def _standings(gateway: "Gateway") -> list[dict[str, Any]]:
     from binnacle.app.upstreams import standings
 
-    found = msgspec.json.decode(status, type=dict[str, msgspec.Raw])
-    return msgspec.json.encode({**found, "upstreams": standings(gateway)}).decode()
+    return standings(gateway)
+
+
+def _find_waiting(project: Project) -> list[str]:
+    """What of the project has no effect, as nobody has trusted it."""
+    from binnacle.app.trust import find_waiting
+
+    return find_waiting(project)
 
 
 async def _read_status(project: ServedProject, caller: Caller) -> str:

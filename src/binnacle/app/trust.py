@@ -54,6 +54,13 @@ def look(project: Project) -> Found:
     return Found(standings, problems)
 
 
+def find_waiting(project: Project) -> list[str]:
+    """The keys of what waits for a person's trust; none where that cannot be told."""
+    with suppress(ConfigError):
+        return [one.item.key for one in look(project).standings if one.state != "trusted"]
+    return []
+
+
 def _finders(project: Project) -> Iterable[Callable[[], list[Item]]]:
     """Every part of the product that reads such things from a project says which there are."""
     from binnacle.bridge import own

@@ -22,6 +22,10 @@ def _show_status(answer: Any, screen: Screen) -> None:
 
     counts: overview.Overview = answer["overview"]
     screen.heading(answer["project"])
+    if answer["not_trusted"]:
+        count = len(answer["not_trusted"])
+        what = "1 thing of this project has" if count == 1 else f"{count} things of this project have"
+        screen.line(f"{screen.styled('!', 'yellow')} {what} no effect until you trust them: bn trust")
     if not counts.tasks:
         screen.line("no tasks yet; add one with: bn task add 'TITLE'")
         return
@@ -108,11 +112,23 @@ def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001
         "project": project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,
         "repo": project.repo,
         "questions": [_asked(question) for question in asked],
+        "not_trusted": _not_trusted(context),
         "overview": counts,
         "in_progress": [brief(task) for task in working],
         "ready": [brief(task) for task in ready],
         "blocked": [brief(task) for task in blocked],
     }
+
+
+def _not_trusted(context: Context) -> list[str]:
+    """What came with the project and waits for a person. Nothing is loaded where nothing came."""
+    from binnacle.config.location import brings_settings
+
+    if not brings_settings(context.project.repo):
+        return []
+    from binnacle.app.trust import find_waiting
+
+    return find_waiting(context.project)
 
 
 @STATS.command("", "the project in numbers", "bn stats -H", view=_show_stats)

@@ -114,6 +114,11 @@ def cache_dir() -> str:
     return os.path.join(home, "binnacle")
 
 
+def brings_settings(repo: str) -> bool:
+    """Whether a repository has anything that Binnacle reads but its own words: settings, servers, hooks, scripts."""
+    return any(os.path.lexists(os.path.join(repo, name)) for name in (PROJECT_DIR, ".beans", ".iteratr.hooks.yml"))
+
+
 def project_config_file(repo: str) -> str:
     """The settings a team shares by git."""
     return os.path.join(repo, PROJECT_DIR, "config.toml")
