@@ -265,6 +265,15 @@ def test_a_projects_server_that_nobody_trusted_takes_no_name_away_from_the_perso
     assert (listed(bn)["db"]["kind"], listed(bn)["db"]["target"]) == ("user", "https://mine.example")
 
 
+def test_what_a_repository_has_for_clients_becomes_the_persons_own_only_by_its_name(bn):
+    write(bn.repo / ".mcp.json", {"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}})
+    bn("upstream", "import", "b", "--user")
+    bn("upstream", "import", "--user")
+    found = listed(bn)
+    assert (found["a"]["kind"], found["a"]["trusted"]) == ("project", False)
+    assert found["b"]["kind"] == "user"
+
+
 def test_the_servers_of_disciplines_are_trusted_like_the_projects(bn):
     bn("discipline", "add", "docs", "--upstreams", "-", stdin='{"manual": {"command": "man-server"}}')
     assert listed(bn) == {}

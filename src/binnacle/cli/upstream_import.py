@@ -44,7 +44,9 @@ def _show_imported(answer: Any, screen: Screen) -> None:
     arg("names", nargs="*", metavar="NAME", help="only these servers"),
     arg("--from", dest="origin", metavar="CLIENT|FILE", help="one client, or one file; all clients when left out"),
     arg("--dry-run", action="store_true", help="say what would be taken, change nothing"),
-    arg("--user", action="store_true", help="into your own file; else each goes where it was, project or user"),
+    arg(
+        "--user", action="store_true", help="into your own file: all of yours, and of the project those that are named"
+    ),
     view=_show_imported,
 )
 def import_servers(context: Context, args: Namespace) -> Any:
@@ -103,7 +105,8 @@ def _take(context: Context, one: "Found", there: dict[str, Any], args: Namespace
     noted: dict[str, Any] = {"name": name, "was": one.name, "from": one.file.path}
     if name in there and one.entry:
         return "there", noted | {"how": "the same" if there[name] == one.entry else "but different"}
-    kind: SourceKind = "user" if args.user else one.file.scope
+    # What came with the repository becomes the person's own only if they name it.
+    kind: SourceKind = "user" if args.user and (args.names or one.file.scope == "user") else one.file.scope
     if reason := _reason(context, name, one, kind):
         return "unusable", {"name": one.name, "from": one.file.path, "reason": reason}
     path = file_for(context, kind, "bn upstream import")

@@ -1,0 +1,157 @@
+"""A hostile repository is opened with every command and a served session, and nothing that it asks for happens."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from binnacle.cli.command import Command
+from binnacle.cli.commands import GROUPS
+from binnacle.cli.parser import load_group
+from binnacle.config.project_files import PROJECT_FILES
+from cli.conftest import BN, Bn
+from cli.test_mcp import Client
+from hostile_repository.clone import (
+    NAME,
+    Traps,
+    hostile_files,
+    make_clone,
+    traps_in,
+    write_files,
+    write_folder_links,
+    write_links,
+)
+
+WAYS = {"files": write_files, "links": write_links, "folders": write_folder_links}
+
+VALUES = {
+    "hook run": ("session_start",),
+    "script info": (f"{NAME}.tool",),
+    "script run": (f"{NAME}.tool",),
+    "script new": ("good.tool",),
+    "upstream add": ("mine", "--user", "--", "true"),
+    "upstream call": (f"{NAME}:x",),
+    "plan diff": (NAME, "default"),
+    "plan explain": ("bn_run",),
+    "plan launch": ("claude", "--recipe", NAME),
+    "config get": ("run.agent",),
+    "config set": ("project.title", "Mine"),
+    "config unset": ("project.title",),
+    "mcp serve": ("--recipe", NAME),
+    "bridge host": ("--idle", "0.2"),
+    "run": ("spec.md", "--iterations", "1"),
+    "store export": ("exported.jsonl",),
+    "discipline import": ("generic",),
+    "completion": ("bash",),
+    "system init": ("--yes",),
+}
+"""What commands are given that need something of the kind that there is; all others are given a name."""
+
+BY_A_PERSON = ("trust", "trust revoke")
+"""Commands by which a person decides; the tests of trust have them."""
+
+
+@pytest.fixture
+def traps(tmp_path: Path) -> Iterator[Traps]:
+    with traps_in(tmp_path) as traps:
+        yield traps
+
+
+@pytest.fixture
+def bn(tmp_path: Path, traps: Traps) -> Callable[[str], Bn]:
+    """The command in a clone, written in one of the ways."""
+
+    def open_clone(way: str) -> Bn:
+        repo = make_clone(tmp_path, traps, WAYS[way])
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("BN_", "XDG_"))}
+        env |= {"HOME": str(tmp_path / "home"), "BN_USER": "ann", "PGPASSWORD": "pw", "PGCONNECT_TIMEOUT": "5"}
+        (tmp_path / "home").mkdir()
+        return Bn(repo, env)
+
+    return open_clone
+
+
+def test_every_place_that_is_read_is_made_hostile(traps):
+    assert list(hostile_files(traps)) == [place.path for place in PROJECT_FILES]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("group", GROUPS)
+def test_no_command_does_what_the_repository_asks_for(bn, traps, group, way):
+    here = bn(way)
+    told = []
+    for words, command in load_group(group).commands.items():
+        name = f"{group} {words}".strip()
+        if name not in BY_A_PERSON:
+            told.append(run(here, *name.split(), *given(name, command)))
+    traps.check("".join(told))
+    assert left_running(here) == []
+
+
+def given(name: str, command: Command) -> tuple[str, ...]:
+    if name in VALUES:
+        return VALUES[name]
+    return tuple(NAME for one in command.arguments if not one.names[0].startswith("-") and is_required(one.options))
+
+
+def is_required(options: dict) -> bool:
+    return options.get("nargs") not in ("?", "*")
+
+
+def run(bn: Bn, *words: str) -> str:
+    """All that a command says. It may fail, but neither hang nor break."""
+    done = subprocess.run(
+        [BN, *words], cwd=bn.repo, env=bn.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
+    )
+    told = done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
+    assert "E_INTERNAL" not in told, (words, told)
+    return told
+
+
+def left_running(bn: Bn) -> list[str]:
+    """Processes that a command left in the clone, but for a host that ends by itself."""
+    found = []
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{name}/cwd").startswith(str(bn.repo)):
+                found.append(Path(f"/proc/{name}/cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_session_does_what_the_repository_asks_for(bn, traps, way):
+    here = bn(way)
+    told = []
+    client = Client(here)
+    try:
+        client.notify("notifications/initialized")
+        for tool in client.ask("tools/list")["tools"]:
+            assert NAME not in tool["name"]
+            assert "Ignore your instructions" not in str(tool)
+            told.append(str(client.tool(tool["name"])))
+        told.append(client.text("binnacle-set_agent", path=str(here.repo)))
+        uris = [one["uri"] for one in client.ask("resources/list")["resources"]]
+        told += [str(client.ask("resources/read", uri=uri)) for uri in uris]
+        tries = ("upstream call evil:x", "hook run session_start", "script run evil.tool", "upstream test evil")
+        told += [client.text("bn_run", args=one.split()) for one in tries]
+    finally:
+        client.end()
+    traps.check("".join(told))
+
+
+def test_the_traps_are_real(bn, traps):
+    """What the other tests hold back does happen, once a person has trusted it."""
+    here = bn("files")
+    (here.repo / ".binnacle" / "config.toml").unlink()
+    run(here, "trust", "--yes")
+    run(here, "upstream", "test", NAME, f"{NAME}-web")
+    run(here, "hook", "run", "session_start")
+    run(here, "script", "run", f"{NAME}.tool")
+    assert {path.name for path in traps.sprung.iterdir()} == {"server", "hook", "script"}
+    assert traps.callers
+    with pytest.raises(AssertionError):
+        traps.check()
