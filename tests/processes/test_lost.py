@@ -2,13 +2,14 @@
 
 import asyncio
 import os
+import select
 import signal
 
 import pytest
 
 from binnacle.processes import keeper as module
 from binnacle.processes.keeper import Keeper
-from passthrough.stage import is_alive
+from passthrough.stage import PATIENCE, is_alive
 from processes.ground import TOY
 
 BREEDS = ["plain", "session", "daemon", "deaf"]
@@ -53,6 +54,27 @@ def test_a_keeper_killed_while_it_starts_programs_is_replaced(ground):
         return [await program.owned.wait() for program in programs]
 
     assert {*ground.run(kill())} <= {-signal.SIGKILL, -signal.SIGTERM}
+
+
+def test_a_keeper_killed_with_something_said_and_something_unheard_is_replaced(ground):
+    async def kill():
+        async with Keeper() as keeper:
+            program = await ground.start(keeper, *TOY, "hang")
+            await program.wait_for("hanging")
+            link = keeper._link
+            os.kill(program.owned.pid, signal.SIGTERM)
+            # The loop is to find both at once: what the keeper says, and that it died with a request in its socket.
+            assert select.select([link._connection], [], [], PATIENCE)[0]
+            os.kill(link.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, link.pid, os.WSTOPPED | os.WNOWAIT)
+            link.send("end", 0, 0.0)
+            os.kill(link.pid, signal.SIGKILL)
+            os.waitid(os.P_PID, link.pid, os.WEXITED | os.WNOWAIT)
+            await link.gone
+            again = await ground.start(keeper, "true")
+            return await program.owned.wait(), await again.owned.wait()
+
+    assert ground.run(kill()) == (-signal.SIGTERM, 0)
 
 
 def test_a_stopped_keeper_is_replaced_when_it_does_not_answer(ground, monkeypatch):

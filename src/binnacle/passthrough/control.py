@@ -59,18 +59,19 @@ class Control:
         _settle(self.gone, None)
 
     def _read(self, connection: socket.socket) -> None:
-        try:
-            data = connection.recv(4096)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self.close()
-            return
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._hear(line)
+        # To the last byte: of a guard that died with its request unread, uvloop tells only once.
+        while self._connection is connection:
+            try:
+                data = connection.recv(4096)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                self._hear(line)
+            if not data:
+                self.close()
 
     def _hear(self, line: bytes) -> None:
         match line.split():

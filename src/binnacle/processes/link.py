@@ -99,16 +99,18 @@ class Link:
             self._loop.remove_writer(self._connection.fileno())
 
     def _read(self) -> None:
-        try:
-            data = self._connection.recv(64 * 1024)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        for message in self._unpacker.feed(data):
-            self._hear(message)
-        if not data:
-            self._bury()
+        # To the last byte: of a process that died with a request unread, uvloop tells only once.
+        while self._burial is None:
+            try:
+                data = self._connection.recv(64 * 1024)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            for message in self._unpacker.feed(data):
+                self._hear(message)
+            if not data:
+                self._bury()
 
     def _forget_unsent(self) -> None:
         self._loop.remove_writer(self._connection.fileno())
