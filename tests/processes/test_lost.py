@@ -56,6 +56,16 @@ def test_a_keeper_killed_while_it_starts_programs_is_replaced(ground):
     assert {*ground.run(kill())} <= {-signal.SIGKILL, -signal.SIGTERM}
 
 
+def kill_in_a_talk(link):
+    """Has the loop find both at once: what the keeper says, and that it died with a request in its socket."""
+    assert select.select([link._connection], [], [], PATIENCE)[0]
+    os.kill(link.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, link.pid, os.WSTOPPED | os.WNOWAIT)
+    link.send("end", 0, 0.0)
+    os.kill(link.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, link.pid, os.WEXITED | os.WNOWAIT)
+
+
 def test_a_keeper_killed_with_something_said_and_something_unheard_is_replaced(ground):
     async def kill():
         async with Keeper() as keeper:
@@ -63,13 +73,7 @@ def test_a_keeper_killed_with_something_said_and_something_unheard_is_replaced(g
             await program.wait_for("hanging")
             link = keeper._link
             os.kill(program.owned.pid, signal.SIGTERM)
-            # The loop is to find both at once: what the keeper says, and that it died with a request in its socket.
-            assert select.select([link._connection], [], [], PATIENCE)[0]
-            os.kill(link.pid, signal.SIGSTOP)
-            os.waitid(os.P_PID, link.pid, os.WSTOPPED | os.WNOWAIT)
-            link.send("end", 0, 0.0)
-            os.kill(link.pid, signal.SIGKILL)
-            os.waitid(os.P_PID, link.pid, os.WEXITED | os.WNOWAIT)
+            kill_in_a_talk(link)
             await link.gone
             again = await ground.start(keeper, "true")
             return await program.owned.wait(), await again.owned.wait()

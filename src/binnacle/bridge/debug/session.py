@@ -17,12 +17,9 @@ from binnacle.bridge.debug.launch import Launch
 from binnacle.bridge.debug.output import Output
 from binnacle.bridge.debug.recording import Recorder
 from binnacle.bridge.debug.references import References
-from binnacle.bridge.debug.target import Target
+from binnacle.bridge.debug.target import LAUNCH_PATIENCE, Target
 from binnacle.bridge.debug.waiting import Cancelled, Job, Nobody, Signal, settle
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
-
-LAUNCH_PATIENCE = 60.0
-"""Seconds until a program is under the debugger. Go programs are built first."""
 
 PYTHON_PATIENCE = 20.0
 """Seconds for a Python to start and end."""
@@ -210,8 +207,11 @@ class Session:
             async with asyncio.timeout(LAUNCH_PATIENCE):
                 await target.begin(connect, request, configuration, self._breakpoints)
         except (Refused, Gone, OSError, TimeoutError) as error:
-            self.record(target, "unjoined", {"reason": str(error)})
-            target.close()
+            reason = str(error) or f"no answer within {LAUNCH_PATIENCE:g} s"
+            self.record(target, "unjoined", {"reason": reason})
+            if not isinstance(error, Gone):
+                self.note(f"a process that the program started could not be debugged: {reason}")
+            await target.let_go()
 
     def record(self, target: Target, kind: str, body: dict[str, Any]) -> None:
         self._recorder.write(target.id, kind, body)

@@ -1,6 +1,7 @@
 """One process under the debugger: the program itself, or one that it started."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,10 +19,13 @@ State = Literal["starting", "running", "paused", "terminated"]
 
 Connect = Callable[[OnEvent, OnRequest], Awaitable[Dap]]
 
-PATIENCE = 5.0
-"""Seconds for answers that an adapter has at hand."""
+LAUNCH_PATIENCE = 60.0
+"""Seconds until a program is under the debugger. Go programs are built first."""
 
-CLIENT = {
+PATIENCE = 5.0
+"""Seconds for answers that an adapter has at hand once a program is under it."""
+
+CLIENT: dict[str, Any] = {
     "clientID": "binnacle",
     "clientName": "Binnacle",
     "pathFormat": "path",
@@ -116,7 +120,7 @@ class Target:
         """
         dap = self._dap = await connect(self._hear, self._asked)
         dap.closed.add_done_callback(lambda _: self._lose())
-        self.capabilities = await dap.request("initialize", CLIENT | {"adapterID": self.adapter}, timeout=PATIENCE * 3)
+        self.capabilities = await self.ask("initialize", **CLIENT, adapterID=self.adapter)
         # Answered only once all is configured, by most; and refused before that, if it cannot be done.
         begun = dap.post(request, configuration)
         await _first(begun, self._initialized, self.over)
@@ -140,16 +144,18 @@ class Target:
                 await self._send_functions(breakpoints)
             await self._send_exceptions(breakpoints)
         if self.capabilities.get("supportsConfigurationDoneRequest"):
-            await self.ask("configurationDone", timeout=PATIENCE * 4)
+            await self.ask("configurationDone")
 
-    async def ask(self, command: str, timeout: float = PATIENCE, **arguments: Any) -> dict[str, Any]:
-        """Asks the adapter.
+    async def ask(self, command: str, timeout: float | None = None, **arguments: Any) -> dict[str, Any]:
+        """Asks the adapter, which has time until `LAUNCH_PATIENCE` while the program comes up.
 
         Raises:
             Refused, Gone, TimeoutError: as `Dap.request`.
         """
         if self._dap is None:
             raise Gone(command)
+        if timeout is None:
+            timeout = PATIENCE if self.is_up else LAUNCH_PATIENCE
         try:
             return await self._dap.request(command, arguments, timeout=timeout)
         except Refused as error:
@@ -242,6 +248,13 @@ class Target:
         except TimeoutError:
             # It may have gone on all the same, and its next stop is told by an event.
             return
+
+    async def let_go(self) -> None:
+        """Has a process that could not be debugged run alone. It would wait for its breakpoints for ever."""
+        with contextlib.suppress(Refused, Gone, TimeoutError):
+            self.post("configurationDone", {})
+            await self.ask("disconnect", timeout=PATIENCE, terminateDebuggee=False)
+        self.close()
 
     def close(self) -> None:
         """Ends the connection; not the program."""
