@@ -77,7 +77,7 @@ class Servers:
     async def join(self, name: str, client: Client) -> None:
         """Takes the tools of a server that is connected. Where two have one of a name, the first is called."""
         self._clients[name] = client
-        for entry in await client.entries("tools/list", "tools"):
+        for entry in (await client.entries("tools")).entries:
             found = msgspec.json.decode(entry, type=_Listed)
             self.tools.setdefault(found.name, Tool(name, found.name, found.schema))
 

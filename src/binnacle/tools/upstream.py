@@ -10,7 +10,12 @@ from binnacle.tools.outcome import Reply
 from binnacle.tools.spec import Alias, Hints, ToolSpec
 from binnacle.upstream.calls import Result
 from binnacle.upstream.gateway import Gateway, Offer
+from binnacle.upstream.hygiene import decode_entry, readable
 from binnacle.upstream.naming import display
+from binnacle.wire.jsonrpc import UNREADABLE
+
+MAX_PROGRESS_CHARACTERS = 500
+"""Characters of what a server says about its progress."""
 
 
 class _Annotations(Struct):
@@ -80,7 +85,7 @@ def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSp
 def passed_on(result: Result, caller: Caller) -> Result:
     """A result in the words of the client's era; what the engine adds to is decoded for it."""
     if "_meta" in result:
-        result = {**result, "_meta": msgspec.json.decode(result["_meta"])}
+        result = {**result, "_meta": decode_entry(result["_meta"]) or {}}
     if "resultType" in result and (caller.client is None or caller.client.era == "handshake"):
         result = {key: value for key, value in result.items() if key != "resultType"}
     return result
@@ -94,8 +99,9 @@ def teller(caller: Caller) -> Callable[[Raw], None] | None:
     def tell(told: Raw) -> None:
         try:
             progress = msgspec.json.decode(told, type=_Progress)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             return
-        caller.progress(progress.progress, progress.total, progress.message)
+        message = readable(progress.message, MAX_PROGRESS_CHARACTERS)
+        caller.progress(progress.progress, progress.total, message)
 
     return tell

@@ -11,11 +11,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from binnacle.errors import InvalidInput, TimedOut, UpstreamError
+from binnacle.upstream.bounds import MAX_CALL_SECONDS
 from binnacle.upstream.client import Client, Waiting
-from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+from binnacle.upstream.questions import Questions
+from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, RpcError
 
 ROUNDS = 10
 """Times that a server of the new era may ask before it answers."""
@@ -54,12 +56,14 @@ class Face(Protocol):
 
 
 class Deadline:
-    """The time a call has, which progress may extend."""
+    """The time a call has, which progress may extend, but not for ever."""
 
     def __init__(self, seconds: float, *, extends: bool) -> None:
         self._seconds = seconds
         self._extends = extends
         self._timeout: asyncio.Timeout | None = None
+        self._last = 0.0
+        """When it ends in any case, by the loop's clock."""
 
     async def within(self, work: Awaitable[Result], *, what: str) -> Result:
         """Does `work` in time.
@@ -67,6 +71,7 @@ class Deadline:
         Raises:
             TimedOut: it took longer; the server was told that nobody waits any more.
         """
+        self._last = asyncio.get_running_loop().time() + max(self._seconds, MAX_CALL_SECONDS)
         try:
             async with asyncio.timeout(self._seconds) as self._timeout:
                 return await work
@@ -79,7 +84,12 @@ class Deadline:
     def extend(self) -> None:
         """The server has shown that it is at work."""
         if self._extends and self._timeout is not None and not self._timeout.expired():
-            self._timeout.reschedule(asyncio.get_running_loop().time() + self._seconds)
+            self._timeout.reschedule(min(self._last, asyncio.get_running_loop().time() + self._seconds))
+
+
+class _Request(Struct):
+    method: str = ""
+    params: Raw = Raw(b"{}")
 
 
 class _Suspended:
@@ -92,7 +102,7 @@ class _Suspended:
 
 
 class _Question:
-    def __init__(self, method: str, params: Raw) -> None:
+    def __init__(self, method: str, params: Mapping[str, Any]) -> None:
         self.method = method
         self.params = params
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -126,7 +136,7 @@ class Calls:
         if client.era == "stateless":
             return await self._in_rounds(client, method, params, face, on_progress, headers)
         if face.era == "handshake":
-            waiting = Waiting(on_progress, _passed_on(face))
+            waiting = Waiting(on_progress, _passed_on(face, client.name))
             return await self._ask(client, method, params, waiting, headers)
         return await self._suspending(client, method, params, face, on_progress)
 
@@ -141,11 +151,8 @@ class Calls:
         answer = await client.ask(method, params, waiting, headers=headers)
         try:
             return msgspec.json.decode(answer, type=dict[str, Raw])
-        except msgspec.DecodeError as error:
-            raise UpstreamError(
-                f"{client.name} answered {method} with nonsense: {error}",
-                hint="is it an MCP server? its log may say more",
-            ) from error
+        except UNREADABLE as error:
+            raise _nonsense(client.name, method, error) from error
 
     async def _in_rounds(
         self,
@@ -157,7 +164,8 @@ class Calls:
         headers: tuple[tuple[str, str], ...],
     ) -> Result:
         """A server of the new era: what it wants to know is its result, until it has all it needs."""
-        waiting = Waiting(on_progress, _passed_on(face))
+        waiting = Waiting(on_progress, _passed_on(face, client.name))
+        questions = Questions(client.name)
         given = dict(params)
         if face.request_state is not None:
             given |= {"requestState": face.request_state, "inputResponses": face.input_responses or {}}
@@ -165,14 +173,10 @@ class Calls:
             result = await self._ask(client, method, given, waiting, headers)
             if "inputRequests" not in result:
                 return result
-            asked = msgspec.json.decode(result["inputRequests"], type=dict[str, dict[str, Any]])
-            for one in asked.values():
-                _check_asked(face, one.get("method", ""))
+            asked = _questions_in(result["inputRequests"], questions, face, client.name, method)
             if face.era == "stateless":
-                return _decoded(result, "inputRequests", "requestState")
-            answers = {
-                key: await _ask_face(face, one.get("method", ""), one.get("params")) for key, one in asked.items()
-            }
+                return {**_decoded(result, "requestState"), "inputRequests": asked}
+            answers = {key: await _ask_face(face, one["method"], one["params"]) for key, one in asked.items()}
             given = {**params, "inputResponses": answers}
             if "requestState" in result:
                 given["requestState"] = result["requestState"]
@@ -190,10 +194,11 @@ class Calls:
         if face.request_state is not None:
             return await self._resume(face.request_state, face.input_responses or {})
         questions: asyncio.Queue[_Question] = asyncio.Queue()
+        screened = Questions(client.name)
 
         async def asked(name: str, given: Raw) -> Any:
             _check_asked(face, name)
-            question = _Question(name, given)
+            question = _Question(name, screened.screen(given))
             questions.put_nowait(question)
             return await question.answer
 
@@ -246,9 +251,12 @@ class Calls:
             self._drop(state)
 
 
-def _passed_on(face: Face) -> Callable[[str, Raw], Awaitable[Any]]:
+def _passed_on(face: Face, server: str) -> Callable[[str, Raw], Awaitable[Any]]:
+    questions = Questions(server)
+
     async def asked(method: str, params: Raw) -> Any:
-        return await _ask_face(face, method, params)
+        _check_asked(face, method)
+        return await _ask_face(face, method, questions.screen(params))
 
     return asked
 
@@ -259,8 +267,28 @@ def _check_asked(face: Face, method: str) -> None:
         raise RpcError(METHOD_NOT_FOUND, f"nobody here can be asked {method or 'that'}")
 
 
+def _questions_in(raw: Raw, questions: Questions, face: Face, server: str, method: str) -> dict[str, dict[str, Any]]:
+    """What a server of the new era wants to know, by its keys.
+
+    Raises:
+        RpcError: it is not passed on.
+        UpstreamError: they are no questions.
+    """
+    try:
+        asked = msgspec.json.decode(raw, type=dict[str, _Request])
+    except UNREADABLE as error:
+        raise _nonsense(server, method, error) from error
+    for one in asked.values():
+        _check_asked(face, one.method)
+    return {key: {"method": one.method, "params": questions.screen(one.params)} for key, one in asked.items()}
+
+
+def _nonsense(server: str, method: str, error: Exception) -> UpstreamError:
+    text = f"{server} answered {method} with nonsense: {error}"
+    return UpstreamError(text, hint="is it an MCP server? its log may say more")
+
+
 async def _ask_face(face: Face, method: str, params: Any) -> Any:
-    _check_asked(face, method)
     try:
         return await face.ask(method, params)
     except TimeoutError:

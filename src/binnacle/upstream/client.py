@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Literal, NamedTuple
@@ -11,9 +12,12 @@ from msgspec import Raw, Struct
 
 from binnacle import __version__
 from binnacle.errors import UpstreamDown, UpstreamError
+from binnacle.upstream import bounds
+from binnacle.upstream.bounds import Listed, ListKind, Pages
+from binnacle.upstream.hygiene import readable
 from binnacle.upstream.link import Link, Outgoing, Receive
 from binnacle.wire import jsonrpc
-from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, Message, Notification, Request, Response, RpcError
+from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, Message, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import (
     CAPABILITIES_KEY,
     HANDSHAKE_VERSIONS,
@@ -43,8 +47,13 @@ HEARD_WITHIN = 5.0
 FIRST_HEARD = 0.5
 """Seconds that a new connection waits for that."""
 
-PAGES = 200
-"""Pages of a list that are asked for at most."""
+LISTS: dict[ListKind, tuple[str, str]] = {
+    "tools": ("tools/list", "tools"),
+    "prompts": ("prompts/list", "prompts"),
+    "resources": ("resources/list", "resources"),
+    "templates": ("resources/templates/list", "resourceTemplates"),
+}
+"""How each list is asked for, and under which key its entries are."""
 
 UPDATED = "notifications/resources/updated"
 
@@ -65,7 +74,7 @@ NOBODY = Waiting()
 class _Error(Struct):
     code: int = jsonrpc.INTERNAL_ERROR
     message: str = ""
-    data: Any = None
+    data: Raw = Raw(b"null")
 
 
 class _Progress(Struct):
@@ -74,15 +83,13 @@ class _Progress(Struct):
 
 class _Discovered(Struct):
     versions: list[str] = msgspec.field(name="supportedVersions", default_factory=list)
-    capabilities: dict[str, Any] = {}
-    instructions: str = ""
+    capabilities: Raw = Raw(b"{}")
 
 
 class _Initialized(Struct):
     version: str = msgspec.field(name="protocolVersion", default="")
-    capabilities: dict[str, Any] = {}
-    server: dict[str, Any] = msgspec.field(name="serverInfo", default_factory=dict)
-    instructions: str = ""
+    capabilities: Raw = Raw(b"{}")
+    server: Raw = msgspec.field(name="serverInfo", default=Raw(b"{}"))
 
 
 class Client:
@@ -96,8 +103,9 @@ class Client:
         self.name = name
         self.era: Era = "handshake"
         self.capabilities: dict[str, Any] = {}
-        self.server: dict[str, Any] = {}
-        self.instructions = ""
+        self.server: dict[str, str] = {}
+        """What it says of itself: name, title and version."""
+
         self._on_change = on_change
         self._numbers = count(1)
         self._waiting: dict[bytes, Waiting] = {}
@@ -121,7 +129,7 @@ class Client:
                 await self._negotiate()
         except RpcError as error:
             raise UpstreamError(f"{self.name} refused to connect: {error.message}", hint="see its log") from error
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise UpstreamError(f"{self.name} answered nonsense: {error}", hint="is it an MCP server?") from error
         if self.era == "stateless":
             self._listening = asyncio.get_running_loop().create_task(self._listen(()))
@@ -151,7 +159,7 @@ class Client:
             except UpstreamDown:
                 if self.link.ended.done():
                     raise
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 pass
             else:
                 if any(version in STATELESS_VERSIONS for version in found.versions):
@@ -181,11 +189,10 @@ class Client:
     def _adopt(self, found: _Discovered) -> None:
         version = next((one for one in reversed(STATELESS_VERSIONS) if one in found.versions), None)
         if version is None:
-            raise UpstreamError(
-                f"{self.name} speaks {', '.join(found.versions)}; we speak {LATEST}", hint="update the older of the two"
-            )
+            spoken = readable(", ".join(found.versions[:10]), 200)
+            raise UpstreamError(f"{self.name} speaks {spoken}; we speak {LATEST}", hint="update the older of the two")
         self.era, self.link.version = "stateless", version
-        self.capabilities, self.instructions = found.capabilities, found.instructions
+        self.capabilities = _capabilities_in(found.capabilities)
 
     async def _initialize(self) -> None:
         self.era, self.link.version = "handshake", ""
@@ -194,12 +201,11 @@ class Client:
         found = msgspec.json.decode(answer, type=_Initialized)
         if found.version not in HANDSHAKE_VERSIONS:
             raise UpstreamError(
-                f"{self.name} speaks version {found.version!r}, which nobody here knows",
+                f"{self.name} speaks version {found.version[:40]!r}, which nobody here knows",
                 hint="update the older of the two",
             )
         self.era, self.link.version = "handshake", found.version
-        self.capabilities, self.server = found.capabilities, found.server
-        self.instructions = found.instructions
+        self.capabilities, self.server = _capabilities_in(found.capabilities), _server_in(found.server)
         await self.link.tell(jsonrpc.notification_message("notifications/initialized", {}))
 
     async def ask(
@@ -241,18 +247,17 @@ class Client:
             }
         return {**params, "_meta": meta} if meta else params
 
-    async def entries(self, method: str, key: str) -> list[Raw]:
-        """Everything in a list, over all its pages."""
-        found: list[Raw] = []
-        cursor: dict[str, Any] = {}
-        for _ in range(PAGES):
-            page = msgspec.json.decode(await self.ask(method, cursor), type=dict[str, Raw])
-            found += msgspec.json.decode(page.get(key, Raw(b"[]")), type=list[Raw])
-            following = msgspec.json.decode(page.get("nextCursor", Raw(b"null")))
-            if not isinstance(following, str) or not following:
+    async def entries(self, kind: ListKind, *, until: float = math.inf) -> Listed:
+        """A list over all its pages, within its bounds. After `until`, by the loop's clock, no further page is read."""
+        method, key = LISTS[kind]
+        pages = Pages(kind)
+        cursor = pages.add(await self.ask(method, {}), key)
+        while cursor is not None:
+            if asyncio.get_running_loop().time() > until:
+                pages.take_too_long()
                 break
-            cursor = {"cursor": following}
-        return found
+            cursor = pages.add(await self.ask(method, {"cursor": cursor}), key)
+        return pages.listed
 
     async def ping(self) -> None:
         """Asks for a sign of life."""
@@ -269,7 +274,7 @@ class Client:
                 self._acknowledged.set()
             case Notification(method, params):
                 self._on_change(method, Raw(params))
-            case Request():
+            case Request() if len(self._answering) < bounds.MAX_OPEN_REQUESTS:
                 task = asyncio.get_running_loop().create_task(self._answer(message, request_id))
                 self._answering.add(task)
                 task.add_done_callback(self._answering.discard)
@@ -277,7 +282,7 @@ class Client:
     def _progress(self, params: Raw) -> None:
         try:
             token = bytes(msgspec.json.decode(params, type=_Progress).token)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             return
         waiting = self._waiting.get(token)
         if waiting is not None and waiting.on_progress is not None:
@@ -369,11 +374,32 @@ class Client:
 
 
 def _error_of(answer: Response) -> RpcError:
+    """A server's error in words that may be read, and what it adds to them if that is little."""
+    raw = answer.error or b"{}"
     try:
-        error = msgspec.json.decode(answer.error or b"{}", type=_Error)
-    except msgspec.DecodeError:
-        return RpcError(jsonrpc.INTERNAL_ERROR, (answer.error or b"").decode(errors="replace")[:500])
-    return RpcError(error.code, error.message, error.data)
+        error = msgspec.json.decode(raw, type=_Error)
+        is_small = memoryview(error.data).nbytes <= bounds.MAX_ERROR_DATA_BYTES
+        data = msgspec.json.decode(error.data) if is_small else None
+    except UNREADABLE:
+        return RpcError(jsonrpc.INTERNAL_ERROR, readable(raw[:2000].decode(errors="replace"), 500))
+    return RpcError(error.code, readable(error.message, bounds.MAX_ERROR_CHARACTERS), data)
+
+
+def _capabilities_in(raw: Raw) -> dict[str, Any]:
+    """What a server can do; nothing, where it says so in too many words."""
+    if memoryview(raw).nbytes > bounds.MAX_HELLO_BYTES:
+        return {}
+    return msgspec.json.decode(raw, type=dict[str, Any])
+
+
+def _server_in(raw: Raw) -> dict[str, str]:
+    """What a server says of itself, short and readable."""
+    try:
+        found = msgspec.json.decode(raw, type=dict[str, Raw])
+        said = {key: msgspec.json.decode(found[key]) for key in ("name", "title", "version") if key in found}
+    except UNREADABLE:
+        return {}
+    return {key: readable(text, 200) for key, text in said.items() if isinstance(text, str)}
 
 
 def _knows_handshake(data: Any) -> bool:

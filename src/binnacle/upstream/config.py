@@ -119,6 +119,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     tools: ToolRules = ToolRules()
     limits: Limits = Limits()
     source: Source
+    is_own: bool = False
+    """Whether the person has the same URL in their own file, whoever else names it."""
 
     def __repr__(self) -> str:
         host = re.split(r"[/?#]", self.url.partition("://")[2])[0].rpartition("@")[2]

@@ -12,6 +12,7 @@ from yarl import URL
 
 from binnacle.errors import UpstreamBusy, UpstreamDown, UpstreamError, UpstreamLogin
 from binnacle.upstream import sockets, steps
+from binnacle.upstream.destinations import NotAllowed
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, Response, RpcError
 
@@ -36,6 +37,7 @@ Failure = (sockets.NotAnswered, aiohttp.ClientError, OSError, ValueError)
 """What is raised when a request or the reading of its answer fails."""
 
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (sockets.Forbidden, "{place} {detail}, and was not asked"),
     (sockets.Untrusted, "the certificate of {place} is not valid: {detail}"),
     (sockets.NotTls, "{place} does not speak TLS as we do: {detail}"),
     (sockets.Nowhere, "{place} cannot be found: its host has no address"),
@@ -74,6 +76,8 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def _reason(error: Exception, place: str) -> str:
+    cause = getattr(error, "os_error", error)
+    error = sockets.Forbidden(cause) if isinstance(cause, NotAllowed) else error
     text = next((text for kind, text in _REASONS if isinstance(error, kind)), "it cannot be spoken to")
     return text.format(place=place, detail=_detail(error))
 
@@ -85,6 +89,8 @@ def _detail(error: Exception) -> str:
     if isinstance(error, sockets.NotHttp):
         return excerpt(str(error).encode())
     cause = getattr(error, "os_error", error)
+    if isinstance(cause, NotAllowed):
+        return str(cause.strerror)
     if isinstance(cause, ssl.SSLError):
         return getattr(cause, "verify_message", "") or cause.reason or "no reason given"
     number = getattr(cause, "errno", None)
@@ -92,6 +98,8 @@ def _detail(error: Exception) -> str:
 
 
 def _hint(error: Exception) -> str:
+    if isinstance(getattr(error, "os_error", error), NotAllowed):
+        return "only an address in your own mcp.json, or one that a project's file plainly names, may lead there"
     match error:
         case sockets.Untrusted() | aiohttp.ClientConnectorCertificateError():
             return "name the authority that signed it in SSL_CERT_FILE, or check its url"

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from binnacle.errors import BinnacleError, ConfigError, NotFound, UpstreamError
-from binnacle.upstream import hygiene, steps
+from binnacle.upstream import bounds, hygiene, steps
 from binnacle.upstream.audit import Audit
 from binnacle.upstream.calls import Calls, Deadline, Face, Result
 from binnacle.upstream.client import Client
@@ -91,12 +91,19 @@ class Gateway:
         """Called with the URI of a followed resource that has changed."""
 
         self.problems: tuple[Problem, ...] = ()
-        self.notes: dict[str, list[str]] = {}
-        """What people should know about a server's tools, by server."""
+        self._notes: dict[str, list[str]] = {}
 
     @property
     def servers(self) -> Mapping[str, Upstream]:
         return self._servers
+
+    @property
+    def notes(self) -> dict[str, list[str]]:
+        """What people should know about what a server offers, by server. Of many notes the first are shown."""
+        found = {name: [*map(self._clean, server.held_back)] for name, server in self._servers.items()}
+        for name, notes in self._notes.items():
+            found[name] = [*found.get(name, ()), *notes]
+        return {name: _first_notes(notes) for name, notes in found.items() if notes}
 
     def start(self) -> None:
         """Begins to connect to all of them; returns at once."""
@@ -212,7 +219,7 @@ class Gateway:
         name = server.config.name
         known = self._screened.get(name)
         if known is None or known[0] is not server.tools:
-            self.notes[name] = []
+            self._notes[name] = []
             known = self._screened[name] = (server.tools, self._screen(server))
         return known[1]
 
@@ -224,13 +231,14 @@ class Gateway:
             self._lists.keep(server.config, server.offered)
 
     def _note(self, name: str, *notes: str) -> None:
-        known = self.notes.setdefault(name, [])
-        known += (text for text in map(self._clean, notes) if text not in known)
+        known = self._notes.setdefault(name, [])
+        there = set(known)
+        known += (text for text in dict.fromkeys(map(self._clean, notes)) if text not in there)
 
     def _screen(self, server: Upstream) -> list[tuple[Tool, dict[str, Any]]]:
         rules, name = server.config.tools, server.config.name
         by_name = {tool.name: tool for tool in server.tools}
-        screened = hygiene.screen([msgspec.json.decode(tool.entry) for tool in server.tools])
+        screened = hygiene.screen([hygiene.decode_entry(tool.entry) for tool in server.tools])
         self._note(name, *(f"{one.tool}: {one.what}" for one in (*screened.cleaned, *screened.refused)))
         try:
             changes = self._pins.check(name, screened.tools, mode=server.config.pin)
@@ -312,11 +320,13 @@ class Gateway:
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Result:
         deadline = Deadline(server.config.timeout, extends=server.config.limits.progress_extends)
+        allowance = bounds.Allowance(bounds.PROGRESS_AT_ONCE, bounds.PROGRESS_PER_SECOND)
 
         def on_progress(told: Raw) -> None:
-            deadline.extend()
-            if progress is not None:
-                progress(told)
+            if allowance.take(time.monotonic()):
+                deadline.extend()
+                if progress is not None:
+                    progress(told)
 
         async def work(client: Client) -> Result:
             what = display(server.config.name, str(params.get("name", method)))
@@ -377,6 +387,11 @@ class Gateway:
         with contextlib.suppress(BinnacleError):
             await asyncio.gather(*(self._leave(one) for one in self._servers.values()))
         self._audit.close()
+
+
+def _first_notes(notes: list[str]) -> list[str]:
+    more = len(notes) - bounds.MAX_NOTES
+    return [*notes[: bounds.MAX_NOTES], f"… and {more} more notes"] if more > 0 else notes
 
 
 def _nobody(uri: str) -> None:

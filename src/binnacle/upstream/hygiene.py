@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Raw
 
+from binnacle.upstream.bounds import MAX_NAME_CHARACTERS, MAX_URI_CHARACTERS
 from binnacle.wire.jsonrpc import UNREADABLE
 
 PROSE = {"description": 4000, "title": 200, "$comment": 4000}
@@ -31,10 +32,12 @@ DEPTH = 64
 
 _KINDS = {
     "terminal sequences": r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))",
-    "control characters": r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufff9-\ufffb]|\r(?!\n)",
+    "control characters": r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb]|\r(?!\n)",
     "bidirectional controls": r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]",
     "zero-width characters": r"[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u3164"
-    r"\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]",
+    r"\u2800\ufeff\uffa0\ufff0-\ufff8\U00013430-\U0001345f\U00016fe4\U0001bca0-\U0001bca3\U0001d159"
+    r"\U0001d173-\U0001d17a]",
+    "private characters": r"[\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff\U000e1000-\U0010ffff]",
     "tag characters": r"[\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]",
     # One of the last two after a character picks its picture or its plain form, and is everywhere.
     "variation selectors": r"[\ufe00-\ufe0d\U000e0100-\U000e01ef]|(?<=[\ufe00-\ufe0f])[\ufe0e\ufe0f]",
@@ -93,7 +96,7 @@ def screen(tools: Iterable[Any]) -> Screened:
     names: set[str] = set()
     for number, tool in enumerate(tools, 1):
         name = tool.get("name") if isinstance(tool, dict) else None
-        told = visible(name) if isinstance(name, str) and name else f"tool {number}"
+        told = visible(name[:MAX_NAME_CHARACTERS]) if isinstance(name, str) and name else f"tool {number}"
         try:
             cleaned, findings = _screen(tool, told, names)
         except _Refused as refused:
@@ -109,20 +112,40 @@ def screen_pieces(entries: Iterable[Raw], key: Literal["name", "uri", "uriTempla
     """Looks over a list of prompts, resources or templates. What has no `key` to ask for it by is passed over."""
     found = Pieces([], [])
     for entry in entries:
-        try:
-            piece = msgspec.json.decode(entry)
-        except UNREADABLE:
-            continue
+        piece = decode_entry(entry)
         if not isinstance(piece, dict) or not isinstance(name := piece.get(key), str):
             continue
         try:
             cleaned, findings = _screen_piece(piece, key)
         except _Refused as refused:
-            found.notes.append(f"{visible(name)}: not offered, {refused.what}")
+            found.notes.append(f"{visible(name[:MAX_NAME_CHARACTERS])}: not offered, {refused.what}")
             continue
         found.named.append((name, entry if cleaned is piece else _with_changes(entry, piece, cleaned)))
         found.notes.extend(f"{name}: {one.what}" for one in findings)
     return found
+
+
+def readable(text: str, longest: int) -> str:
+    """What a server says, as it may be read: nothing hidden in it, and not more than `longest` characters."""
+    beginning = text[: 2 * longest]  # of what may be endless; as much again as may be shown can be taken out
+    shown = beginning if not _kinds(beginning) else _HIDDEN.sub("", _HIDDEN.sub("", beginning))
+    return shown if len(shown) <= longest and len(beginning) == len(text) else f"{shown[:longest]} … [cut]"
+
+
+def clean_schema(schema: Any) -> dict[str, Any] | None:
+    """A schema without hidden text in its prose; None if it is none, or if something hides in a name or a value."""
+    try:
+        return _walk(schema, (), "schema", [], "") if isinstance(schema, dict) else None
+    except _Refused:
+        return None
+
+
+def decode_entry(entry: Raw) -> Any:
+    """An entry of a list as a value; None for what cannot be read, as what is nested too deep."""
+    try:
+        return msgspec.json.decode(entry)
+    except UNREADABLE:
+        return None
 
 
 def visible(text: str) -> str:
@@ -138,6 +161,8 @@ def _screen(tool: Any, told: str, taken: Collection[str]) -> tuple[dict[str, Any
     name = tool.get("name")
     if not isinstance(name, str) or not name:
         raise _Refused("name", "it has no name")
+    if len(name) > MAX_NAME_CHARACTERS:
+        raise _Refused("name", f"its name has more than {MAX_NAME_CHARACTERS} characters")
     if kinds := _kinds(name):
         raise _Refused("name", f"its name contains {kinds}")
     if name in taken:
@@ -154,8 +179,11 @@ def _screen_piece(piece: dict[str, Any], key: str) -> tuple[dict[str, Any], list
         given = argument.get("name") if isinstance(argument, dict) else None
         if isinstance(given, str) and (kinds := _kinds(given)):
             raise _Refused("arguments", f"the name of an argument contains {kinds}")
+    called, longest = ("name", MAX_NAME_CHARACTERS) if key == "name" else ("address", MAX_URI_CHARACTERS)
+    if len(piece[key]) > longest:
+        raise _Refused(key, f"its {called} has more than {longest} characters")
     if kinds := _kinds(piece[key]):
-        raise _Refused(key, f"its {'name' if key == 'name' else 'address'} contains {kinds}")
+        raise _Refused(key, f"its {called} contains {kinds}")
     findings: list[Finding] = []
     if key != "name" and isinstance(name := piece.get("name"), str):
         text, told = _cleaned(name, NAME)

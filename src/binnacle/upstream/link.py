@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from msgspec import Raw
 
-from binnacle.errors import BinnacleError, UpstreamDown
+from binnacle.errors import BinnacleError, UpstreamDown, UpstreamError
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import NO_ID, Invalid, Message, Notification, Request, Response
 
@@ -17,6 +18,13 @@ Receive = Callable[[Message, bytes], None]
 
 AGAIN = "it is connected to again by itself; call once more, unless doing so twice would do harm"
 """What to do about a server that was lost."""
+
+
+_ID = re.compile(rb'^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d+)\s*,')
+"""The id at the beginning of an answer, where nearly everyone writes it."""
+
+BEGINNING_BYTES = 200
+"""Bytes of a message in which that is looked for."""
 
 
 class Outgoing(NamedTuple):
@@ -114,6 +122,14 @@ class Duplex:
                     if request_id == NO_ID:
                         return False
         return True
+
+    def _refuse(self, beginning: bytes, why: str) -> bool:
+        """Fails the request whose answer begins like this and cannot be taken. False if it is not an answer."""
+        found = _ID.match(beginning[:BEGINNING_BYTES])
+        waiting = self._waiting.pop(found[1], None) if found else None
+        if waiting is not None and not waiting.done():
+            waiting.set_exception(UpstreamError(why, hint="ask it for less; its operator has to look into it"))
+        return found is not None
 
     def _end(self, why: str) -> None:
         """The way is gone: nothing that waits will be answered."""

@@ -8,7 +8,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from binnacle.config.whole import write_whole
+from binnacle.upstream.bounds import MAX_LIST_BYTES, bounded
 from binnacle.upstream.config import ServerConfig, Source
+from binnacle.wire.jsonrpc import UNREADABLE
 
 
 class Offered(Struct, frozen=True):
@@ -18,6 +20,10 @@ class Offered(Struct, frozen=True):
     prompts: tuple[Raw, ...] = ()
     resources: tuple[Raw, ...] = ()
     templates: tuple[Raw, ...] = ()
+
+
+MAX_FILE_BYTES = 5 * MAX_LIST_BYTES
+"""Of what is kept of one server: four lists, and a little around them. A larger file is not read."""
 
 
 class _File(Struct):
@@ -43,13 +49,25 @@ class Lists:
         """What a server offered under this configuration; nothing, if that is not known."""
         try:
             with open(self._path(config), "rb") as file:
+                if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+                    return Offered()
                 found = msgspec.json.decode(file.read(), type=_File)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        except (OSError, *UNREADABLE):
             return Offered()
-        return found.offered if found.config == _digest(config) else Offered()
+        return _bounded(found.offered) if found.config == _digest(config) else Offered()
 
     def _path(self, config: ServerConfig) -> str:
         return os.path.join(self._folder, f"{config.name}.json")
+
+
+def _bounded(offered: Offered) -> Offered:
+    """What is offered of it today, whoever kept it under which bounds."""
+    return Offered(
+        tools=bounded("tools", offered.tools),
+        prompts=bounded("prompts", offered.prompts),
+        resources=bounded("resources", offered.resources),
+        templates=bounded("templates", offered.templates),
+    )
 
 
 def _digest(config: ServerConfig) -> str:

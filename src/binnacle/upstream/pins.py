@@ -112,6 +112,10 @@ class Pins:
                 if seen:  # a server that has nothing yet, as before a login, is not known by that
                     kept.servers[server] = _Pinned(tools=seen)
                 return []
+            # Nobody has accepted these, and nobody misses them: a server that invents names would fill the file.
+            for name in [one for one in known.fresh if one not in seen]:
+                known.fresh.remove(name)
+                known.tools.pop(name, None)
             changes = _changes(known, seen, strict=mode == "strict")
             known.pending = {}
             for change in changes:

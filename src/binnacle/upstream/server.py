@@ -18,8 +18,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from binnacle.errors import BinnacleError, Hint, TimedOut, UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream import steps
-from binnacle.upstream.client import UPDATED, Client
+from binnacle.upstream import bounds, steps
+from binnacle.upstream.bounds import Listed, ListKind, Pace
+from binnacle.upstream.client import LISTS, UPDATED, Client
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.link import AGAIN, Link, Receive
 from binnacle.upstream.lists import Offered
@@ -54,6 +55,12 @@ SETTLED_WITHIN = 0.5
 
 FOLLOW_WITHIN = 10.0
 """Seconds until a server must have said that it will tell of changes to resources."""
+
+LISTS_AGAIN_SECONDS, LISTS_AT_LEAST_SECONDS = 1.0, 10.0
+"""Seconds between two readings of lists that a server says have changed: at first, and at most where it keeps at it."""
+
+UPDATES_TOGETHER_SECONDS = 0.1
+"""Seconds over which changes to resources are gathered, so that a storm of them is a breeze for clients."""
 
 KEPT = 600.0
 """Seconds that the tools of a server which is down stay listed."""
@@ -117,6 +124,7 @@ class Upstream:
         self.prompts: tuple[Raw, ...] = ()
         self.resources: tuple[Raw, ...] = ()
         self.templates: tuple[Raw, ...] = ()
+        self._held_back: dict[ListKind, tuple[str, ...]] = {}
         self.status = Status("connecting", "not used yet" if config.lazy else "", time.time(), None)
         self.gate = Gate(config.limits.concurrency, config.limits.per_minute, server=config.name)
         self.latency: float | None = None
@@ -131,6 +139,8 @@ class Upstream:
         self._kick = asyncio.Event()
         self._changed: set[str] = set()
         self._news = asyncio.Event()
+        self._updates: set[str] = set()
+        self._announcing: asyncio.TimerHandle | None = None
         self._followed: dict[object, frozenset[str]] = {}
         self._following = asyncio.Lock()
         self._failures = 0
@@ -161,6 +171,11 @@ class Upstream:
     def offered(self) -> Offered:
         """All that it has, as it lists it."""
         return Offered(tuple(tool.entry for tool in self.tools), self.prompts, self.resources, self.templates)
+
+    @property
+    def held_back(self) -> tuple[str, ...]:
+        """What it lists beyond the bounds, and is not offered."""
+        return tuple(note for notes in self._held_back.values() for note in notes)
 
     def recall(self, offered: Offered) -> None:
         """Offers what the server did when it was last connected, for as long as one that was lost just now."""
@@ -251,21 +266,28 @@ class Upstream:
 
     async def _watch(self, client: Client) -> str:
         """Looks after a connection: reads lists that have changed, asks for signs of life."""
+        pace = Pace(LISTS_AGAIN_SECONDS, LISTS_AT_LEAST_SECONDS)
         while True:
-            news = asyncio.ensure_future(self._news.wait())
-            try:
-                waits: set[asyncio.Future[Any]] = {news, client.link.ended}
-                await asyncio.wait(waits, timeout=HEALTH, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                news.cancel()
+            await self._wait_for_news(client)
+            if self._changed:
+                await asyncio.wait({client.link.ended}, timeout=pace.wait(time.monotonic()))
             if client.link.ended.done():
                 return client.link.ended.result()
+            self._news.clear()
             if self._changed:
-                self._news.clear()
                 await self._read_again(client)
+                pace.done(time.monotonic())
             else:
-                self._news.clear()
                 await self._check(client)
+
+    async def _wait_for_news(self, client: Client) -> None:
+        """Waits until there is something to do for a connection."""
+        news = asyncio.ensure_future(self._news.wait())
+        try:
+            waits: set[asyncio.Future[Any]] = {news, client.link.ended}
+            await asyncio.wait(waits, timeout=HEALTH, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            news.cancel()
 
     async def _read_again(self, client: Client) -> None:
         try:
@@ -339,26 +361,47 @@ class Upstream:
         """Takes note of a change that the server tells of."""
         if method == UPDATED:
             with contextlib.suppress(*UNREADABLE):
-                uri = msgspec.json.decode(params, type=_Updated).uri
-                for updated in list(self.updated):
-                    updated(uri)
+                self._notice_update(msgspec.json.decode(params, type=_Updated).uri)
             return
         what = method.removeprefix("notifications/").partition("/")[0]
         if method.endswith("/list_changed") and what in ("tools", "prompts", "resources"):
             self._changed.add(what)
             self._news.set()
 
+    def _notice_update(self, uri: str) -> None:
+        if len(uri) > bounds.MAX_URI_CHARACTERS or len(self._updates) >= bounds.MAX_UPDATES:
+            return
+        self._updates.add(uri)
+        if self._announcing is None:
+            self._announcing = asyncio.get_running_loop().call_later(UPDATES_TOGETHER_SECONDS, self._announce_updates)
+
+    def _announce_updates(self) -> None:
+        uris, self._updates, self._announcing = self._updates, set(), None
+        for uri in uris:
+            for updated in list(self.updated):
+                updated(uri)
+
     async def _refresh(self, client: Client) -> None:
-        """Reads the lists that have changed."""
+        """Reads the lists that have changed. Nobody is told if they turn out to be the same."""
         changed, self._changed = self._changed, set()
+        before = self.offered, self.held_back
+        until = asyncio.get_running_loop().time() + min(bounds.MAX_LIST_SECONDS, self.config.connect_timeout / 2)
         if "tools" in changed:
-            self.tools = tools_of(await _entries(client, "tools", "tools/list", "tools"))
+            entries = await self._read(client, "tools", until)
+            if entries != before[0].tools:
+                self.tools = tools_of(entries)
         if "prompts" in changed:
-            self.prompts = tuple(await _entries(client, "prompts", "prompts/list", "prompts"))
+            self.prompts = await self._read(client, "prompts", until)
         if "resources" in changed:
-            self.resources = tuple(await _entries(client, "resources", "resources/list", "resources"))
-            self.templates = tuple(await _entries(client, "resources", "resources/templates/list", "resourceTemplates"))
-        self._tell()
+            self.resources = await self._read(client, "resources", until)
+            self.templates = await self._read(client, "templates", until)
+        if (self.offered, self.held_back) != before:
+            self._tell()
+
+    async def _read(self, client: Client, kind: ListKind, until: float) -> tuple[Raw, ...]:
+        listed = await _entries(client, kind, until=until)
+        self._held_back[kind] = listed.notes
+        return listed.entries
 
     async def ready(self) -> Client:
         """The connection; waits a little for one that is just being made.
@@ -439,6 +482,8 @@ class Upstream:
 
     async def close(self) -> None:
         """Ends the connection and what is behind it."""
+        if self._announcing is not None:
+            self._announcing.cancel()
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
@@ -450,19 +495,20 @@ def standing(name: str, state: str) -> str:
     return f"{name} {words.get(state, f'is {state}')}"
 
 
-async def _entries(client: Client, capability: str, method: str, key: str) -> list[Raw]:
+async def _entries(client: Client, kind: ListKind, *, until: float) -> Listed:
     """A list of the server; nothing, if it has none of that kind."""
-    if capability not in client.capabilities:
-        return []
+    if ("resources" if kind == "templates" else kind) not in client.capabilities:
+        return Listed(())
+    method = LISTS[kind][0]
     try:
-        return await client.entries(method, key)
+        return await client.entries(kind, until=until)
     except RpcError as error:
         if error.code == METHOD_NOT_FOUND:
-            return []
+            return Listed(())
         raise UpstreamError(
             f"{client.name} answered {method} with an error: {error.message}", hint="its log may say more"
         ) from error
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise UpstreamError(
             f"{client.name} answered {method} with nonsense: {error}", hint="is it an MCP server? its log may say more"
         ) from error
@@ -474,7 +520,7 @@ def tools_of(entries: Iterable[Raw]) -> tuple[Tool, ...]:
     for entry in entries:
         try:
             known = msgspec.json.decode(entry, type=_Entry)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             continue
         hints = known.annotations or _Hints()
         found.append(Tool(known.name, entry, hints.read_only or hints.idempotent))

@@ -103,6 +103,9 @@ class Entry(NamedTuple):
     repeated: tuple[Path, ...] = ()
     """Keys that are there twice."""
 
+    is_own: bool = False
+    """Whether the person has a server with the same URL in their own file."""
+
     def where(self, path: Path = ()) -> str:
         """`file:line` of a part, or of the nearest thing around it."""
         for end in range(len(path), -1, -1):
@@ -265,6 +268,17 @@ def usable_name(name: str) -> str:
     return name if _NAME.fullmatch(name) else re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64]
 
 
+def written_url(entry: Entry) -> str:
+    """The URL of an entry as it was written, variables and all; empty for one that has none."""
+    data = entry.data if isinstance(entry.data, Mapping) else {}
+    found = [
+        data[key]
+        for key in data
+        if isinstance(key, str) and ALIASES.get(snake_case(key), (snake_case(key),)) == ("url",)
+    ]
+    return found[0] if len(found) == 1 and isinstance(found[0], str) else ""
+
+
 def snake_case(key: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
 
@@ -361,5 +375,6 @@ def _server(entry: Entry, values: dict[str, Any], repo: str) -> ServerConfig:
         tools=ToolRules(**tools),
         limits=Limits(**limits),
         source=entry.source,
+        is_own=entry.is_own,
         **values,
     )

@@ -18,6 +18,8 @@ import httptools
 from multidict import CIMultiDict
 from yarl import URL
 
+from binnacle.upstream.destinations import ANYWHERE, Nearness, NotAllowed, allowed
+
 HEAD_LIMIT, HEADERS = 64 << 10, 200
 """Bytes of the head of an answer, and headers in it."""
 
@@ -59,6 +61,10 @@ class Nowhere(Unreachable):
     """The host has no address."""
 
 
+class Forbidden(Unreachable):
+    """The host leads where nobody may be led."""
+
+
 class NotTls(Unreachable):
     """TLS could not be agreed on."""
 
@@ -81,6 +87,7 @@ class NotHttp(NotAnswered):
 
 CAUSES: tuple[tuple[type[OSError], type[Unreachable]], ...] = (
     (TimeoutError, TooSlow),
+    (NotAllowed, Forbidden),
     (ssl.SSLCertVerificationError, Untrusted),
     (ssl.SSLError, NotTls),
     (socket.gaierror, Nowhere),
@@ -306,8 +313,10 @@ class Connection(asyncio.Protocol):
 class Connections:
     """Connections to the places of one server. Closing it closes all of them."""
 
-    def __init__(self, *, connect_within: float) -> None:
+    def __init__(self, *, connect_within: float, limit: Nearness = ANYWHERE) -> None:
+        """`limit` is how near the addresses may be that the places resolve to."""
         self._connect_within = connect_within
+        self._limit = limit
         self._open: set[Connection] = set()
         self._free: dict[Place, list[tuple[float, Connection]]] = {}
         self._sweeping: asyncio.TimerHandle | None = None
@@ -346,6 +355,7 @@ class Connections:
         tls = _tls() if scheme == "https" else None
         on_free = functools.partial(self._keep, (scheme, host, port))
         found = _literal(host, port) or await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = allowed(found, self._limit)
         raw = await aiohappyeyeballs.start_connection(found, happy_eyeballs_delay=NEXT_ADDRESS, interleave=1)
         try:
             _, made = await loop.create_connection(

@@ -22,7 +22,7 @@ from binnacle.errors import ConfigError, did_you_mean
 from binnacle.upstream.config import Loaded, Problem, ServerConfig, Source
 from binnacle.upstream.fields import is_unicode
 from binnacle.upstream.places import ConfigFile, config_files
-from binnacle.upstream.shapes import Entry, Path, build
+from binnacle.upstream.shapes import Entry, Path, build, written_url
 from binnacle.upstream.trust import FOREIGN, item
 from binnacle.upstream.variables import Variables
 
@@ -92,7 +92,9 @@ def read_entries(
                 entries[entry.name] = entry
     for name, data in (discipline or {}).items():
         entries.setdefault(name, Entry(name, data, Source("discipline")))
-    return Entries(entries, tuple(problems))
+    own = {url for some, _ in found for entry in some if entry.source.kind == "user" and (url := written_url(entry))}
+    known = {name: entry._replace(is_own=written_url(entry) in own) for name, entry in entries.items()}
+    return Entries(known, tuple(problems))
 
 
 def read_shared(repo: str) -> list[Entry]:

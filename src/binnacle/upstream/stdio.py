@@ -7,6 +7,7 @@ started is ended with all it started itself, also when we are killed: the keeper
 import asyncio
 import contextlib
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -15,7 +16,8 @@ from functools import partial
 from binnacle.errors import UpstreamDown
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
 from binnacle.upstream.config import ServerConfig
-from binnacle.upstream.link import Duplex, Receive
+from binnacle.upstream.hygiene import readable
+from binnacle.upstream.link import BEGINNING_BYTES, Duplex, Receive
 from binnacle.upstream.rolling import RollingFile
 
 LINE_LIMIT = 64 << 20
@@ -29,6 +31,9 @@ TAIL = 4000
 
 LINES = 1000
 """Lines of standard error kept for `bn upstream logs`."""
+
+BUSY_SECONDS = 0.01
+"""Seconds of work that a server may cause at once. One that causes more is not read for as long as that took."""
 
 GRACE = 2.0
 """Seconds a server gets to end by itself, once its input was closed, and again once it was asked to."""
@@ -64,7 +69,7 @@ class Log:
             self._file.append("".join(f"{moment} {line}\n" for line in lines).encode(errors="replace"))
 
     def _readable(self, line: bytes) -> str:
-        return self._clean(line[:2000].decode(errors="replace").rstrip().replace("\r", " "))
+        return self._clean(readable(line[:2000].decode(errors="replace").rstrip().replace("\r", " "), 2000))
 
     def tail(self) -> str:
         """The last words of the process that wrote last."""
@@ -82,7 +87,7 @@ class StdioLink(Duplex):
         self._keeper = keeper
         self._log = log
         self._process: Owned | None = None
-        self._transports: list[asyncio.BaseTransport] = []
+        self._transports: list[asyncio.ReadTransport] = []
         self._writer: asyncio.WriteTransport | None = None
         self._held: list[bytes] | None = None
         """Messages that wait for the event loop to come round; None if nothing was sent since it did."""
@@ -165,10 +170,16 @@ class StdioLink(Duplex):
             if self._skipping:
                 self._skipping = False
             elif line.strip() and not self._deliver(line) and not self._deliver(_readable(line)):
+                self._refuse(line, f"{self._config.name} sent a message that cannot be read, as one nested too deep")
                 self._log.write(b"(on its output, no message) " + line[:500] + b"\n")
         del self._buffer[:start]
         self._searched = len(self._buffer)
         if len(self._buffer) > LINE_LIMIT:
+            if not self._skipping:
+                self._refuse(
+                    bytes(self._buffer[:BEGINNING_BYTES]),
+                    f"{self._config.name} sent a message of more than {LINE_LIMIT >> 20} MiB",
+                )
             self._skipping = True
             self._buffer.clear()
             self._searched = 0
@@ -189,11 +200,27 @@ class StdioLink(Duplex):
 
 
 class _Reading(asyncio.Protocol):
+    """Takes what a process writes, and leaves half of the time to others where that is a lot."""
+
     def __init__(self, take: Callable[[bytes], None]) -> None:
         self._take = take
+        self._transport: asyncio.ReadTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.ReadTransport)
+        self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        began = time.perf_counter()
         self._take(data)
+        spent = time.perf_counter() - began
+        if spent > BUSY_SECONDS and self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+            asyncio.get_running_loop().call_later(spent, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
 
 
 def _pipe(ends: list[int]) -> tuple[int, int]:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import io
 from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Protocol
 from urllib.request import getproxies, proxy_bypass
 
@@ -16,6 +16,7 @@ from binnacle import __version__
 from binnacle.errors import UpstreamError
 from binnacle.upstream import failures
 from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.destinations import ANYWHERE, Nearness, check_host, limit_of, limited, open_socket
 from binnacle.upstream.failures import Answered, Failure
 from binnacle.upstream.sockets import KEPT_ALIVE, Connections
 
@@ -89,7 +90,7 @@ def new_session() -> aiohttp.ClientSession:
     servers on one host may know us by different names.
     """
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT_ALIVE),
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT_ALIVE, socket_factory=open_socket),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(),
         headers=AGENT,
@@ -112,7 +113,8 @@ class Web:
         self._given.update(config.headers)
         self._timeout = aiohttp.ClientTimeout(connect=config.connect_timeout)
         self._proxy = proxy_of(self.url)
-        self._connections = Connections(connect_within=config.connect_timeout)
+        self._limit = limit_of(config)
+        self._connections = Connections(connect_within=config.connect_timeout, limit=self._limit)
 
     async def send(
         self, method: str, headers: Mapping[str, str], body: bytes | None = None, *, url: URL | None = None
@@ -157,6 +159,7 @@ class Web:
         try:
             if self._proxy is None:
                 return await self._connections.ask(method, url or self.url, sent, body)
+            check_host((url or self.url).host or "", self._limit)
             return await self._session.request(
                 method,
                 url or self.url,
@@ -232,6 +235,18 @@ def proxy_of(url: URL) -> URL | None:
         return None
     found = getproxies().get({"ws": "http", "wss": "https"}.get(url.scheme, url.scheme))
     return URL(found) if found else None
+
+
+@contextlib.contextmanager
+def reaching(url: URL, proxy: URL | None, limit: Nearness) -> Iterator[None]:
+    """What aiohttp connects to in the block is no nearer than `limit`; the proxy itself is the person's own.
+
+    Raises:
+        NotAllowed: the host is spelled as one that is nearer. A proxy, which resolves names itself, is asked for none.
+    """
+    check_host(url.host or "", limit)
+    with limited(ANYWHERE if proxy is not None else limit):
+        yield
 
 
 async def read(response: Answer, limit: int) -> bytes | None:

@@ -11,9 +11,20 @@ from yarl import URL
 from binnacle.errors import UpstreamDown, UpstreamError, UpstreamLogin
 from binnacle.upstream import failures, steps
 from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.destinations import limit_of
 from binnacle.upstream.failures import Failure, excerpt
 from binnacle.upstream.link import Duplex, Receive
-from binnacle.upstream.web import CHALLENGES, GRACE, LIMIT, REDIRECTS, Challenged, Headers, proxy_of, redirected
+from binnacle.upstream.web import (
+    CHALLENGES,
+    GRACE,
+    LIMIT,
+    REDIRECTS,
+    Challenged,
+    Headers,
+    proxy_of,
+    reaching,
+    redirected,
+)
 from binnacle.upstream.works import Works
 
 PROTOCOL = "mcp"
@@ -80,15 +91,16 @@ class WebSocketLink(Duplex):
         headers = CIMultiDict(self._config.headers)
         headers.update(await self._headers())
         try:
-            return await self._session.ws_connect(
-                self._url,
-                protocols=(PROTOCOL,),
-                headers=headers,
-                proxy=proxy_of(self._url),
-                max_msg_size=LIMIT,
-                decode_text=False,
-                timeout=aiohttp.ClientWSTimeout(ws_close=GRACE / 2),
-            )
+            with reaching(self._url, proxy := proxy_of(self._url), limit_of(self._config)):
+                return await self._session.ws_connect(
+                    self._url,
+                    protocols=(PROTOCOL,),
+                    headers=headers,
+                    proxy=proxy,
+                    max_msg_size=LIMIT,
+                    decode_text=False,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=GRACE / 2),
+                )
         except aiohttp.WSServerHandshakeError:
             raise
         except Failure as error:

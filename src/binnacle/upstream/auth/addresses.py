@@ -4,6 +4,7 @@ from urllib.parse import urlsplit
 
 from binnacle.errors import ConfigError, UpstreamError
 from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.destinations import Nearness, spelled_nearness
 
 _HTTP = {"ws": "http", "wss": "https"}
 
@@ -54,7 +55,8 @@ def check_private(config: ServerConfig) -> None:
 def check_place(url: str, what: str, *, near: str) -> None:
     """Whether `url`, which somebody else named, may be asked on behalf of the server at `near`.
 
-    A server elsewhere must not make us ask what runs on this machine.
+    A server elsewhere must not make us, or a browser, ask what runs on this machine. That is told from the host as it
+    is spelled; where a name leads, `destinations` looks at when we connect.
 
     Raises:
         UpstreamError: no.
@@ -67,7 +69,7 @@ def check_place(url: str, what: str, *, near: str) -> None:
         is_url = False
     if not is_url or parts.scheme not in ("http", "https"):
         raise UpstreamError(f"the {what} is not a usable URL", hint="the server's operator has to mend it")
-    if is_local(url) and not is_local(near):
+    if spelled_nearness(parts.hostname or "") >= Nearness.HERE and not is_local(near):
         raise UpstreamError(f"the {what} leads to this machine, and was not asked: {origin(url)}", hint=CHECK)
     if parts.scheme == "http" and not is_local(url):
         raise UpstreamError(f"the {what} is not https, and was not asked: {origin(url)}", hint=CHECK)

@@ -60,7 +60,7 @@ async def register(
         **({"scope": " ".join(scopes)} if scopes else {}),
     }
     answer = await fetch.post(
-        http, provider.registration_endpoint, what="registration of clients", near=config.url, body=wanted
+        http, provider.registration_endpoint, what="registration of clients", near=config, body=wanted
     )
     found = answer.decode(_Registered)
     if answer.status not in (200, 201) or found is None or not found.client_id:

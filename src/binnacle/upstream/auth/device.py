@@ -13,6 +13,7 @@ from binnacle.upstream.auth.authorizer import HttpSession
 from binnacle.upstream.auth.clients import DEVICE_GRANT
 from binnacle.upstream.auth.grant import Grant
 from binnacle.upstream.auth.tokens import TokenRefused
+from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.hygiene import visible
 from binnacle.upstream.redact import Redactor
 
@@ -35,7 +36,13 @@ class _Started(Struct):
 
 
 async def sign_in_by_device(
-    http: HttpSession, grant: Grant, endpoint: str, *, near: str, show: Callable[[str], None], redactor: Redactor
+    http: HttpSession,
+    grant: Grant,
+    endpoint: str,
+    *,
+    near: ServerConfig,
+    show: Callable[[str], None],
+    redactor: Redactor,
 ) -> Grant:
     """Shows the person a code and waits until they have typed it in.
 
@@ -64,7 +71,7 @@ async def sign_in_by_device(
     raise TokenRefused("expired_token", "the code was not entered in time")
 
 
-async def _start(http: HttpSession, grant: Grant, endpoint: str, *, near: str, redactor: Redactor) -> _Started:
+async def _start(http: HttpSession, grant: Grant, endpoint: str, *, near: ServerConfig, redactor: Redactor) -> _Started:
     headers, identity = tokens.identified(grant.client)
     form = {"resource": grant.resource, "client_id": grant.client.id, **identity}
     if grant.scopes:

@@ -90,7 +90,7 @@ async def find(config: ServerConfig, http: HttpSession) -> Found:
             raise UpstreamError(f"{config.name} does not say who gives out its tokens", hint=_explicit(config))
         issuer, resource = described.authorization_servers[0], described.resource
         scopes = asked.scopes or tuple(described.scopes_supported or ())
-    metadata = await _metadata(issuer, http, near)
+    metadata = await _metadata(issuer, http, config)
     if metadata is not None:
         return Found(_provider(metadata, config), resource, scopes)
     if described is None:
@@ -136,7 +136,7 @@ async def _probe(config: ServerConfig, http: HttpSession) -> challenge.Challenge
     """Asks the server without credentials, to be told what it wants. Its silence is not the end."""
     url = resource_of(config.url)
     try:
-        answer = await fetch.post(http, url, what="server", near=url, body=_PROBE, headers=_PROBE_HEADERS)
+        answer = await fetch.post(http, url, what="server", near=config, body=_PROBE, headers=_PROBE_HEADERS)
     except UpstreamError:
         return challenge.Challenge()
     return challenge.parse(answer.challenge) if answer.status in (401, 403) else challenge.Challenge()
@@ -146,7 +146,7 @@ async def _describe(config: ServerConfig, http: HttpSession, named: str) -> _Res
     failure: UpstreamError | None = None
     for url in dict.fromkeys((*([named] if named else ()), *resource_metadata_urls(config.url))):
         try:
-            answer = await fetch.get(http, url, what="description of the server", near=config.url)
+            answer = await fetch.get(http, url, what="description of the server", near=config)
         except UpstreamDown as error:
             failure = error
             continue
@@ -165,8 +165,8 @@ async def _describe(config: ServerConfig, http: HttpSession, named: str) -> _Res
     return None
 
 
-async def _metadata(issuer: str, http: HttpSession, near: str) -> _ProviderMetadata | None:
-    check_place(issuer, "authorization server", near=near)
+async def _metadata(issuer: str, http: HttpSession, near: ServerConfig) -> _ProviderMetadata | None:
+    check_place(issuer, "authorization server", near=near.url)
     for url in provider_metadata_urls(issuer):
         answer = await fetch.get(http, url, what="authorization server", near=near)
         if answer.status >= 500 or answer.status == 429:

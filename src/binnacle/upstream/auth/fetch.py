@@ -10,8 +10,10 @@ from yarl import URL
 from binnacle.errors import UpstreamDown, UpstreamError
 from binnacle.upstream.auth.addresses import check_place, origin
 from binnacle.upstream.auth.authorizer import HttpSession
+from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.destinations import limit_for
 from binnacle.upstream.failures import Failure, failure
-from binnacle.upstream.web import proxy_of, read
+from binnacle.upstream.web import proxy_of, reaching, read
 
 WITHIN = 15.0
 """Seconds for one request and its answer."""
@@ -41,16 +43,16 @@ class Answer(NamedTuple):
             return None
 
 
-async def get(http: HttpSession, url: str, *, what: str, near: str) -> Answer:
-    """Asks for a description of something, without any credentials.
+async def get(http: HttpSession, url: str, *, what: str, near: ServerConfig) -> Answer:
+    """Asks for a description of something on behalf of the server `near`, without any credentials.
 
     Raises:
         UpstreamDown: there is no answer now.
         UpstreamError: it leads elsewhere.
     """
     for _ in range(HOPS):
-        check_place(url, what, near=near)
-        answer = await _request(http, "GET", url, what=what)
+        check_place(url, what, near=near.url)
+        answer = await _request(http, "GET", url, what=what, near=near)
         if not 300 <= answer.status < 400:
             return answer
         target = urljoin(url, answer.location)
@@ -65,7 +67,7 @@ async def post(
     url: str,
     *,
     what: str,
-    near: str,
+    near: ServerConfig,
     form: dict[str, str] | None = None,
     body: Any = None,
     headers: dict[str, str] | None = None,
@@ -76,9 +78,9 @@ async def post(
         UpstreamDown: there is no answer now, or none that means anything.
         UpstreamError: it leads elsewhere.
     """
-    check_place(url, what, near=near)
+    check_place(url, what, near=near.url)
     sent: dict[str, Any] = {"data": form} if form is not None else {"json": body}
-    answer = await _request(http, "POST", url, what=what, headers=headers or {}, **sent)
+    answer = await _request(http, "POST", url, what=what, near=near, headers=headers or {}, **sent)
     if 300 <= answer.status < 400:
         target = urljoin(url, answer.location)
         raise UpstreamError(
@@ -90,22 +92,31 @@ async def post(
 
 
 async def _request(
-    http: HttpSession, method: str, url: str, *, what: str, headers: dict[str, str] | None = None, **sent: Any
+    http: HttpSession,
+    method: str,
+    url: str,
+    *,
+    what: str,
+    near: ServerConfig,
+    headers: dict[str, str] | None = None,
+    **sent: Any,
 ) -> Answer:
     address = URL(url)
+    proxy = proxy_of(address)
     try:
-        async with http.request(
-            method,
-            address,
-            headers={"Accept": "application/json", **(headers or {})},
-            allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=WITHIN),
-            proxy=proxy_of(address),
-            **sent,
-        ) as response:
-            body = await read(response, LONGEST)
-            location = response.headers.get("Location", "")
-            challenge = ", ".join(response.headers.getall("WWW-Authenticate", ()))
+        with reaching(address, proxy, await limit_for(url, near)):
+            async with http.request(
+                method,
+                address,
+                headers={"Accept": "application/json", **(headers or {})},
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=WITHIN),
+                proxy=proxy,
+                **sent,
+            ) as response:
+                body = await read(response, LONGEST)
+                location = response.headers.get("Location", "")
+                challenge = ", ".join(response.headers.getall("WWW-Authenticate", ()))
     except TimeoutError as error:
         raise UpstreamDown(
             f"the {what} at {origin(url)} did not answer within {WITHIN:g} s", hint="try again later"

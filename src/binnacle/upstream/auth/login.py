@@ -139,7 +139,7 @@ async def _revoked(grant: Grant | None, config: ServerConfig, http: HttpSession)
     if not grant.revocation_endpoint:
         return "the provider does not say how to revoke them"
     try:
-        await tokens.revoke(http, grant, near=config.url, redactor=Redactor())
+        await tokens.revoke(http, grant, near=config, redactor=Redactor())
     except TokenRefused as refusal:
         return f"the provider did not revoke them ({refusal})"
     except UpstreamError as error:
@@ -181,7 +181,7 @@ async def _by_device(attempt: _Attempt, before: Grant | None) -> Grant:
         attempt.http,
         attempt.grant(client),
         provider.device_endpoint,
-        near=config.url,
+        near=config,
         show=attempt.show,
         redactor=attempt.redactor,
     )
@@ -209,7 +209,7 @@ async def _by_code(
             "redirect_uri": uri,
             "code_verifier": verifier,
         }
-        return await tokens.ask(attempt.http, grant, form, near=config.url, redactor=attempt.redactor)
+        return await tokens.ask(attempt.http, grant, form, near=config, redactor=attempt.redactor)
 
 
 def _login_url(attempt: _Attempt, grant: Grant, receiver: Receiver, verifier: str) -> str:

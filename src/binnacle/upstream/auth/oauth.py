@@ -145,7 +145,7 @@ class OAuth:
                 self._grant = None
                 raise self._needs_login("the login has expired")
             try:
-                renewed = await tokens.renew(self._http, grant, near=self._config.url, redactor=self._redactor)
+                renewed = await tokens.renew(self._http, grant, near=self._config, redactor=self._redactor)
             except TokenRefused as refusal:
                 raise await self._refused(grant, refusal) from refusal
             # First in use, then kept: if it cannot be kept, this process at least goes on with it.

@@ -12,6 +12,7 @@ from binnacle.errors import UpstreamDown
 from binnacle.upstream.auth import fetch
 from binnacle.upstream.auth.authorizer import HttpSession
 from binnacle.upstream.auth.grant import Client, Grant
+from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.hygiene import visible
 from binnacle.upstream.redact import Redactor
 
@@ -42,7 +43,9 @@ class _Answer(Struct):
     error_description: Any = None
 
 
-async def ask(http: HttpSession, grant: Grant, form: dict[str, str], *, near: str, redactor: Redactor) -> Grant:
+async def ask(
+    http: HttpSession, grant: Grant, form: dict[str, str], *, near: ServerConfig, redactor: Redactor
+) -> Grant:
     """`grant` with new tokens, for what `form` holds.
 
     Raises:
@@ -76,13 +79,13 @@ async def ask(http: HttpSession, grant: Grant, form: dict[str, str], *, near: st
     return renewed
 
 
-async def renew(http: HttpSession, grant: Grant, *, near: str, redactor: Redactor) -> Grant:
+async def renew(http: HttpSession, grant: Grant, *, near: ServerConfig, redactor: Redactor) -> Grant:
     """Tokens for the refresh token of a login. Where it is not replaced, it stays good."""
     form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
     return await ask(http, grant, form, near=near, redactor=redactor)
 
 
-async def revoke(http: HttpSession, grant: Grant, *, near: str, redactor: Redactor) -> None:
+async def revoke(http: HttpSession, grant: Grant, *, near: ServerConfig, redactor: Redactor) -> None:
     """Has the tokens of a login made worthless where they came from (RFC 7009).
 
     Raises:
