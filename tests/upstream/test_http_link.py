@@ -56,7 +56,7 @@ def test_our_own_server_is_spoken_to_in_both_eras(server, protocol):
                 await client.link.open()
                 await client.connect(protocol)
                 assert client.era == ("handshake" if protocol == "handshake" else "stateless")
-                tools = await client.entries("tools/list", "tools")
+                tools = (await client.entries("tools")).entries
                 progress: list[bytes] = []
                 waiting = Waiting(lambda params: progress.append(bytes(params)))
                 called = await client.ask("tools/call", {"name": "test_tool_with_progress", "arguments": {}}, waiting)
@@ -64,7 +64,7 @@ def test_our_own_server_is_spoken_to_in_both_eras(server, protocol):
                 assert len(progress) == 3
                 while not changes.is_set():  # what changes before the stream of changes is open is told to nobody
                     await client.ask("tools/call", {"name": "change", "arguments": {"what": "tools"}})
-                assert len(await client.entries("tools/list", "tools")) >= len(tools)
+                assert len((await client.entries("tools")).entries) >= len(tools)
             finally:
                 await client.close()
 
@@ -90,7 +90,7 @@ def test_another_binnacle_is_a_server_like_any_other(tmp_path, protocol):
             )
             try:
                 await client.connect(protocol)
-                assert await client.entries("tools/list", "tools")
+                assert (await client.entries("tools")).entries
                 calls = [client.ask("tools/call", {"name": "task_list", "arguments": {}}) for _ in range(16)]
                 assert all(not msgspec.json.decode(one).get("isError") for one in await asyncio.gather(*calls))
             finally:

@@ -67,7 +67,7 @@ def test_tools_are_listed_and_called(server, protocol):
     async def test() -> None:
         async with Talk(server, protocol) as client:
             assert client.era == ("stateless" if protocol == "auto" else "handshake")
-            tools = await client.entries("tools/list", "tools")
+            tools = (await client.entries("tools")).entries
             assert len(tools) == 4
             for number in range(20):
                 assert await call(client, "add", a=number, b=1) == str(number + 1)

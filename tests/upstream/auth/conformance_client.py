@@ -42,7 +42,7 @@ async def use(config: ServerConfig, secrets: FileSecrets, http: aiohttp.ClientSe
     try:
         await client.link.open()
         await client.connect("auto")
-        for tool in await client.entries("tools/list", "tools"):
+        for tool in (await client.entries("tools")).entries:
             name = json.loads(bytes(tool))["name"]
             await client.ask("tools/call", {"name": name, "arguments": {}})
     finally:
