@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from server.upstreams.servers import Servers, rogue
+from server.upstreams.servers import Servers, hostile, rogue
 from upstream.auth import browser
 from upstream.auth.provider import Provider
 
@@ -80,6 +80,40 @@ class TestDoctor:
         assert "wrong: tols: unknown key" in shown
         assert "hint: did you mean 'tools'?" in shown
         assert "cannot open the vault" in shown
+
+    def test_what_a_server_has_beyond_its_bounds_is_told_wherever_servers_are(self, bn, servers):
+        servers(bad=hostile("tools=40000", "page=500"), one=rogue())
+        told = "bad: its list of tools has more than 1000 tools; the rest is not offered"
+        assert f"! {told}" in bn.human("upstream", "doctor")
+        bad, _ = bn("upstream", "list")["servers"]
+        assert bad["held_back"] == [told.removeprefix("bad: ")]
+        assert f"! {told}" in bn.human("upstream", "list")
+
+    def test_tools_of_a_projects_server_are_held_back_when_they_change_and_ones_own_are_noted(
+        self, bn, servers, tmp_path
+    ):
+        text = tmp_path / "says"
+        text.write_text("Repeats.")
+        servers(mine=rogue(f"says={text}"))
+        servers.in_project(theirs=rogue(f"says={text}"))
+        servers.approve()
+        pins = {one["name"]: one["pin"] for one in bn("upstream", "doctor")["servers"]}
+        assert (
+            pins
+            == {"mine": "warn", "theirs": "strict"}
+            == {one["name"]: one["pin"] for one in bn("upstream", "list")["servers"]}
+        )
+        text.write_text("Repeats, and sends a copy.")
+        notes = {one["name"]: one["notes"] for one in bn("upstream", "doctor")["servers"]}
+        assert {name: found[0] for name, found in notes.items()} == {
+            "mine": "echo: changed",
+            "theirs": "echo: changed, held back",
+        }
+        names = {one["name"] for one in bn("upstream", "tools")["tools"]}
+        assert "mcp_mine_echo" in names
+        assert "mcp_theirs_echo" not in names
+        bn("upstream", "accept", "theirs", "--yes")
+        assert "mcp_theirs_echo" in {one["name"] for one in bn("upstream", "tools")["tools"]}
 
     def test_one_of_them_can_be_named(self, bn, servers):
         servers(one=rogue(), bad=rogue("crash"))

@@ -280,3 +280,18 @@ def measured(folder) -> int:
 
     scenario(folder)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+@at_desk
+async def test_no_server_answers_for_our_own_addresses_or_for_files(desk):
+    words = ("templates=file:///{+path},binnacle://{+any},{+all},own://{id}", "resources=binnacle://status,own://1")
+    gateway = desk.gateway(hostile(*words, kind="project"))
+    await settled(gateway, "bad")
+    for uri in ("file:///etc/passwd", "binnacle://status", "binnacle://agents", "anything"):
+        assert gateway.owners(uri) == ()
+        link = Raw(msgspec.json.encode({"text": uri}))
+        await gateway.call("mcp_bad_link", link, None, who="ann")
+    assert gateway.owners("binnacle://status") == (), "not even if it points there"
+    assert [gateway.owners(uri) for uri in ("own://1", "own://2")] == [("bad",), ("bad",)]
+    assert noted(gateway, "file:///{+path}: not offered, it would answer for the files of this machine")
+    assert noted(gateway, "binnacle://status: not offered, addresses that begin with binnacle: are ours")

@@ -6,15 +6,15 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from binnacle.upstream.config import ServerConfig, Source
-from binnacle.upstream.contents import fits, gather
+from binnacle.upstream.config import ServerConfig, Source, SourceKind
+from binnacle.upstream.contents import fits, gather, why_not_offered
 from binnacle.upstream.server import Upstream
 
 
-def server(name: str, **content: list[str]) -> Upstream:
-    made = Upstream(ServerConfig(name=name, transport="stdio", command="x", source=Source("cli")), lambda *_: None)
-    for kind, entries in content.items():
-        setattr(made, kind, tuple(Raw(entry.encode()) for entry in entries))
+def server(name: str, kind: SourceKind = "cli", **content: list[str]) -> Upstream:
+    made = Upstream(ServerConfig(name=name, transport="stdio", command="x", source=Source(kind)), lambda *_: None)
+    for what, entries in content.items():
+        setattr(made, what, tuple(Raw(entry.encode()) for entry in entries))
     return made
 
 
@@ -129,3 +129,35 @@ def test_what_is_clean_is_listed_to_the_byte():
     entry = '{"uri": "x:1", "name":  "größer ⚠️", "size": 1.50}'
     (piece,) = gather([server("a", resources=[entry])]).resources.values()
     assert bytes(piece.entry).decode() == entry
+
+
+@pytest.mark.parametrize(
+    ("address", "by_the_person", "by_a_project"),
+    [
+        ("notes://{id}", True, True),
+        ("https://docs.example/{page}", True, True),
+        ("file:///a", True, True),
+        ("file:///{+path}", True, False),
+        ("FILE:///home/{user}", True, False),
+        ("https://{host}/x", False, False),
+        ("https://docs.example{+rest}", False, False),
+        ("{+all}", False, False),
+        ("{scheme}://x", False, False),
+        ("binnacle://status", False, False),
+        ("Binnacle://{+any}", False, False),
+        ("binnacle:{x}", False, False),
+    ],
+)
+def test_a_server_answers_for_addresses_that_are_its_own(address, by_the_person, by_a_project):
+    for kind, expected in (("user", by_the_person), ("cli", by_the_person), ("project", by_a_project)):
+        assert (why_not_offered(address, server("a", kind).config) == "") is expected
+    found = gather([server("a", "project", templates=[json.dumps({"uriTemplate": address})])])
+    assert (address in found.templates, bool(found.notes)) == (by_a_project, not by_a_project)
+    assert (found.owners(address) != ()) is by_a_project
+
+
+def test_a_projects_server_takes_no_address_from_one_that_the_person_set_up():
+    same = {"resources": ['{"uri": "x:1"}'], "templates": ['{"uriTemplate": "x:{n}"}']}
+    found = gather([server("project", "project", **same), server("mine", "user", **same)])
+    assert [found.owners(uri) for uri in ("x:1", "x:2")] == [("mine",), ("mine",)]
+    assert ("project", "x:1: not offered, because mine has it") in found.notes

@@ -40,7 +40,7 @@ def test_links_and_what_is_embedded_have_an_owner(part):
 )
 def test_nothing_else_has(part):
     pointers = noted(part, {"type": "resource_link", "uri": "x:2"})
-    assert pointers._owners == {"x:2": "one"}
+    assert list(pointers._owners) == ["x:2"]
 
 
 def test_what_is_no_list_is_passed_over():
@@ -54,3 +54,16 @@ def test_only_so_many_are_remembered_and_the_oldest_goes():
     link = {"type": "resource_link"}
     pointers = noted(*({**link, "uri": f"x:{number}"} for number in (1, 2, 3, 1, 4)), known=3)
     assert [number for number in range(6) if pointers.owner(f"x:{number}")] == [1, 3, 4]
+
+
+def test_nobody_takes_over_what_a_more_trusted_server_told_of():
+    link = Raw(b'[{"type": "resource_link", "uri": "x:1"}]')
+    pointers = Pointers()
+    for server, rank, owner in (
+        ("project", 1, "project"),
+        ("user", 0, "user"),
+        ("project", 1, "user"),
+        ("own", 0, "own"),
+    ):
+        pointers.note(server, link, rank=rank)
+        assert pointers.owner("x:1") == owner

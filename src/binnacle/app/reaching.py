@@ -48,6 +48,7 @@ class Reached(NamedTuple):
         """How it stands, with the next step where it is not ready."""
         state, reason = self.status.state, self.status.reason
         row: Row = {"name": self.name, "state": state, "connect_ms": round(self.seconds * 1000, 1)}
+        row["pin"] = self.server.config.pin
         if reason:
             row["reason"] = reason
         if state in HINTS and (state != "failed" or self.server.config.transport == "stdio"):

@@ -120,6 +120,7 @@ def standings(gateway: Gateway) -> list[dict[str, Any]]:
             **({"reason": server.status.reason} if server.status.reason else {}),
             **({"next_retry": _moment(server.status.next_retry)} if server.status.next_retry else {}),
             "tools": len(server.tools),
+            "pin": server.config.pin,
             "notes": gateway.notes.get(name, []),
         }
         for name, server in gateway.servers.items()

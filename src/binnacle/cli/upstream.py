@@ -85,6 +85,8 @@ def _show_list(answer: Any, screen: Screen) -> None:
             for one in servers
         ]
         screen.table(rows, flexible=3, headings=("NAME", "STATE", "TRANSPORT", "TARGET", "FROM"))
+    for name, note in ((one.name, note) for one in servers for note in one.held_back):
+        screen.line(f"{screen.styled('!', 'yellow')} {name}: {printable(note)}")
     problems = [problem for one in servers for problem in one.problems] + answer["problems"]
     for problem in problems:
         show_problem(problem, screen, answer["repo"])
@@ -123,6 +125,6 @@ def list_servers(context: Context, args: Namespace) -> Any:
     found = look_around(context, args.discipline)
     return {
         "repo": repo,
-        "servers": [row(server, repo) for server in found.servers.values()],
+        "servers": [row(server, repo, data_dir=context.project.data_dir) for server in found.servers.values()],
         "problems": [problem._asdict() for problem in found.problems],
     }

@@ -98,7 +98,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     auth: Auth = Auth()
     variables: tuple[str, ...] = ()
-    """Environment variables that are filled in anywhere, also where a default may stand for one."""
+    """Variables that are filled in anywhere, also where a default may stand for one: of the environment, and ours."""
 
     timeout: float = 60.0
     """Seconds a call may take."""
@@ -111,7 +111,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
 
     enabled: bool = True
     pin: Pin = "warn"
-    """What happens to a tool whose description or schema changed."""
+    """What happens to a tool whose description or schema changed. What a person did not set up is `strict` unless it
+    says otherwise."""
 
     protocol: Protocol = "auto"
     """Which era of the protocol to speak; `auto` finds out."""

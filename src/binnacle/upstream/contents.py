@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw
 
+from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.hygiene import screen_pieces
 from binnacle.upstream.naming import public_names
 from binnacle.upstream.server import Upstream
@@ -15,6 +16,15 @@ from binnacle.upstream.server import Upstream
 _VARIABLES = re.compile(r"((?:\{[^{}]*\})+)")
 _PLAIN = re.compile(r"\{\w+\}")
 """A variable that stands for one segment of a path."""
+
+
+RANKS = {"cli": 0, "user": 0, "project": 1, "discipline": 2}
+"""How much a server is trusted by where it is configured: of two that have the same resource, the lower one counts."""
+
+OURS = "binnacle"
+"""The scheme of our own resources."""
+
+WEB = frozenset({"http", "https", "ws", "wss"})
 
 
 class Piece(NamedTuple):
@@ -53,23 +63,67 @@ class Contents(NamedTuple):
         return (told_by,) if told_by in fitting else (*fitting[:1], told_by)
 
 
+def rank_of(config: ServerConfig) -> int:
+    """How much a server is trusted; the lower, the more."""
+    return RANKS[config.source.kind]
+
+
+def is_ours(uri: str) -> bool:
+    """Whether an address is one of our own, for which no server answers."""
+    return _scheme_of(uri) == OURS
+
+
+def why_not_offered(address: str, config: ServerConfig) -> str:
+    """Why a resource or a template is not a server's to offer; empty if it is.
+
+    A template answers for every address that fits it. It has to say whose they are: by a scheme, by a host of the web,
+    and, unless the person set the server up, not by the files of this machine.
+    """
+    literal = address.partition("{")[0]
+    scheme, host = _scheme_of(literal), literal.partition("://")[2]
+    if scheme == OURS:
+        return f"addresses that begin with {OURS}: are ours"
+    if "{" not in address:
+        return ""
+    if not scheme:
+        return "it would answer for every address"
+    if scheme in WEB and "/" not in host:
+        return "it would answer for every place of the web"
+    if scheme == "file" and rank_of(config) > RANKS["user"]:
+        return "it would answer for the files of this machine"
+    return ""
+
+
+def _scheme_of(uri: str) -> str:
+    scheme, has_scheme, _ = uri.partition(":")
+    return scheme.strip().lower() if has_scheme else ""
+
+
 def gather(servers: Iterable[Upstream]) -> Contents:
-    """What several servers have. Of two resources or templates that are called the same, the first one counts."""
+    """What several servers have.
+
+    Of two resources or templates that are called the same, that of the more trusted server counts; among equals, that
+    of the first one.
+    """
     resources: dict[str, Piece] = {}
     templates: dict[str, Piece] = {}
     prompts: dict[tuple[str, str], Raw] = {}
     sharing: defaultdict[str, list[str]] = defaultdict(list)
     notes: list[tuple[str, str]] = []
-    for server in servers:
+    for server in sorted(servers, key=lambda one: rank_of(one.config)):
         name = server.config.name
         listed = screen_pieces(server.resources, "uri"), screen_pieces(server.templates, "uriTemplate")
         for known, pieces in zip((resources, templates), listed, strict=True):
             for called, entry in pieces.named:
+                if why := why_not_offered(called, server.config):
+                    notes.append((name, f"{called}: not offered, {why}"))
+                    continue
                 first = known.setdefault(called, Piece(name, called, entry))
                 if first.server != name:
                     notes.append((name, f"{called}: not offered, because {first.server} has it"))
         for template, _ in listed[1].named:
-            sharing[template].append(name)
+            if not why_not_offered(template, server.config):
+                sharing[template].append(name)
         asked = screen_pieces(server.prompts, "name")
         prompts |= {(name, called): entry for called, entry in asked.named}
         notes += ((name, note) for pieces in (*listed, asked) for note in pieces.notes)

@@ -18,7 +18,7 @@ from binnacle.upstream.audit import Audit
 from binnacle.upstream.calls import Calls, Deadline, Face, Result
 from binnacle.upstream.client import Client
 from binnacle.upstream.config import Loaded, Problem, ServerConfig, ToolRules
-from binnacle.upstream.contents import Contents, gather
+from binnacle.upstream.contents import Contents, gather, is_ours, rank_of
 from binnacle.upstream.excerpts import fit_answer
 from binnacle.upstream.lists import Lists
 from binnacle.upstream.marks import Mark, headers_for, marks_of, wrong_mark
@@ -148,7 +148,7 @@ class Gateway:
         Until it is, it offers what it did when it was last connected: few clients ask for the list a second time.
         """
         if not server.is_known:
-            server.recall(self._lists.find(server.config))
+            server.recall(self._lists.find(server.config), self._lists.find_notes(server.config))
         if server.config.lazy and server.is_known:
             server.rest()
         else:
@@ -185,6 +185,8 @@ class Gateway:
 
     def owners(self, uri: str) -> tuple[str, ...]:
         """The servers that may have a resource, to be asked in this order."""
+        if is_ours(uri):
+            return ()
         told_by = self._pointers.owner(uri)
         return self.contents().owners(uri, told_by if told_by in self._servers else None)
 
@@ -225,10 +227,10 @@ class Gateway:
 
     def _remember(self, server: Upstream) -> None:
         """Keeps what a server offers, if that is something else than before."""
-        now = (server, server.tools, server.prompts, server.resources, server.templates)
+        now = (server, server.tools, server.prompts, server.resources, server.templates, server.held_back)
         if server.client is not None and self._remembered.get(server.config.name) != now:
             self._remembered[server.config.name] = now
-            self._lists.keep(server.config, server.offered)
+            self._lists.keep(server.config, server.offered, server.held_back[: bounds.MAX_NOTES])
 
     def _note(self, name: str, *notes: str) -> None:
         known = self._notes.setdefault(name, [])
@@ -280,7 +282,7 @@ class Gateway:
                 whole = await self._exchange(
                     server, "tools/call", params, face, progress, offer.tool.is_repeatable, headers
                 )
-            self._pointers.note(offer.server, whole.get("content"))
+            self._pointers.note(offer.server, whole.get("content"), rank=rank_of(server.config))
             result, size = await self._fitted(whole, server.config.limits.result_bytes, shown)
             outcome = _outcome(result)
         except (BinnacleError, RpcError) as error:
@@ -361,7 +363,7 @@ class Gateway:
         try:
             async with server.gate:
                 whole = await self._exchange(server, method, params, face, progress, is_repeatable=True)
-            self._pointers.note(name, whole.get("messages"))
+            self._pointers.note(name, whole.get("messages"), rank=rank_of(server.config))
             limit = server.config.limits.result_bytes
             result, size = await self._fitted(whole, limit, shown, partial(fit_answer, method=method))
             outcome = _outcome(result)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Sequence
 from hashlib import sha256
 
 import msgspec
@@ -31,6 +32,8 @@ class _File(Struct):
     """Stands for the configuration it was read under: another one may lead to another server."""
 
     offered: Offered
+    notes: tuple[str, ...] = ()
+    """What it listed beyond the bounds."""
 
 
 class Lists:
@@ -39,22 +42,31 @@ class Lists:
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
-    def keep(self, config: ServerConfig, offered: Offered) -> None:
-        content = msgspec.json.encode(_File(_digest(config), offered))
+    def keep(self, config: ServerConfig, offered: Offered, notes: Sequence[str] = ()) -> None:
+        content = msgspec.json.encode(_File(_digest(config), offered, tuple(notes)))
         with contextlib.suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             write_whole(self._path(config), content)
 
     def find(self, config: ServerConfig) -> Offered:
         """What a server offered under this configuration; nothing, if that is not known."""
+        found = self._read(config)
+        return _bounded(found.offered) if found else Offered()
+
+    def find_notes(self, config: ServerConfig) -> tuple[str, ...]:
+        """What it listed beyond the bounds."""
+        found = self._read(config)
+        return found.notes if found else ()
+
+    def _read(self, config: ServerConfig) -> _File | None:
         try:
             with open(self._path(config), "rb") as file:
                 if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
-                    return Offered()
+                    return None
                 found = msgspec.json.decode(file.read(), type=_File)
         except (OSError, *UNREADABLE):
-            return Offered()
-        return _bounded(found.offered) if found.config == _digest(config) else Offered()
+            return None
+        return found if found.config == _digest(config) else None
 
     def _path(self, config: ServerConfig) -> str:
         return os.path.join(self._folder, f"{config.name}.json")

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from binnacle.config.trust import Item
 from binnacle.upstream.config import Problem, ServerConfig, Source
+from binnacle.upstream.lists import Lists
+from binnacle.upstream.places import lists_folder
 from binnacle.upstream.shapes import Entry, build
 from binnacle.upstream.sources import read_entries, read_shared
 from binnacle.upstream.targets import shown_target
@@ -28,10 +30,13 @@ class Row(Struct, frozen=True, kw_only=True):
     enabled: bool
     trusted: bool
     lazy: bool = False
+    pin: str = ""
     auth: str = "none"
     env: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     problems: tuple[dict[str, str], ...] = ()
+    held_back: tuple[str, ...] = ()
+    """What it listed beyond the bounds when it was last connected."""
 
 
 class Server(Struct, frozen=True):
@@ -70,8 +75,8 @@ def look(
     return Overview(servers, tuple(problem for problem in written.problems if problem.server not in servers))
 
 
-def row(server: Server, repo: str) -> Row:
-    """A server as it is listed."""
+def row(server: Server, repo: str, *, data_dir: str = "") -> Row:
+    """A server as it is listed. `data_dir` is where the project keeps what it knows of its servers."""
     entry, config = server.entry, server.config
     return Row(
         name=entry.name,
@@ -82,10 +87,12 @@ def row(server: Server, repo: str) -> Row:
         enabled=bool(config and config.enabled),
         trusted=bool(config and is_allowed(config, repo)),
         lazy=bool(config and config.lazy),
+        pin=config.pin if config else "",
         auth=config.auth.type if config else "none",
         env=tuple(config.env) if config else (),
         headers=tuple(config.headers) if config else (),
         problems=tuple(problem._asdict() for problem in server.problems),
+        held_back=Lists(lists_folder(data_dir)).find_notes(config) if config and data_dir else (),
     )
 
 

@@ -37,6 +37,11 @@ def upstream_folder(data_dir: str) -> str:
     return os.path.join(data_dir, "upstream")
 
 
+def lists_folder(data_dir: str) -> str:
+    """What the project's servers offered when they were last connected."""
+    return os.path.join(upstream_folder(data_dir), "lists")
+
+
 def pins_file(data_dir: str) -> str:
     """What the tools of the project's servers said of themselves when they were first seen."""
     return os.path.join(upstream_folder(data_dir), "pins.json")

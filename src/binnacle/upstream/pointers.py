@@ -32,30 +32,33 @@ class _Block(Struct):
 
 
 class Pointers:
-    """Which server told of which resource last."""
+    """Which server told of which resource last. None takes over what a more trusted one told of."""
 
     def __init__(self, known: int = KNOWN) -> None:
         self._known = known
-        self._owners: dict[str, str] = {}
+        self._owners: dict[str, tuple[str, int]] = {}
 
-    def note(self, server: str, parts: Any) -> None:
-        """Looks for resources in what a server answered: the content of a tool's result, the messages of a prompt."""
+    def note(self, server: str, parts: Any, *, rank: int = 0) -> None:
+        """Looks for resources in what a server answered: the content of a tool's result, the messages of a prompt.
+
+        The lower its `rank`, the more the server is trusted.
+        """
         if not isinstance(parts, Raw) or not _POINTS.search(parts):
             return
         with contextlib.suppress(*UNREADABLE):
             for part in msgspec.json.decode(parts, type=list[Raw]):
                 with contextlib.suppress(*UNREADABLE):
-                    self._add(_uri(msgspec.json.decode(part, type=_Block)), server)
+                    self._add(_uri(msgspec.json.decode(part, type=_Block)), server, rank)
 
     def owner(self, uri: str) -> str | None:
         """The server that told of a resource."""
-        return self._owners.get(uri)
+        return self._owners.get(uri, (None, 0))[0]
 
-    def _add(self, uri: str, server: str) -> None:
+    def _add(self, uri: str, server: str, rank: int) -> None:
         if not uri or len(uri) > LONGEST:
             return
-        self._owners.pop(uri, None)
-        self._owners[uri] = server
+        before = self._owners.pop(uri, None)
+        self._owners[uri] = before if before is not None and before[1] < rank else (server, rank)
         if len(self._owners) > self._known:
             del self._owners[next(iter(self._owners))]
 

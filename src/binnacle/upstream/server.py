@@ -9,7 +9,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -177,9 +177,13 @@ class Upstream:
         """What it lists beyond the bounds, and is not offered."""
         return tuple(note for notes in self._held_back.values() for note in notes)
 
-    def recall(self, offered: Offered) -> None:
-        """Offers what the server did when it was last connected, for as long as one that was lost just now."""
+    def recall(self, offered: Offered, notes: Sequence[str] = ()) -> None:
+        """Offers what the server did when it was last connected, for as long as one that was lost just now.
+
+        `notes` say what was held back of it then.
+        """
         if offered != Offered():
+            self._held_back = {"tools": tuple(notes)}
             self.tools, self._lost_at = tools_of(offered.tools), time.monotonic()
             self.prompts, self.resources, self.templates = offered.prompts, offered.resources, offered.templates
 

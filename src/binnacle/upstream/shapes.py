@@ -369,6 +369,7 @@ def _server(entry: Entry, values: dict[str, Any], repo: str) -> ServerConfig:
     tools, limits = values.pop("tools", {}), values.pop("limits", {})
     if cwd := values.get("cwd"):
         values["cwd"] = os.path.normpath(os.path.join(repo, os.path.expanduser(cwd)))
+    values.setdefault("pin", "warn" if entry.source.kind in ("user", "cli") else "strict")
     return ServerConfig(
         name=entry.name,
         auth=Auth(**auth | {"type": _auth_type(auth)}),

@@ -72,7 +72,7 @@ class Variables:
 
 
 def variables_in(text: str) -> set[str]:
-    """The environment variables that may be filled into a text, whether they are defined or not."""
+    """The variables that may be filled into a text, whether they are defined or not: of the environment, and ours."""
     found: set[str] = set()
     at = 0
     while (start := text.find("${", at)) >= 0:
@@ -81,7 +81,7 @@ def variables_in(text: str) -> set[str]:
         if end < 0 or text[start - 1 : start] == "$":
             continue
         name, _, default = text[at:end].partition(":-")
-        found |= {_meant(name)[0]} - {"", *GIVEN}
+        found |= {_meant(name)[0]} - {""}
         found |= variables_in(default)
         at = end + 1
     return found

@@ -11,12 +11,18 @@ from scenarios.agents import Agent
 from server.clients import wait_for
 
 ROGUE = str(Path(__file__).parents[2] / "upstream" / "rogue.py")
+HOSTILE = str(Path(__file__).parents[2] / "upstream" / "hostile.py")
 Entry = dict[str, Any]
 
 
 def rogue(*words: str, **more: Any) -> Entry:
     """A server that misbehaves as it is told."""
     return {"command": sys.executable, "args": ["-S", ROGUE, *words], "connect_timeout": 20, **more}
+
+
+def hostile(*words: str, **more: Any) -> Entry:
+    """A server that offers and says too much."""
+    return {"command": sys.executable, "args": ["-S", HOSTILE, *words], "connect_timeout": 20, **more}
 
 
 def flag(name: str, *words: str) -> tuple[str, str]:
