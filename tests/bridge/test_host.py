@@ -8,11 +8,11 @@ import time
 import msgspec
 import pytest
 
-from binnacle.bridge import alive, folders, protocol
+from binnacle.bridge import alive, folders, proofs, protocol
 from binnacle.bridge.breaker import Breaker
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.host import JobHost
-from binnacle.bridge.protocol import BridgeError, Claim, Command
+from binnacle.bridge.protocol import BridgeError, Command
 from binnacle.bridge.sweeping import sweep
 from bridge.serving import host_process, jobs, run, script, serving, until
 
@@ -22,9 +22,19 @@ def command(script="echo", **given):
     return Command(**(values | given))
 
 
+def key_of(workspace):
+    """The key of the host that serves; any where there is none."""
+    host = folders.read_host(str(workspace))
+    return proofs.read_key(str(workspace), host.bridge_id) if host else b"no host"
+
+
 def publish(workspace, one):
     folders.open_bridge(str(workspace))
-    return folders.publish(str(workspace), folders.prepare(str(workspace), one))
+    return folders.publish(str(workspace), folders.prepare(str(workspace), one, key_of(workspace)))
+
+
+def result(workspace, folder):
+    return folders.read_result(str(folder), key_of(workspace))
 
 
 def is_done(folder):
@@ -35,7 +45,7 @@ def test_a_host_says_what_it_is_and_leaves_nothing(tmp_path):
     async def main():
         async with serving(tmp_path):
             info = folders.read_host(str(tmp_path))
-            assert (info.pid, info.kind, info.version) == (os.getpid(), "headless", 1)
+            assert (info.pid, info.kind, info.version) == (os.getpid(), "headless", 2)
             assert info.capabilities == {"scripts": ["echo"]}
             assert info.is_alive()
             written = json.loads((tmp_path / ".vsc-bridge" / "host.json").read_text())
@@ -81,11 +91,14 @@ def test_a_client_that_writes_in_place_is_served_too(tmp_path):
             folder.mkdir()
             (folder / "command.json").write_text('{"version":1,"clientId":"cli')
             await asyncio.sleep(0)
-            (folder / "command.json").write_text(
-                '{"version":1,"clientId":"mcp-server","id":"x","createdAt":"","scriptName":"echo","params":{"a":1}}'
+            written = (
+                b'{"version":2,"clientId":"mcp-server","id":"x","createdAt":"","scriptName":"echo","params":{"a":1}}'
             )
+            (folder / "command.json").write_bytes(written)
+            await asyncio.sleep(0)
+            (folder / "proof").write_text(proofs.prove_command(key_of(tmp_path), folder.name, written))
             await until(lambda: is_done(folder))
-            assert folders.read_result(str(folder)) == {"a": 1}
+            assert result(tmp_path, folder) == {"a": 1}
             assert json.loads((folder / "claimed.json").read_text())["pid"] == os.getpid()
 
     run(main())
@@ -97,9 +110,10 @@ def test_a_command_that_is_none_is_answered(tmp_path):
             folder = tmp_path / ".vsc-bridge" / "execute" / "broken"
             folder.mkdir()
             (folder / "command.json").write_text("nonsense")
+            (folder / "proof").write_text(proofs.prove_command(key_of(tmp_path), "broken", b"nonsense"))
             await until(lambda: is_done(folder))
             with pytest.raises(BridgeError) as caught:
-                folders.read_result(str(folder))
+                result(tmp_path, folder)
             assert caught.value.code == "E_INVALID_REQUEST"
 
     run(main())
@@ -115,7 +129,7 @@ def test_what_a_script_does_wrong_is_an_answer(tmp_path, script, code):
             folder = publish(tmp_path, command(script))
             await until(lambda: is_done(folder))
             with pytest.raises(BridgeError) as caught:
-                folders.read_result(folder)
+                result(tmp_path, folder)
             assert caught.value.code == code
 
     run(main())
@@ -131,7 +145,7 @@ def test_a_hung_script_delays_no_other_and_is_answered_for(tmp_path):
             await until(lambda: is_done(quick))
             await until(lambda: is_done(hung))
             with pytest.raises(BridgeError) as caught:
-                folders.read_result(hung)
+                result(tmp_path, hung)
             assert caught.value.code == "E_TIMEOUT"
             with open(release, "w"):
                 pass
@@ -148,10 +162,10 @@ def test_more_jobs_than_it_can_run_are_refused_but_a_ping_is_answered(tmp_path):
             ping = publish(tmp_path, command(protocol.PING))
             await until(lambda: is_done(refused) and is_done(ping))
             with pytest.raises(BridgeError) as caught:
-                folders.read_result(refused)
+                result(tmp_path, refused)
             assert caught.value.code == "E_CAPACITY"
             assert caught.value.retryable
-            assert folders.read_result(ping)["running"] == 2
+            assert result(tmp_path, ping)["running"] == 2
 
     run(main())
 
@@ -200,7 +214,7 @@ def test_a_cancelled_job_ends(tmp_path, how):
                 folders.mark_cancelled(folder)
                 await until(lambda: is_done(folder))
                 with pytest.raises(BridgeError) as caught:
-                    folders.read_result(folder)
+                    result(tmp_path, folder)
                 assert caught.value.code == "E_CANCELLED"
             else:
                 folders.remove(folder)
@@ -233,33 +247,87 @@ def test_the_job_of_a_client_that_died_ends_and_is_taken_away(tmp_path):
 def test_jobs_of_a_host_that_ends_are_answered(tmp_path):
     async def main():
         async with serving(tmp_path) as host:
-            folder = publish(tmp_path, command("wait"))
+            folder, key = publish(tmp_path, command("wait")), key_of(tmp_path)
             await until(lambda: os.path.exists(os.path.join(folder, "events.ndjson")))
             host.end()
             await until(lambda: is_done(folder))
             with pytest.raises(BridgeError) as caught:
-                folders.read_result(folder)
+                folders.read_result(folder, key)
             assert caught.value.code == "E_HOST_DOWN"
 
     run(main())
 
 
-def test_a_job_that_a_host_died_over_is_set_aside(tmp_path):
-    died = publish(tmp_path, command("wait"))
-    assert folders.claim(died, Claim(bridge_id="gone", claimed_at="", pid=1))
-    waiting = publish(tmp_path, command("echo", params={"a": 1}))
-    unwanted = publish(tmp_path, command("echo", client_id=f"cli-{2**22 + 1}"))
+def test_what_was_there_before_a_host_is_nothing_to_it(tmp_path):
+    with host_process(tmp_path) as process:
+        earlier = publish(tmp_path, command("wait"))
+        process.kill()
+        process.wait()
+    stranger = publish(tmp_path, command("echo", params={"a": 1}))
 
     async def main():
         async with serving(tmp_path):
-            await until(lambda: is_done(waiting))
-            assert folders.read_result(waiting) == {"a": 1}, "nobody had begun it, and its client may be there"
+            assert jobs(tmp_path) == []
+            late = publish(tmp_path, command("echo"))
+            await until(lambda: is_done(late))
+        assert not os.path.exists(earlier)
+        assert not os.path.exists(stranger)
+
+    run(main())
+
+
+@pytest.mark.parametrize("wrong", ["nothing", "another job", "another host", "changed"])
+def test_a_job_without_its_proof_is_refused(tmp_path, wrong):
+    async def main():
+        async with serving(tmp_path):
+            key, one = key_of(tmp_path), command("echo")
+            written = msgspec.json.encode(one)
+            given = {
+                "nothing": None,
+                "another job": proofs.prove_command(key, "another", written),
+                "another host": proofs.prove_command(os.urandom(32), one.id, written),
+                "changed": proofs.prove_command(key, one.id, written + b" "),
+            }[wrong]
+            folder = tmp_path / ".vsc-bridge" / "execute" / one.id
+            folder.mkdir()
+            (folder / "command.json").write_bytes(written)
+            if given is not None:
+                (folder / "proof").write_text(given)
+            await until(lambda: is_done(folder))
             with pytest.raises(BridgeError) as caught:
-                folders.read_result(died)
-            assert caught.value.code == "E_CRASH_RECOVERY"
-            with open(os.path.join(died, "dlq")) as file:
-                assert json.load(file)["reason"] == "E_CRASH_RECOVERY"
-            assert not os.path.exists(unwanted)
+                result(tmp_path, folder)
+            assert caught.value.code == "E_UNAUTHORIZED"
+            assert not (folder / "response.json").exists()
+
+    run(main())
+
+
+def test_the_key_of_a_host_is_private_and_ends_with_it(tmp_path):
+    folder = proofs.keys_folder(str(tmp_path))
+
+    async def main():
+        async with serving(tmp_path) as host:
+            assert os.listdir(folder) == [host.info.bridge_id]
+            file = os.path.join(folder, host.info.bridge_id)
+            assert os.stat(file).st_mode & 0o777 == 0o600
+            assert not file.startswith(str(tmp_path / ".vsc-bridge"))
+            os.chmod(file, 0o644)
+            assert folders.read_host(str(tmp_path)) is None, "a key that others can read proves nothing"
+            os.unlink(file)
+            await until(lambda: folders.read_host(str(tmp_path)) is not None)
+        assert os.listdir(folder) == []
+
+    run(main())
+
+
+@pytest.mark.parametrize("changed", ["pid", "kind", "workspace", "namespace", "processStart", "bridgeId"])
+def test_a_host_file_that_was_changed_is_none(tmp_path, changed):
+    async def main():
+        async with serving(tmp_path):
+            file = tmp_path / ".vsc-bridge" / "host.json"
+            told = json.loads(file.read_text())
+            file.write_text(json.dumps(told | {changed: 1 if isinstance(told[changed], int) else "x"}))
+            assert folders.read_host(str(tmp_path)) is None
 
     run(main())
 
@@ -302,19 +370,16 @@ def test_a_host_yields_to_the_one_that_has_the_lock(tmp_path):
 def test_the_sweep_takes_what_is_old_and_spares_the_rest(tmp_path):
     dead = f"cli-{2**22 + 1}"
     made = {name: publish(tmp_path, command(client_id=who)) for name, who in (
-        ("fresh", "mcp-server"), ("finished", "mcp-server"), ("orphan", dead), ("kept", dead), ("set aside", dead),
-        ("running", dead), ("half gone", "mcp-server"),
+        ("fresh", "mcp-server"), ("finished", "mcp-server"), ("orphan", dead), ("running", dead),
+        ("half gone", "mcp-server"),
     )}  # fmt: skip
-    folders.finish(made["finished"])
-    for name, mark in (("kept", "keep"), ("set aside", "dlq")):
-        with open(os.path.join(made[name], mark), "w"):
-            pass
-    prepared = folders.prepare(str(tmp_path), command())
+    (tmp_path / made["finished"] / "done").touch()
+    prepared = folders.prepare(str(tmp_path), command(), b"key")
     ours = {"client_pid": 2**22 + 1, "client_start": 1, "namespace": alive.namespace()}
     for wanted in (True, False):
         one = command(**(ours | {"client_pid": os.getpid(), "client_start": 0} if wanted else ours))
         made[f"of ours, {wanted}"] = publish(tmp_path, one)
-    begun = folders.prepare(str(tmp_path), command(**ours))
+    begun = folders.prepare(str(tmp_path), command(**ours), b"key")
     os.unlink(os.path.join(made["half gone"], "command.json"))
     unwritten, fresh = (tmp_path / ".vsc-bridge" / "prepared" / name for name in ("unwritten", "fresh"))
     unwritten.mkdir()
@@ -323,8 +388,6 @@ def test_the_sweep_takes_what_is_old_and_spares_the_rest(tmp_path):
     ages = {
         "finished": 2 * 86400,
         "orphan": 3600,
-        "kept": 30 * 86400,
-        "set aside": 86400,
         "running": 3600,
         "half gone": 10,
     }
@@ -333,7 +396,7 @@ def test_the_sweep_takes_what_is_old_and_spares_the_rest(tmp_path):
     os.utime(prepared, (time.time() - 3600,) * 2)
     assert sweep(str(tmp_path), {os.path.basename(made["running"])}) == 7
     left = {name for name, folder in made.items() if os.path.exists(folder)}
-    assert left == {"fresh", "kept", "set aside", "running", "of ours, True"}
+    assert left == {"fresh", "running", "of ours, True"}
     assert not os.path.exists(prepared)
     assert not os.path.exists(begun)
     assert not unwritten.exists()

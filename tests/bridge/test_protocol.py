@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.bridge import alive, folders, protocol
+from binnacle.bridge import alive, folders, proofs, protocol
 from binnacle.bridge.protocol import BridgeError, Claim, Command, HostInfo, Job
+
+KEY = b"key"
 
 
 def made(workspace, **given):
@@ -20,7 +22,7 @@ def made(workspace, **given):
 
 
 def published(workspace, command):
-    return folders.publish(str(workspace), folders.prepare(str(workspace), command))
+    return folders.publish(str(workspace), folders.prepare(str(workspace), command, KEY))
 
 
 def read(folder, name):
@@ -32,7 +34,7 @@ def test_a_command_has_the_names_that_other_programs_know(tmp_path):
     folder = published(tmp_path, made(tmp_path, params={"path": "a.py"}, timeout=5000))
     written = read(folder, "command.json")
     assert {"version", "clientId", "id", "createdAt", "scriptName", "params", "timeout"} <= set(written)
-    assert written["version"] == 1
+    assert written["version"] == 2
     assert written["id"] == os.path.basename(folder)
 
 
@@ -71,50 +73,76 @@ def test_only_one_can_claim(tmp_path):
 def test_what_was_answered_is_read(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
-    folders.answer(Job(command, folder), {"x": [1, None, "ü"]}, duration=1.5)
-    assert folders.read_result(folder) == {"x": [1, None, "ü"]}
+    folders.answer(Job(command, folder, KEY), {"x": [1, None, "ü"]}, duration=1.5)
+    assert folders.read_result(folder, KEY) == {"x": [1, None, "ü"]}
     written = read(folder, "response.json")
     assert written["ok"] is True
     assert written["type"] == "success"
     assert written["meta"]["requestId"] == command.id
     assert os.path.exists(os.path.join(folder, "done"))
-    assert sorted(os.listdir(folder)) == ["command.json", "done", "response.json"], "nothing half written is left"
+    assert sorted(os.listdir(folder)) == ["command.json", "done", "proof", "response.json"], (
+        "nothing half written is left"
+    )
 
 
 def test_a_large_answer_has_a_file_of_its_own(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
-    folders.answer(Job(command, folder), "x" * (folders.LARGE + 1), duration=0)
+    folders.answer(Job(command, folder, KEY), "x" * (folders.LARGE + 1), duration=0)
     assert read(folder, "response.json")["dataRef"] == "data.json"
-    assert len(folders.read_result(folder)) == folders.LARGE + 1
+    assert len(folders.read_result(folder, KEY)) == folders.LARGE + 1
+
+
+def written(folder, kind, content):
+    """An answer as a host wrote it."""
+    (folder / f"{kind}.json").write_bytes(content)
+    (folder / "done").write_text(proofs.prove_answer(KEY, kind, folder.name, content))
 
 
 def test_a_reference_never_leaves_the_job(tmp_path):
     (tmp_path / "secret.json").write_text('"secret"')
     folder = tmp_path / "job"
     folder.mkdir()
-    (folder / "response.json").write_text('{"ok":true,"type":"success","dataRef":"../secret.json"}')
-    assert folders.read_result(str(folder)) is None
+    written(folder, "response", b'{"ok":true,"type":"success","dataRef":"../secret.json"}')
+    assert folders.read_result(str(folder), KEY) is None
+    (folder / "data.json").symlink_to("../secret.json")
+    assert folders.read_result(str(folder), KEY) is None
+
+
+@pytest.mark.parametrize("proof", [None, "", "0" * 64, "another kind", "another job", "another key", "other data"])
+def test_an_answer_without_its_proof_is_none(tmp_path, proof):
+    content = b'{"ok":true,"type":"success","data":"planted"}'
+    (tmp_path / "response.json").write_bytes(content)
+    known = {
+        "another kind": proofs.prove_answer(KEY, "error", tmp_path.name, content),
+        "another job": proofs.prove_answer(KEY, "response", "another", content),
+        "another key": proofs.prove_answer(b"other", "response", tmp_path.name, content),
+        "other data": proofs.prove_answer(KEY, "response", tmp_path.name, content, b"1"),
+    }
+    if proof is not None:
+        (tmp_path / "done").write_text(known.get(proof, proof))
+    with pytest.raises(BridgeError) as caught:
+        folders.read_result(str(tmp_path), KEY)
+    assert caught.value.code == "E_NO_RESPONSE"
 
 
 def test_an_error_comes_back_as_it_was(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
     error = BridgeError("E_NO_SESSION", "none", hint="start one", retryable=True, details={"a": 1})
-    folders.fail(Job(command, folder), error, duration=0)
+    folders.fail(Job(command, folder, KEY), error, duration=0)
     with pytest.raises(BridgeError) as caught:
-        folders.read_result(folder)
+        folders.read_result(folder, KEY)
     assert caught.value.to_dict() == error.to_dict()
     assert read(folder, "error.json")["ok"] is False
 
 
 @pytest.mark.parametrize("details", ['{"hint": "do this"}', '"text"', "[1]", "null"])
 def test_errors_of_other_programs_are_read(tmp_path, details):
-    (tmp_path / "error.json").write_text(
-        f'{{"ok":false,"type":"error","error":{{"code":"E_X","message":"m","details":{details}}}}}'
-    )
+    told = f'{{"ok":false,"type":"error","error":{{"code":"E_X","message":"m","details":{details}}}}}'
+    written(tmp_path, "error", told.encode())
     with pytest.raises(BridgeError) as caught:
-        folders.read_result(str(tmp_path))
+        folders.read_result(str(tmp_path), KEY)
     assert (caught.value.code, caught.value.message) == ("E_X", "m")
     assert caught.value.hint == ("do this" if "hint" in details else "")
 
@@ -122,23 +150,23 @@ def test_errors_of_other_programs_are_read(tmp_path, details):
 @given(st.binary(max_size=200))
 def test_whatever_stands_in_an_answer_is_an_answer_or_an_error(tmp_path_factory, content):
     folder = tmp_path_factory.mktemp("job")
-    for name in ("response.json", "error.json"):
-        (folder / name).write_bytes(content)
+    for kind in ("response", "error"):
+        written(folder, kind, content)
         with suppress(BridgeError):
-            folders.read_result(str(folder))
-        os.unlink(folder / name)
+            folders.read_result(str(folder), KEY)
+        os.unlink(folder / f"{kind}.json")
 
 
 def test_no_answer_at_all_is_said(tmp_path):
     with pytest.raises(BridgeError, match="without an answer") as caught:
-        folders.read_result(str(tmp_path))
+        folders.read_result(str(tmp_path), KEY)
     assert caught.value.code == "E_NO_RESPONSE"
 
 
 def test_events_are_read_line_by_line_as_they_come(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
-    job = Job(command, folder)
+    job = Job(command, folder, KEY)
     assert folders.read_events(folder, 0) == ([], 0)
     job.progress(10, "one")
     events, position = folders.read_events(folder, 0)
@@ -156,7 +184,7 @@ def test_events_are_read_line_by_line_as_they_come(tmp_path):
 def test_an_event_is_written_with_all_that_others_read(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
-    Job(command, folder).progress(10, "one")
+    Job(command, folder, KEY).progress(10, "one")
     written = read(folder, "events.ndjson")
     assert written.pop("ts") > 1_700_000_000_000
     assert written == {"seq": 1, "type": "progress", "pct": 10, "text": "one"}
@@ -166,7 +194,7 @@ def test_a_job_that_was_taken_away_is_told_nothing(tmp_path):
     command = made(tmp_path)
     folder = published(tmp_path, command)
     folders.remove(folder)
-    Job(command, folder).progress(1, "nobody hears it")
+    Job(command, folder, KEY).progress(1, "nobody hears it")
     assert not os.path.exists(folder)
 
 

@@ -1,11 +1,11 @@
 """The bridge of a project: its client, and the headless host."""
 
 import asyncio
-import os
 import signal
 import sys
 from contextlib import suppress
 
+from binnacle.bridge import alive
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.host import JobHost
 from binnacle.bridge.protocol import STOP, BridgeError, HostInfo, Job
@@ -75,10 +75,9 @@ async def stop_host(workspace: str) -> dict[str, object]:
             raise Refused(f"the host is {host.kind}, process {host.pid}", hint="close the workspace there")
         with suppress(BridgeError):
             await client.call(STOP, {}, timeout=2)
-        for number in (0, signal.SIGTERM, signal.SIGKILL):
-            if number and host.is_near:
-                with suppress(ProcessLookupError):
-                    os.kill(host.pid, number)
+        for by in (None, signal.SIGTERM, signal.SIGKILL):
+            if by is not None and host.is_near:
+                alive.kill(host.pid, host.process_start, by=by)
             if await _is_gone(host):
                 return {"stopped": True, "pid": host.pid}
         return {"stopped": False, "pid": host.pid}

@@ -2,10 +2,11 @@
 
 import os
 import signal
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
-from binnacle.processes.table import look, send
+from binnacle.processes.table import SEES_PROCESSES, look, send
 
 
 class Doing(NamedTuple):
@@ -62,7 +63,10 @@ def look_at(pid: int) -> Doing:
         return Doing()
 
 
-def kill(pid: int, started: int) -> None:
-    """Ends the very process, which cannot help it."""
+def kill(pid: int, started: int, *, by: signal.Signals = signal.SIGKILL) -> None:
+    """Ends the very process, and no other that got its id."""
     if (entry := look(pid)) is not None and entry.started == started:
-        send(entry, signal.SIGKILL)
+        send(entry, by)
+    elif not SEES_PROCESSES:
+        with suppress(ProcessLookupError):
+            os.kill(pid, by)

@@ -148,7 +148,7 @@ class BridgeClient:
         That of the workspace comes before an editor that has a folder around it open.
 
         Raises:
-            BridgeError: E_AMBIGUOUS_HOST.
+            BridgeError: E_AMBIGUOUS_HOST; E_BRIDGE_UNAVAILABLE for one that shares no key with us.
         """
         host = folders.read_host(self.workspace)
         is_there = host is not None and host.is_alive()
@@ -158,7 +158,30 @@ class BridgeClient:
             and (host.is_near or time.time() - self._exchange.heartbeat(host) < REMOTE_PULSE)
         ):
             return host
+        if host is None:
+            self._check_no_stranger()
         return find_window(self.workspace)
+
+    def _check_no_stranger(self) -> None:
+        """Two hosts would be in each other's way.
+
+        Raises:
+            BridgeError: the very process of a host is there that has no proof for us.
+        """
+        stranger = folders.read_host_file(self.workspace)
+        if stranger is None or not stranger.is_seen():
+            return
+        if folders.read_host_file(self.workspace) != stranger or folders.read_host(self.workspace) is not None:
+            return  # it is just coming or going
+        raise BridgeError(
+            "E_BRIDGE_UNAVAILABLE",
+            f"the {stranger.kind} host (process {stranger.pid}) has no proof for us",
+            hint=(
+                "it is older than this, or keeps its data elsewhere (BN_DATA_DIR)",
+                NextStep("update the extension and reload the window", "bridge install-vscode", for_person=True),
+            ),
+            details={"pid": stranger.pid, "kind": stranger.kind},
+        )
 
     def folder_of(self, host: HostInfo) -> str:
         """Where a host is spoken to: in the workspace, or in the folder around it that an editor has open."""

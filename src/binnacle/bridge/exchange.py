@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from binnacle.bridge import alive, folders, protocol
+from binnacle.bridge import alive, folders, proofs, protocol
 from binnacle.bridge.protocol import PING, BridgeError, Command, Event, HostInfo
 from binnacle.bridge.vigil import Pulse, Vigil
 from binnacle.bridge.watching import Watcher
@@ -110,8 +110,10 @@ class Exchange:
             BridgeError: the script's, or the host's.
         """
         served = self.folder_of(vigil.host)
+        if (key := proofs.read_key(served, vigil.host.bridge_id)) is None:
+            raise HostDied(vigil.host, script, has_begun=False)
         try:
-            folder = folders.prepare(served, self._command(script, params, timeout, served))
+            folder = folders.prepare(served, self._command(script, params, timeout, served), key)
         except OSError as error:
             raise _cannot_write(error) from error
         waiting = _Waiting(folder, on_event)
@@ -121,7 +123,7 @@ class Exchange:
         try:
             waiting.folder = folder = folders.publish(served, folder)
             await self._wait(vigil, waiting, script, timeout, cancelled)
-            return folders.read_result(folder)
+            return folders.read_result(folder, key)
         except OSError as error:
             raise _cannot_write(error) from error
         except BaseException:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw
 
+from binnacle.bridge import proofs
 from binnacle.bridge.protocol import (
     FOLDER,
     BridgeError,
@@ -28,6 +30,12 @@ from binnacle.config.whole import write_whole
 LARGE = 2 * 1024 * 1024
 """Bytes from which an answer is put into a file of its own."""
 
+MAX_FILE_BYTES = 256 << 20
+"""More than anybody answers."""
+
+FILES = (".gitignore", "host.json", "host.lock", "host.log", "host.log.1", "starting.lock")
+"""What is in the folder besides jobs."""
+
 
 def bridge_folder(workspace: str) -> str:
     return os.path.join(workspace, FOLDER)
@@ -39,16 +47,20 @@ def execute_folder(workspace: str) -> str:
 
 
 def open_bridge(workspace: str) -> str:
-    """Makes the directory of the protocol where it is not there yet; git ignores it.
+    """Makes the directory of the protocol where it is not there yet; git ignores it, and nobody else may enter.
 
     Raises:
-        BridgeError: it cannot be made.
+        BridgeError: it cannot be made, or what is there may not be used.
     """
     folder = bridge_folder(workspace)
     try:
         for path in (folder, *(os.path.join(folder, name) for name in ("prepared", "execute"))):
-            os.makedirs(path, mode=0o700, exist_ok=True)
-        if not os.path.exists(ignored := os.path.join(folder, ".gitignore")):
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+            _make_private(path)
+        for name in FILES:
+            _remove_unless_plain(os.path.join(folder, name))
+        if not os.path.lexists(ignored := os.path.join(folder, ".gitignore")):
             write_whole(ignored, b"*\n")
     except OSError as error:
         raise BridgeError(
@@ -59,13 +71,53 @@ def open_bridge(workspace: str) -> str:
     return folder
 
 
-def prepare(workspace: str, command: Command) -> str:
-    """Writes a job where no host looks yet; returns its directory."""
+def _make_private(path: str) -> None:
+    """Closes a folder of ours to others. One that is not ours alone may hold anything by anybody.
+
+    Raises:
+        BridgeError: it came from elsewhere, and may not be used.
+    """
+    found = os.lstat(path)
+    if stat.S_ISLNK(found.st_mode):
+        problem = "it is a link"
+    elif not stat.S_ISDIR(found.st_mode):
+        problem = "it is no folder"
+    elif found.st_uid != os.geteuid():
+        problem = "it belongs to somebody else"
+    elif found.st_mode & stat.S_IWOTH:
+        problem = "others may write to it"
+    else:
+        if found.st_mode & 0o077:
+            os.chmod(path, 0o700)
+        return
+    raise BridgeError(
+        "E_FS_ERROR", f"{path} is not used: {problem}", hint="remove it: the next call makes a folder that is private"
+    )
+
+
+def _remove_unless_plain(path: str) -> None:
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            remove(path)
+
+
+def empty(folder: str) -> None:
+    """Takes away all jobs, whoever put them there."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            remove(entry.path)
+
+
+def prepare(workspace: str, command: Command, key: bytes) -> str:
+    """Writes a job where no host looks yet, for the host that has this key; returns its directory."""
     folder = os.path.join(bridge_folder(workspace), "prepared", command.id)
     os.mkdir(folder, 0o700)
-    fd = os.open(os.path.join(folder, "command.json"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(msgspec.json.encode(command))
+    content = msgspec.json.encode(command)
+    proof = proofs.prove_command(key, command.id, content)
+    for name, written in (("command.json", content), ("proof", proof.encode())):
+        fd = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(written)
     return folder
 
 
@@ -101,8 +153,8 @@ def answer(job: Job, data: Any, *, duration: float) -> None:
         response = Response(data_ref="data.json", meta=meta)
     else:
         response = Response(data=Raw(encoded), meta=meta)
-    write_whole(os.path.join(job.folder, "response.json"), msgspec.json.encode(response))
-    finish(job.folder)
+        encoded = b""
+    _finish(job, "response", msgspec.json.encode(response), encoded)
 
 
 def fail(job: Job, error: BridgeError, *, duration: float) -> None:
@@ -119,50 +171,62 @@ def fail(job: Job, error: BridgeError, *, duration: float) -> None:
         details=error.details or None,
     )
     failure = Failure(error=fault, meta=Meta(request_id=job.id, timestamp=now_text(), duration=duration))
-    write_whole(os.path.join(job.folder, "error.json"), msgspec.json.encode(failure))
-    finish(job.folder)
+    _finish(job, "error", msgspec.json.encode(failure))
 
 
-def finish(folder: str) -> None:
-    """Leaves the mark that comes last."""
-    os.close(os.open(os.path.join(folder, "done"), os.O_WRONLY | os.O_CREAT, 0o600))
+def _finish(job: Job, kind: proofs.Kind, content: bytes, data: bytes = b"") -> None:
+    """Writes the answer, and the mark that comes last: the proof of it."""
+    write_whole(os.path.join(job.folder, f"{kind}.json"), content)
+    proof = proofs.prove_answer(job.key, kind, job.id, content, data)
+    write_whole(os.path.join(job.folder, "done"), proof.encode())
 
 
 def mark_cancelled(folder: str) -> None:
     """Tells the host that no answer is wanted."""
     with suppress(OSError):
-        os.close(os.open(os.path.join(folder, "cancel"), os.O_WRONLY | os.O_CREAT, 0o600))
+        os.close(os.open(os.path.join(folder, "cancel"), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
 
 
 def remove(folder: str) -> None:
-    """Takes a job away, whatever is in it. What a host writes at that moment goes with it."""
+    """Takes a job away, whatever is in it. What a host writes at that moment goes with it; links are not followed."""
     for _ in range(3):
+        with suppress(OSError):
+            os.unlink(folder)  # a link, or a file where a folder should be
         shutil.rmtree(folder, ignore_errors=True)
         if not os.path.lexists(folder):
             return
 
 
-def read_result(folder: str) -> Any:
-    """What a host answered.
+def read_result(folder: str, key: bytes) -> Any:
+    """What the host that has this key answered.
 
     Raises:
         BridgeError: its error, or that it wrote none of the files it should.
     """
-    if (written := read_file(os.path.join(folder, "response.json"))) is not None:
-        return _data(folder, written)
-    if (written := read_file(os.path.join(folder, "error.json"))) is not None:
+    proof = read_file(os.path.join(folder, "done"))
+    data = read_file(os.path.join(folder, "data.json")) or b""
+    for kind in ANSWERS:
+        if (written := read_file(os.path.join(folder, f"{kind}.json"))) is None:
+            continue
+        if not proofs.matches(proof, proofs.prove_answer(key, kind, os.path.basename(folder), written, data)):
+            raise BridgeError(
+                "E_NO_RESPONSE", "the answer is not the host's: it carries no proof", hint="call bridge_status"
+            )
+        if kind == "response":
+            return _data(written, data)
         raise _error(written)
     raise BridgeError("E_NO_RESPONSE", "the host finished without an answer", hint="call bridge_status", retryable=True)
 
 
-def _data(folder: str, written: bytes) -> Any:
+ANSWERS: tuple[proofs.Kind, ...] = ("response", "error")
+
+
+def _data(written: bytes, data: bytes) -> Any:
     try:
         response = msgspec.json.decode(written, type=Response)
         if response.data_ref is UNSET:
             return msgspec.json.decode(response.data) if response.data is not UNSET else None
-        # Only a name in the job's own directory: a host is not to have us read other files.
-        content = read_file(os.path.join(folder, os.path.basename(response.data_ref)))
-        return msgspec.json.decode(content or b"null")
+        return msgspec.json.decode(data or b"null")
     except msgspec.DecodeError as error:
         raise BridgeError(
             "E_NO_RESPONSE", f"the host's answer cannot be read: {error}", hint="call bridge_status"
@@ -197,7 +261,7 @@ def read_command(folder: str) -> Command | None:
 def read_events(folder: str, start: int) -> tuple[list[Event], int]:
     """The events from byte `start` on that are complete, and where the next one begins."""
     try:
-        with open(os.path.join(folder, "events.ndjson"), "rb") as file:
+        with open(os.path.join(folder, "events.ndjson"), "rb", opener=_open_plain) as file:
             file.seek(start)
             content = file.read(LARGE)
     except OSError:
@@ -211,16 +275,32 @@ def read_events(folder: str, start: int) -> tuple[list[Event], int]:
 
 
 def read_host(workspace: str) -> HostInfo | None:
-    """The host that introduced itself last, alive or not."""
-    written = read_file(os.path.join(bridge_folder(workspace), "host.json"))
+    """The host that introduced itself last, alive or not; None if no proof says that it is one of ours."""
+    host = read_host_file(workspace)
+    return host if host is not None and proofs.is_proven(workspace, host) else None
+
+
+def read_host_file(workspace: str, name: str = "host.json") -> HostInfo | None:
+    """What is said of a host, by whomever."""
+    written = read_file(os.path.join(bridge_folder(workspace), name))
     with suppress(msgspec.DecodeError):
         return msgspec.json.decode(written, type=HostInfo) if written else None
     return None
 
 
 def read_file(path: str) -> bytes | None:
+    """The content of a plain file; None for anything else."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        with open(path, "rb", opener=_open_plain) as file:
+            return file.read(MAX_FILE_BYTES)
     except OSError:
         return None
+
+
+def _open_plain(path: str, flags: int) -> int:
+    """Opens a plain file, and neither what a link leads to nor a pipe."""
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise FileNotFoundError(path)
+    return handle

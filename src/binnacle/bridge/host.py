@@ -1,5 +1,8 @@
 """Runs the jobs of a workspace: takes them, has them executed, writes what came of them, and clears up.
 
+Only jobs count that carry a proof (`proofs`): a host begins with an empty folder, and refuses what somebody puts there
+who does not have its key.
+
 What executes them is given. A job that hangs takes one place of several and nothing else; one that does not even end
 when it is cancelled is left behind, answered in its stead.
 """
@@ -7,6 +10,7 @@ when it is cancelled is left behind, answered in its stead.
 import asyncio
 import logging
 import os
+import stat
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -14,13 +18,12 @@ from typing import Any
 
 import msgspec
 
-from binnacle.bridge import alive, folders, protocol
+from binnacle.bridge import alive, folders, proofs, protocol
 from binnacle.bridge.breaker import Breaker
-from binnacle.bridge.protocol import PING, STOP, BridgeError, Claim, Command, HostInfo, Job, Kind, Quarantine
+from binnacle.bridge.protocol import PING, STOP, BridgeError, Claim, Command, HostInfo, Job, Kind
 from binnacle.bridge.seat import Seat
 from binnacle.bridge.sweeping import sweep
 from binnacle.bridge.watching import Watcher
-from binnacle.config.whole import write_whole
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +40,8 @@ COOPERATION = 0.25
 
 SEE_LOG = "the log of the host says more; the status of the bridge says where it is"
 
-UNREADABLE = 2.0
-"""Seconds after which a command that is no JSON will not become one: its client does not write it whole."""
+UNPROVEN = 2.0
+"""Seconds after which a job is refused that carries no proof: its client may write its files in place, one by one."""
 
 
 class JobHost:
@@ -80,7 +83,9 @@ class JobHost:
         self._settled: set[str] = set()
         """Jobs in the directory that are nothing to us any more."""
 
-        self._unreadable: dict[str, float] = {}
+        self._unproven: dict[str, float] = {}
+        """When jobs without a proof were seen first."""
+
         self._unwatch: Callable[[], None] = lambda: None
 
     def end(self) -> None:
@@ -97,7 +102,7 @@ class JobHost:
         with self._seat.taken():
             self._watcher = Watcher()
             try:
-                self._recover()
+                folders.empty(self._execute)
                 self._seat.introduce()
                 self._watch()
                 await self._beat()
@@ -143,34 +148,47 @@ class JobHost:
         except OSError:
             return
         self._settled.intersection_update(names)
+        self._unproven = {name: since for name, since in self._unproven.items() if name in names}
         for name in sorted({*names} - self._settled - self._tasks.keys()):
             if not name.startswith("."):
-                self._consider(name, os.path.join(self._execute, name))
+                with suppress(FileNotFoundError):  # its client has taken it away
+                    self._consider(name, os.path.join(self._execute, name))
 
     def _consider(self, name: str, folder: str) -> None:
+        if not stat.S_ISDIR(os.lstat(folder).st_mode):
+            folders.remove(folder)
+            return
         if any(os.path.lexists(os.path.join(folder, mark)) for mark in ("claimed.json", "done", "cancel")):
             self._settled.add(name)
             return
-        try:
-            command = folders.read_command(folder)
-        except msgspec.DecodeError as error:
-            # A client that writes in place may be half way.
-            if time.monotonic() - self._unreadable.setdefault(name, time.monotonic()) < UNREADABLE:
-                return
-            command = Command(client_id="", id=name, created_at="", script_name="", params={"problem": str(error)})
+        if (content := folders.read_file(os.path.join(folder, "command.json"))) is None:
+            return
+        command, refusal = self._check(name, folder, content)
         if command is None or not self._claim(folder):
             return
-        self._unreadable.pop(name, None)
         # The directory is what the client waits on, whatever the command calls itself.
-        job = Job(msgspec.structs.replace(command, id=name), folder)
-        self._tasks[name] = asyncio.get_running_loop().create_task(self._serve_job(job))
+        job = Job(msgspec.structs.replace(command, id=name), folder, self._seat.key)
+        self._tasks[name] = asyncio.get_running_loop().create_task(self._serve_job(job, refusal))
+
+    def _check(self, name: str, folder: str, content: bytes) -> tuple[Command | None, BridgeError | None]:
+        """The command of a job, and why it is not run; no command while its proof may still come."""
+        unknown = Command(client_id="", id=name, created_at="", script_name="")
+        proof = folders.read_file(os.path.join(folder, "proof"))
+        if not proofs.matches(proof, proofs.prove_command(self._seat.key, name, content)):
+            is_early = time.monotonic() - self._unproven.setdefault(name, time.monotonic()) < UNPROVEN
+            return None if is_early else unknown, _unproven()
+        try:
+            return msgspec.json.decode(content, type=Command), None
+        except msgspec.DecodeError as error:
+            told = f"command.json cannot be read: {error}"
+            return unknown, BridgeError("E_INVALID_REQUEST", told, hint="docs/bridge.md says what stands in it")
 
     def _claim(self, folder: str) -> bool:
         return folders.claim(
             folder, Claim(bridge_id=self.info.bridge_id, claimed_at=protocol.now_text(), pid=self.info.pid)
         )
 
-    async def _serve_job(self, job: Job) -> None:
+    async def _serve_job(self, job: Job, refusal: BridgeError | None) -> None:
         began = time.perf_counter()
         self._last_job = time.monotonic()
 
@@ -181,6 +199,8 @@ class JobHost:
         unwatch = self._watcher.watch(job.folder, look)
         look()
         try:
+            if refusal is not None:
+                raise refusal
             data = await self._execute_job(job)
             self._write(job, lambda ms: folders.answer(job, data, duration=ms), began)
         except BridgeError as error:
@@ -198,9 +218,6 @@ class JobHost:
                 folders.remove(job.folder)
 
     async def _execute_job(self, job: Job) -> Any:
-        if not job.command.script_name:
-            told = f"command.json cannot be read: {job.command.params['problem']}"
-            raise BridgeError("E_INVALID_REQUEST", told, hint="docs/bridge.md says what stands in it")
         if job.command.script_name == PING:
             return {
                 "bridgeId": self.info.bridge_id,
@@ -277,37 +294,6 @@ class JobHost:
         if tasks:
             await asyncio.wait(tasks, timeout=4 * COOPERATION)
 
-    def _recover(self) -> None:
-        """Sets aside what a host left that died over it. What nobody began is run, if somebody still wants it."""
-        for name in sorted(os.listdir(self._execute)):
-            folder = os.path.join(self._execute, name)
-            has = {mark for mark in ("claimed.json", "done", "keep") if os.path.lexists(os.path.join(folder, mark))}
-            command = None
-            with suppress(msgspec.DecodeError):
-                command = folders.read_command(folder)
-            if "claimed.json" in has and "done" not in has:
-                self._quarantine(folder, command)
-            elif command is not None and not has and not command.is_wanted():
-                folders.remove(folder)
-
-    def _quarantine(self, folder: str, command: Command | None) -> None:
-        script = command.script_name if command else ""
-        error = BridgeError(
-            "E_CRASH_RECOVERY", f"the host ended while it ran {script or 'this'}", hint="call it again", retryable=True
-        )
-        record = Quarantine(
-            reason=error.code,
-            script_name=script,
-            error=error.message,
-            timestamp=protocol.now_text(),
-            pid=self.info.pid,
-            bridge_id=self.info.bridge_id,
-        )
-        known = command or Command(client_id="", id=os.path.basename(folder), created_at="", script_name="")
-        with suppress(OSError):
-            write_whole(os.path.join(folder, "dlq"), msgspec.json.encode(record))
-            folders.fail(Job(known, folder), error, duration=0)
-
 
 async def _end(work: "asyncio.Task[Any]") -> bool:
     """Ends a script that was told to: it may end by itself, and is cancelled then. False if that is no help."""
@@ -324,6 +310,14 @@ def _is_given_up(job: Job) -> bool:
     """Whether the client has said so, has taken its job away, or is no more."""
     is_cancelled = os.path.lexists(os.path.join(job.folder, "cancel"))
     return is_cancelled or not os.path.isdir(job.folder) or not job.command.is_wanted()
+
+
+def _unproven() -> BridgeError:
+    return BridgeError(
+        "E_UNAUTHORIZED",
+        "the job carries no proof that it is from a client of this host",
+        hint="update the client; docs/bridge.md says how it proves a job",
+    )
 
 
 def _reason(job: Job) -> BridgeError:

@@ -5,15 +5,14 @@
     ├── prepared/<job>/              a job that its client is still writing
     └── execute/<job>/               published by renaming the prepared directory
         ├── command.json             what to run: the client's
+        ├── proof                    that it is from a client of this host (`proofs`)
         ├── claimed.json             created exclusively by the host that runs it
         ├── events.ndjson            how far it is, a line each
         ├── response.json            what came of it, or
         ├── error.json               why not
         ├── data.json                a large answer, named by `dataRef`
         ├── cancel                   the client wants no answer any more
-        ├── dlq                      set aside: the host died over it
-        ├── keep                     not to be swept
-        └── done                     written last of all
+        └── done                     written last of all: the proof that the answer is the host's
 
 Every file but `events.ndjson` appears complete: it is written under another name and renamed. What is done with
 the files is in `folders`.
@@ -37,7 +36,9 @@ from binnacle.errors import BridgeError
 __all__ = ["BridgeError", "Command", "HostInfo", "Job"]
 
 FOLDER = ".vsc-bridge"
-VERSION = 1
+VERSION = 2
+"""Since 2, commands, answers and hosts carry proofs."""
+
 DYNAMIC = "@dynamic"
 """Name of a script whose code comes with the command. No host of ours runs it."""
 
@@ -154,17 +155,6 @@ class Failure(Struct, frozen=True, kw_only=True):
     meta: Meta | UnsetType = UNSET
 
 
-class Quarantine(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Why a job was set aside."""
-
-    reason: str
-    script_name: str
-    error: str
-    timestamp: str
-    pid: int
-    bridge_id: str
-
-
 class HostInfo(Struct, frozen=True, kw_only=True, rename="camel"):
     """A host, as it introduces itself in `host.json`."""
 
@@ -183,6 +173,8 @@ class HostInfo(Struct, frozen=True, kw_only=True, rename="camel"):
     """`scripts`: the aliases it runs; whatever else it can say of itself."""
 
     namespace: str = ""
+    proof: str = ""
+    """That a host of this person's wrote this; see `proofs`."""
 
     @property
     def is_near(self) -> bool:
@@ -193,14 +185,21 @@ class HostInfo(Struct, frozen=True, kw_only=True, rename="camel"):
         """Whether the very process is there. Whether it answers, only asking tells."""
         return not self.is_near or is_running(self.pid, self.process_start)
 
+    def is_seen(self) -> bool:
+        """Whether the very process is seen from here. What came with a clone can hardly name one."""
+        is_exact = self.process_start > 0 and self.namespace == namespace()
+        return is_exact and is_running(self.pid, self.process_start)
+
 
 class Job:
     """A script that runs, from the side of the host."""
 
-    def __init__(self, command: Command, folder: str) -> None:
+    def __init__(self, command: Command, folder: str, key: bytes) -> None:
+        """`key` is the host's, to prove its answer with."""
         self.id = command.id
         self.command = command
         self.folder = folder
+        self.key = key
         self.cancelled = asyncio.Event()
         """Set when the client wants no answer any more. The job's task is cancelled soon after."""
 
@@ -216,7 +215,8 @@ class Job:
         event = Event(ts=time.time_ns() // 1_000_000, seq=self._last, type=kind, pct=pct, text=text, data=data)
         with suppress(OSError):
             # One write of one line: a reader never sees half of it end in a newline.
-            fd = os.open(os.path.join(self.folder, "events.ndjson"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            fd = os.open(os.path.join(self.folder, "events.ndjson"), flags, 0o600)
             try:
                 os.write(fd, msgspec.json.encode(event) + b"\n")
             finally:

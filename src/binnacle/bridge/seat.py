@@ -2,29 +2,26 @@
 
 import fcntl
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import msgspec
 
-from binnacle.bridge import folders
+from binnacle.bridge import folders, proofs
 from binnacle.bridge.protocol import BridgeError, HostInfo
 from binnacle.config.whole import write_whole
 from binnacle.errors import NextStep
 
-YOUNG = 15.0
-"""Seconds after which an empty lock is not that of a host which is just about to write into it."""
-
 
 class Seat:
-    """What a host has while it serves."""
+    """What a host has while it serves: its lock, and the key that it shares with its clients."""
 
     def __init__(self, workspace: str, info: HostInfo) -> None:
         self._workspace = workspace
         self._folder = folders.bridge_folder(workspace)
         self._lock = os.path.join(self._folder, "host.lock")
-        self._info = info
+        self.key = os.urandom(proofs.KEY_BYTES)
+        self._info = msgspec.structs.replace(info, proof=proofs.prove_host(self.key, info))
 
     @contextmanager
     def taken(self) -> Iterator[None]:
@@ -38,11 +35,12 @@ class Seat:
             yield
         finally:
             with _alone(self._folder):
-                holder = _holder(self._folder)
+                holder = self._holder()
                 if holder is not None and holder.bridge_id == self._info.bridge_id:
                     for name in ("host.json", "host.lock"):
                         with suppress(OSError):
                             os.unlink(os.path.join(self._folder, name))
+            proofs.remove_key(self._workspace, self._info.bridge_id)
 
     def introduce(self) -> None:
         """Writes `host.json`: from now on clients find the host."""
@@ -54,7 +52,7 @@ class Seat:
         Raises:
             BridgeError: another host has taken the place.
         """
-        holder = _holder(self._folder)
+        holder = self._holder()
         if holder is not None and holder.bridge_id != self._info.bridge_id:
             raise BridgeError(
                 "E_HOST_EXISTS",
@@ -65,53 +63,56 @@ class Seat:
         if holder is None:
             folders.open_bridge(self._workspace)
             self._take()
+        if proofs.read_key(self._workspace, self._info.bridge_id) is None:
+            proofs.make_key(self._workspace, self._info.bridge_id, self.key)
         try:
-            os.utime(os.path.join(self._folder, "host.json"))
+            os.utime(os.path.join(self._folder, "host.json"), follow_symlinks=False)
         except FileNotFoundError:
             self.introduce()
         return holder is None
 
+    def _holder(self) -> HostInfo | None:
+        """Whoever has the place: a host with a proof, or one without whose very process is there."""
+        holder = folders.read_host_file(self._workspace, "host.lock")
+        if holder is None or not (holder.is_seen() or proofs.is_proven(self._workspace, holder)):
+            return None
+        return holder
+
     def _take(self) -> None:
         with _alone(self._folder):
-            holder = _holder(self._folder)
-            if holder is not None and (holder.is_alive() or _is_fresh(self._lock, holder)):
+            holder = self._holder()
+            if holder is not None and holder.is_alive():
                 raise BridgeError(
                     "E_HOST_EXISTS",
                     f"a {holder.kind} host serves {self._workspace} already: process {holder.pid}",
                     hint=("use that one", NextStep("or end it", "bridge stop")),
                     details={"pid": holder.pid, "kind": holder.kind},
                 )
-            # Left by a host that died. Nobody else of ours is between the two lines.
+            # Left by a host that died, or come with a clone. Nobody else of ours is between the two lines.
+            folders.remove(self._lock)
+            self._create_lock()
+        proofs.remove_other_keys(self._workspace, self._info.bridge_id)
+
+    def _create_lock(self) -> None:
+        """Makes the key, and the lock that is proven with it. The lock appears complete, or not at all."""
+        own = f"{self._lock}.{self._info.bridge_id}"
+        try:
+            proofs.make_key(self._workspace, self._info.bridge_id, self.key)
+            write_whole(own, msgspec.json.encode(self._info))
+            os.link(own, self._lock)
+        except FileExistsError as error:
+            raise BridgeError(
+                "E_HOST_EXISTS", "another host was a moment faster", hint="use that one", retryable=True
+            ) from error
+        except OSError as error:
+            raise BridgeError(
+                "E_FS_ERROR",
+                f"cannot write {error.filename}: {error.strerror}",
+                hint="check permissions and free space",
+            ) from error
+        finally:
             with suppress(FileNotFoundError):
-                os.unlink(self._lock)
-            try:
-                fd = os.open(self._lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError as error:
-                raise BridgeError(
-                    "E_HOST_EXISTS", "another host was a moment faster", hint="use that one", retryable=True
-                ) from error
-            with os.fdopen(fd, "wb") as file:
-                file.write(msgspec.json.encode(self._info))
-
-
-def _holder(folder: str) -> HostInfo | None:
-    """Whoever has the place of the host. Another program's lock may hold only a process id, or nothing."""
-    written = folders.read_file(os.path.join(folder, "host.lock"))
-    if written is None:
-        return None
-    with suppress(msgspec.DecodeError):
-        return msgspec.json.decode(written, type=HostInfo)
-    workspace = os.path.dirname(folder)
-    pid = int(written) if written.strip().isdigit() else 0
-    known = folders.read_host(workspace)
-    return known or HostInfo(bridge_id="", pid=pid)
-
-
-def _is_fresh(path: str, holder: HostInfo) -> bool:
-    """Whether somebody has created the lock just now and not yet written into it."""
-    with suppress(OSError):
-        return not holder.pid and time.time() - os.stat(path).st_mtime < YOUNG
-    return False
+                os.unlink(own)
 
 
 @contextmanager

@@ -38,7 +38,7 @@ async def start_host(workspace: str, words: Sequence[str]) -> HostInfo:
     for earlier in list(_started):
         _has_ended(earlier)
     folder = folders.open_bridge(workspace)
-    fd = os.open(os.path.join(folder, "starting.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    fd = os.open(os.path.join(folder, "starting.lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     pid = 0
     try:
         async with asyncio.timeout(START):
@@ -87,11 +87,11 @@ def _spawn(words: Sequence[str], folder: str) -> int:
     """The process, in a session of its own: no terminal and no signal to our group reaches it."""
     log = os.path.join(folder, LOG)
     with suppress(OSError):
-        if os.stat(log).st_size > LOG_LIMIT:
+        if os.lstat(log).st_size > LOG_LIMIT:
             os.replace(log, f"{log}.1")
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
     environ = {name: value for name, value in os.environ.items() if name not in PRIVATE}

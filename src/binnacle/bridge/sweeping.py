@@ -9,12 +9,10 @@ import msgspec
 
 from binnacle.bridge import folders
 
-DAY = 24 * 3600.0
-FINISHED = DAY
+FINISHED = 24 * 3600.0
 """Seconds that a finished job is kept which its client did not take away."""
 
-QUARANTINED = 7 * DAY
-UNFINISHED = 2 * DAY
+UNFINISHED = 2 * FINISHED
 PREPARED = 60.0
 UNWRITTEN = 5.0
 """Seconds that a job is kept without a command: its client was killed as it wrote it, or took it away."""
@@ -35,7 +33,9 @@ def _sweep(folder: str, spared: Collection[str], is_old: Callable[[str, float], 
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
-                if entry.name not in spared and is_old(entry.path, time.time() - entry.stat().st_mtime):
+                if entry.name not in spared and is_old(
+                    entry.path, time.time() - entry.stat(follow_symlinks=False).st_mtime
+                ):
                     folders.remove(entry.path)
                     swept += 1
     return swept
@@ -47,16 +47,8 @@ def _is_left(folder: str, age: float) -> bool:
 
 
 def _is_old(folder: str, age: float) -> bool:
-    def has(mark: str) -> bool:
-        return os.path.lexists(os.path.join(folder, mark))
-
-    if has("keep"):
-        return False
-    if has("dlq"):
-        return age > QUARANTINED
-    if _is_abandoned(folder, age):
-        return True
-    return age > (FINISHED if has("done") else UNFINISHED)
+    is_done = os.path.lexists(os.path.join(folder, "done"))
+    return _is_abandoned(folder, age) or age > (FINISHED if is_done else UNFINISHED)
 
 
 def _is_abandoned(folder: str, age: float) -> bool:

@@ -6,9 +6,9 @@ what the person keeps elsewhere, and one that leads into git's own folder would 
 its hooks. So both are refused.
 
 How it is done: the path is walked from the root, one name at a time, each opened relative to the folder before it and
-without following links (`O_NOFOLLOW`). Only if that meets a link is the path resolved; it must then lie in the root, and
-the resolved names are walked in the same way. So nobody can exchange a folder for a link between the check and the use.
-What is opened is a plain file of a bounded size: a pipe or a device would have us wait or read for ever.
+without following links (`O_NOFOLLOW`). Only if that meets a link is the path resolved; it must then lie in the root,
+and the resolved names are walked in the same way. So nobody can exchange a folder for a link between the check and the
+use. What is opened is a plain file of a bounded size: a pipe or a device would have us wait or read for ever.
 
 Every refusal is an `OSError`, as a missing file is one. So whoever can do without the file is none the wiser, and
 whoever cannot says why: `strerror` has the reason and `hint_of` the next step.

@@ -22,28 +22,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(1500))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def headless_host(tmp_path_factory) -> Iterator[Desk]:
     folder = tmp_path_factory.mktemp("headless")
     lay_out(folder / "shop")
-    with headless(folder / "shop", environment(folder)):
+    with headless(folder / "shop", environment()):
         desk = Desk(folder / "shop", "headless")
         yield desk
         desk.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def opened_window(tmp_path_factory) -> Iterator[tuple[editor.Editor, Desk]]:
     folder = tmp_path_factory.mktemp("vscode")
     lay_out(folder / "shop")
     subprocess.run(["git", "init", "--quiet", str(folder / "shop")], check=True, timeout=60)
-    with editor.window(folder / "shop", **environment(folder)) as window:
+    with editor.window(folder / "shop", **environment()) as window:
         desk = Desk(folder / "shop", "vscode")
         yield window, desk
         desk.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def vscode_host(opened_window) -> Desk:
     return opened_window[1]
 

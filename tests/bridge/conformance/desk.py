@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 from binnacle.app.bridge import host_command
+from binnacle.bridge import proofs
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.folders import read_host
 from binnacle.bridge.protocol import HostInfo
@@ -80,6 +81,12 @@ class Desk:
         assert found is not None
         return found
 
+    def key(self) -> bytes:
+        """What the host shares with its clients."""
+        found = proofs.read_key(str(self.workspace), self.host().bridge_id)
+        assert found is not None
+        return found
+
     def jobs(self) -> list[str]:
         folder = self.workspace / ".vsc-bridge"
         return sorted(os.listdir(folder / "execute") + os.listdir(folder / "prepared"))
@@ -127,9 +134,9 @@ def lay_out(workspace: Path) -> None:
             shutil.copy(program, workspace / name)
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """What the programs of a host have in common."""
-    return {"BN_DATA_DIR": str(folder / "data"), "VIRTUAL_ENV": sys.prefix, "PYTHONDONTWRITEBYTECODE": "1"}
+def environment() -> dict[str, str]:
+    """What the programs of a host have in common; with their clients they share a place for keys."""
+    return {"BN_DATA_DIR": os.environ["BN_DATA_DIR"], "VIRTUAL_ENV": sys.prefix, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from binnacle.bridge import folders, protocol
+from binnacle.bridge import folders, proofs, protocol
 from binnacle.bridge.manifest import shipped
 from binnacle.bridge.protocol import Command
 from binnacle.errors import BridgeError
@@ -21,6 +21,7 @@ def publish(desk, name, content):
     prepared = desk.workspace / ".vsc-bridge" / "prepared" / name
     prepared.mkdir()
     (prepared / "command.json").write_text(content)
+    (prepared / "proof").write_text(proofs.prove_command(desk.key(), name, content.encode()))
     return desk.workspace / folders.publish(str(desk.workspace), str(prepared))
 
 
@@ -29,7 +30,8 @@ def test_a_host_introduces_itself(desk):
     assert host.kind == desk.kind
     assert host.is_alive()
     assert host.workspace == str(desk.workspace)
-    assert host.version == 1
+    assert host.version == 2
+    assert host.proof
     known = {alias for alias, one in shipped().scripts.items() if desk.kind in one.metadata.hosts}
     assert set(host.capabilities["scripts"]) == known
     answer = desk("bridge.ping")
@@ -72,10 +74,28 @@ def test_a_command_that_is_none_is_answered(desk):
         folders.remove(str(folder))
 
 
+@pytest.mark.parametrize("proof", ["", "0" * 64])
+def test_a_job_without_its_proof_is_refused(desk, proof):
+    content = '{"clientId":"cli","id":"x","createdAt":"","scriptName":"bridge.stop"}'
+    folder = desk.workspace / ".vsc-bridge" / "execute" / protocol.new_id()
+    folder.mkdir()
+    try:
+        (folder / "command.json").write_text(content)
+        if proof:
+            (folder / "proof").write_text(proof)
+        wait_until((folder / "done").exists)
+        assert json.loads((folder / "error.json").read_text())["error"]["code"] == "E_UNAUTHORIZED"
+        with pytest.raises(BridgeError) as caught:
+            folders.read_result(str(folder), desk.key())
+        assert caught.value.code == "E_UNAUTHORIZED", "the refusal itself is proven"
+    finally:
+        folders.remove(str(folder))
+
+
 def test_an_answer_is_whole_and_says_whose_it_is(desk):
     name = protocol.new_id()
     command = {"clientId": f"cli-{os.getpid()}", "id": "anything", "scriptName": "breakpoint.list", "params": {}}
-    folder = publish(desk, name, json.dumps(command | {"version": 1, "createdAt": protocol.now_text()}))
+    folder = publish(desk, name, json.dumps(command | {"version": 2, "createdAt": protocol.now_text()}))
     try:
         wait_until((folder / "done").exists)
         answer = json.loads((folder / "response.json").read_text())
@@ -114,7 +134,7 @@ def test_a_job_that_vanishes_is_given_up(desk):
     command = Command(
         client_id="cli", id="x", created_at="", script_name="debug.wait-for-hit", params={"timeoutMs": 90_000}
     )
-    folder = folders.publish(str(desk.workspace), folders.prepare(str(desk.workspace), command))
+    folder = folders.publish(str(desk.workspace), folders.prepare(str(desk.workspace), command, desk.key()))
     wait_until(lambda: os.path.exists(os.path.join(folder, "claimed.json")))
     folders.remove(folder)
     wait_until(lambda: desk("bridge.ping")["running"] == 0)

@@ -150,7 +150,7 @@ class TestTakingTurns:
     @pytest.fixture
     def window(self, opened_window, monkeypatch):
         editor, desk = opened_window
-        for name, value in environment(desk.workspace.parent).items():
+        for name, value in environment().items():
             monkeypatch.setenv(name, value)
         yield editor
         with contextlib.suppress(Refused):
