@@ -88,7 +88,7 @@ def test_02_a_tool_runs_through_files_and_its_answer_comes_back(desk, agent):
     wait_until(lambda: any((execute / name / "claimed.json").exists() for name in os.listdir(execute)))
     written = [json.loads((execute / name / "command.json").read_text()) for name in os.listdir(execute)]
     (command,) = [one for one in written if one["scriptName"] == "debug.wait-for-hit"]
-    assert (command["version"], command["params"]["timeoutMs"]) == (1, 60_000)
+    assert (command["version"], command["params"]["timeoutMs"]) == (2, 60_000)
     agent.data("debug_pause")
     assert agent.result(number)["structuredContent"]["data"]["state"] == "paused"
 

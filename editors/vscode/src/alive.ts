@@ -46,6 +46,11 @@ export function isAlive(host: HostInfo): boolean {
   return !isNear || isRunning(host.pid, host.processStart);
 }
 
+/** Whether a host's very process is seen from here. What came with a clone can hardly name one. */
+export function isSeen(host: HostInfo): boolean {
+  return host.processStart > 0 && host.namespace === namespace() && isRunning(host.pid, host.processStart);
+}
+
 function stat(pid: number): string[] | undefined {
   try {
     // The name stands in parentheses and may itself hold spaces and parentheses; what follows it does not.

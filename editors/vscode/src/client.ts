@@ -6,6 +6,7 @@ import * as path from "node:path";
 import { isAlive, namespace, processStart } from "./alive";
 import * as folders from "./folders";
 import { pause } from "./host";
+import * as proofs from "./proofs";
 import { Fault, nowText, STOP, VERSION } from "./protocol";
 
 const PATIENCE = 3000;
@@ -16,15 +17,17 @@ const LOOK = 20;
 export async function askToLeave(workspace: string): Promise<void> {
   const host = folders.readHost(workspace);
   if (!host || !isAlive(host) || host.kind !== "headless") return;
-  if ((await ask(workspace, "debug.status")) !== "E_NO_SESSION") {
+  const key = proofs.readKey(workspace, host.bridgeId);
+  if (!key) return;
+  if ((await ask(workspace, key, "debug.status")) !== "E_NO_SESSION") {
     throw new Fault("E_BUSY", "a host without an editor debugs a program here", "end that with debug_stop");
   }
-  await ask(workspace, STOP);
+  await ask(workspace, key, STOP);
   for (let waited = 0; waited < END && isAlive(host); waited += LOOK) await pause(LOOK);
 }
 
 /** Runs a script there; returns the code of its error, or nothing. */
-async function ask(workspace: string, scriptName: string): Promise<string> {
+async function ask(workspace: string, key: Buffer, scriptName: string): Promise<string> {
   const id = `${nowText().replace(/[-:.]/g, "")}-0000-${randomBytes(2).toString("hex")}`;
   const prepared = path.join(folders.bridgeFolder(workspace), "prepared", id);
   const folder = path.join(folders.executeFolder(workspace), id);
@@ -41,14 +44,20 @@ async function ask(workspace: string, scriptName: string): Promise<string> {
     clientStart: processStart(pid),
     namespace: namespace(),
   };
-  fs.mkdirSync(prepared, { recursive: true, mode: 0o700 });
-  fs.writeFileSync(path.join(prepared, "command.json"), JSON.stringify(command), { mode: 0o600 });
+  folders.openBridge(workspace);
+  fs.mkdirSync(prepared, { mode: 0o700 });
+  const content = JSON.stringify(command);
+  fs.writeFileSync(path.join(prepared, "command.json"), content, { mode: 0o600 });
+  fs.writeFileSync(path.join(prepared, "proof"), proofs.proveCommand(key, id, content), { mode: 0o600 });
   try {
     fs.renameSync(prepared, folder);
     for (let waited = 0; waited < PATIENCE && !folders.exists(folder, "done"); waited += LOOK) await pause(LOOK);
+    const proof = folders.readText(path.join(folder, "done"));
+    if (proof === undefined) return "E_TIMEOUT";
     const written = folders.readText(path.join(folder, "error.json"));
-    if (written) return String(JSON.parse(written).error?.code ?? "");
-    return folders.exists(folder, "done") ? "" : "E_TIMEOUT";
+    if (!written) return "";
+    const isProven = proofs.matches(proof, proofs.proveAnswer(key, "error", id, written));
+    return isProven ? String(JSON.parse(written).error?.code ?? "") : "E_NO_RESPONSE";
   } finally {
     folders.remove(prepared);
     folders.remove(folder);

@@ -1,7 +1,8 @@
 /**
  * Runs the jobs of a workspace: takes them, has them executed, writes what came of them, and clears up.
  *
- * What executes them is given. A job that hangs takes one place of several and nothing else; it is answered in its
+ * Only jobs count that carry a proof: a host begins with an empty folder, and refuses what somebody puts there who does
+ * not have its key. What executes them is given. A job that hangs takes one place of several and nothing else; it is answered in its
  * stead when its time is over.
  */
 
@@ -11,6 +12,7 @@ import * as path from "node:path";
 import * as alive from "./alive";
 import { Breaker } from "./breaker";
 import * as folders from "./folders";
+import * as proofs from "./proofs";
 import { type Command, Fault, type HostInfo, type Job, nowText, PING, STOP, type Values, VERSION } from "./protocol";
 import { Seat } from "./seat";
 import { list, sweep } from "./sweeping";
@@ -23,8 +25,8 @@ const CAPACITY = 10;
 /** Milliseconds for a job to end by itself once it knows that nobody wants it. */
 const COOPERATION = 250;
 
-/** Milliseconds after which a command that is no JSON will not become one. */
-const UNREADABLE = 2000;
+/** Milliseconds after which a job is refused that carries no proof: its client may write its files one by one. */
+const UNPROVEN = 2000;
 
 export interface Ways {
   run(job: Job): Promise<unknown>;
@@ -41,7 +43,7 @@ export class JobHost {
   private readonly execute: string;
   private readonly running = new Map<string, Running>();
   private readonly settled = new Set<string>();
-  private readonly unreadable = new Map<string, number>();
+  private readonly unproven = new Map<string, number>();
   private watcher: fs.FSWatcher | undefined;
   private timers: NodeJS.Timeout[] = [];
   private busy = 0;
@@ -74,7 +76,7 @@ export class JobHost {
   serve(): void {
     this.seat.take();
     this.isServing = true;
-    this.recover();
+    folders.empty(this.execute);
     this.seat.introduce();
     this.watch();
     this.timers = [
@@ -120,6 +122,7 @@ export class JobHost {
     if (!this.isServing) return;
     const names = list(this.execute);
     for (const name of this.settled) if (!names.includes(name)) this.settled.delete(name);
+    for (const name of this.unproven.keys()) if (!names.includes(name)) this.unproven.delete(name);
     for (const name of names) {
       if (!this.settled.has(name) && !this.running.has(name)) this.consider(name, path.join(this.execute, name));
     }
@@ -127,33 +130,42 @@ export class JobHost {
   }
 
   private consider(name: string, folder: string): void {
+    const entry = fs.lstatSync(folder, { throwIfNoEntry: false });
+    if (!entry?.isDirectory()) {
+      if (entry) folders.remove(folder);
+      return;
+    }
     if (["claimed.json", "done", "cancel"].some((mark) => folders.exists(folder, mark))) {
       this.settled.add(name);
       return;
     }
-    let command: Command | undefined;
-    try {
-      command = folders.readCommand(folder);
-    } catch (error) {
-      // A client that writes in place may be half way.
-      const since = this.unreadable.get(name) ?? Date.now();
-      this.unreadable.set(name, since);
-      if (Date.now() - since < UNREADABLE) return;
-      command = {
-        version: VERSION,
-        clientId: "",
-        id: name,
-        createdAt: "",
-        scriptName: "",
-        params: { problem: `${error}` },
-      };
-    }
-    if (command === undefined || !folders.claim(folder, this.info)) return;
-    this.unreadable.delete(name);
+    const content = folders.readBytes(path.join(folder, "command.json"));
+    if (content === undefined) return;
+    const found = this.check(name, folder, content);
+    if (found === undefined || !folders.claim(folder, this.info)) return;
+    const [command, refusal] = found;
     // The directory is what the client waits on, whatever the command calls itself.
     const job = new Running(name, { ...command, id: name }, folder, this.baseOf(command));
     this.running.set(name, job);
-    void this.serveJob(job);
+    void this.serveJob(job, refusal);
+  }
+
+  /** The command of a job, and why it is not run; nothing while its proof may still come. */
+  private check(name: string, folder: string, content: Buffer): [Command, Fault?] | undefined {
+    const unknown = { version: VERSION, clientId: "", id: name, createdAt: "", scriptName: "", params: {} };
+    const proof = folders.readText(path.join(folder, "proof"));
+    if (!proofs.matches(proof, proofs.proveCommand(this.seat.key, name, content))) {
+      const since = this.unproven.get(name) ?? Date.now();
+      this.unproven.set(name, since);
+      if (Date.now() - since < UNPROVEN) return undefined;
+      const told = "the job carries no proof that it is from a client of this host";
+      return [unknown, new Fault("E_UNAUTHORIZED", told, "update the client; docs/bridge.md says how it proves a job")];
+    }
+    try {
+      return [folders.parseCommand(content.toString("utf8"))];
+    } catch (error) {
+      return [unknown, new Fault("E_INVALID_REQUEST", `command.json cannot be read: ${error}`, "")];
+    }
   }
 
   /** A client may be at home in a directory of the workspace. */
@@ -162,14 +174,15 @@ export class JobHost {
     return given.startsWith(this.workspace.replace(/\/$/, "") + path.sep) ? given : this.workspace;
   }
 
-  private async serveJob(job: Running): Promise<void> {
+  private async serveJob(job: Running, refusal?: Fault): Promise<void> {
     const began = performance.now();
     const stop = job.watch();
     const duration = (): number => Math.round((performance.now() - began) * 1000) / 1000;
     try {
-      const write = await this.executeJob(job).then(
-        (data) => () => folders.answer(job.folder, job.id, data, duration()),
-        (error: unknown) => () => folders.fail(job.folder, job.id, this.faultOf(job, error), duration()),
+      const { key } = this.seat;
+      const write = await (refusal ? Promise.reject(refusal) : this.executeJob(job)).then(
+        (data) => () => folders.answer(job.folder, job.id, key, data, duration()),
+        (error: unknown) => () => folders.fail(job.folder, job.id, key, this.faultOf(job, error), duration()),
       );
       write();
     } catch (error) {
@@ -185,9 +198,6 @@ export class JobHost {
 
   private async executeJob(job: Running): Promise<unknown> {
     const script = job.command.scriptName;
-    if (!script) {
-      throw new Fault("E_INVALID_REQUEST", `command.json cannot be read: ${job.command.params.problem}`, "");
-    }
     if (script === PING) {
       await this.ways.checkWindow();
       return { bridgeId: this.info.bridgeId, kind: this.info.kind, pid: this.info.pid, running: this.busy };
@@ -261,50 +271,6 @@ export class JobHost {
       `${job.command.scriptName} failed: ${told}`,
       "the log of Binnacle in the editor says more",
     );
-  }
-
-  /** Sets aside what a host left that died over it. What nobody began is run, if somebody still wants it. */
-  private recover(): void {
-    for (const name of list(this.execute)) {
-      const folder = path.join(this.execute, name);
-      let command: Command | undefined;
-      try {
-        command = folders.readCommand(folder);
-      } catch {
-        // It is looked at later.
-      }
-      const isClaimed = folders.exists(folder, "claimed.json");
-      const isDone = folders.exists(folder, "done");
-      if (isClaimed && !isDone) this.quarantine(name, folder, command);
-      else if (command && !isClaimed && !isDone && !folders.exists(folder, "keep") && !alive.isWanted(command)) {
-        folders.remove(folder);
-      }
-    }
-  }
-
-  private quarantine(name: string, folder: string, command: Command | undefined): void {
-    const scriptName = command?.scriptName ?? "";
-    const fault = new Fault(
-      "E_CRASH_RECOVERY",
-      `the host ended while it ran ${scriptName || "this"}`,
-      "call it again",
-      {},
-      true,
-    );
-    const record = {
-      reason: fault.code,
-      scriptName,
-      error: fault.message,
-      timestamp: nowText(),
-      pid: this.info.pid,
-      bridgeId: this.info.bridgeId,
-    };
-    try {
-      folders.writeWhole(path.join(folder, "dlq"), JSON.stringify(record));
-      folders.fail(folder, name, fault, 0);
-    } catch {
-      // Its client has taken it away.
-    }
   }
 }
 

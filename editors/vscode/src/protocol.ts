@@ -1,7 +1,8 @@
 /** The files in `.vsc-bridge` by which a client has a host run a script, and what stands in them. */
 
 export const FOLDER = ".vsc-bridge";
-export const VERSION = 1;
+/** Since 2, commands, answers and hosts carry proofs. */
+export const VERSION = 2;
 
 /** Answered by every host at once: a round trip, here through the window. */
 export const PING = "bridge.ping";
@@ -42,6 +43,8 @@ export interface HostInfo {
   processStart: number;
   capabilities: Values;
   namespace: string;
+  /** That a host of this person's wrote this; see `proofs`. */
+  proof?: string;
 }
 
 /** An answer that is no: with a code, and with what to do next. */

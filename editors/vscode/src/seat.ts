@@ -2,53 +2,61 @@
 
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { isAlive } from "./alive";
+import { isAlive, isSeen } from "./alive";
 import * as folders from "./folders";
+import * as proofs from "./proofs";
 import { Fault, type HostInfo } from "./protocol";
 
-/** Milliseconds after which an empty lock is not that of a host which is just about to write into it. */
-const YOUNG = 15_000;
-
 export class Seat {
+  /** What the host shares with its clients. */
+  readonly key = proofs.newKey();
   private readonly folder: string;
   private readonly lock: string;
+  private readonly info: HostInfo;
 
   constructor(
     private readonly workspace: string,
-    private readonly info: HostInfo,
+    info: HostInfo,
   ) {
     this.folder = folders.bridgeFolder(workspace);
     this.lock = path.join(this.folder, "host.lock");
+    this.info = { ...info, proof: proofs.proveHost(this.key, info) };
   }
 
-  /** Whoever has the place. Another program's lock may hold only a process id, or nothing. */
+  /** Whoever has the place: a host with a proof, or one without whose very process is there. */
   holder(): HostInfo | undefined {
-    const written = folders.readText(this.lock);
-    if (written === undefined) return undefined;
-    const known = folders.parseHost(written) ?? folders.readHost(this.workspace);
-    return known ?? ({ bridgeId: "", pid: Number.parseInt(written, 10) || 0, kind: "vscode" } as HostInfo);
+    const found = folders.parseHost(folders.readText(this.lock));
+    return found && (isSeen(found) || proofs.isProven(this.workspace, found)) ? found : undefined;
   }
 
   /** Has the place, or says who does. */
   take(): void {
     folders.openBridge(this.workspace);
     const holder = this.holder();
-    if (holder && (isAlive(holder) || this.isFresh(holder))) throw taken(this.workspace, holder);
-    if (holder) this.clear(holder);
+    if (holder && isAlive(holder)) throw taken(this.workspace, holder);
+    if (folders.exists(this.folder, "host.lock")) this.clear(holder);
+    const own = `${this.lock}.new.${this.info.bridgeId}`;
     try {
-      fs.writeFileSync(this.lock, JSON.stringify(this.info), { flag: "wx", mode: 0o600 });
-    } catch {
+      proofs.keepKey(this.workspace, this.info.bridgeId, this.key);
+      folders.writeWhole(own, JSON.stringify(this.info));
+      fs.linkSync(own, this.lock);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       throw new Fault("E_HOST_EXISTS", "another host was a moment faster", "use that one", {}, true);
+    } finally {
+      fs.rmSync(own, { force: true });
     }
+    proofs.removeOtherKeys(this.workspace, this.info.bridgeId);
   }
 
-  /** Takes away what a dead host left, and nothing that somebody else has just put there. */
-  private clear(dead: HostInfo): void {
+  /** Takes away what a dead host left or a clone brought, and nothing that somebody else has just put there. */
+  private clear(dead: HostInfo | undefined): void {
     const aside = `${this.lock}.${this.info.bridgeId}`;
     try {
       fs.renameSync(this.lock, aside);
       const moved = folders.parseHost(folders.readText(aside));
-      if (moved && moved.bridgeId !== dead.bridgeId) fs.linkSync(aside, this.lock);
+      const isNew = moved && moved.bridgeId !== dead?.bridgeId && proofs.isProven(this.workspace, moved);
+      if (isNew && isAlive(moved)) fs.linkSync(aside, this.lock);
     } catch {
       // Somebody else clears it, too.
     } finally {
@@ -66,9 +74,12 @@ export class Seat {
     const holder = this.holder();
     if (holder && holder.bridgeId !== this.info.bridgeId) throw taken(this.workspace, holder);
     if (!holder) this.take();
+    if (!proofs.readKey(this.workspace, this.info.bridgeId)) {
+      proofs.keepKey(this.workspace, this.info.bridgeId, this.key);
+    }
     try {
       const now = new Date();
-      fs.utimesSync(path.join(this.folder, "host.json"), now, now);
+      fs.lutimesSync(path.join(this.folder, "host.json"), now, now);
     } catch {
       this.introduce();
     }
@@ -77,13 +88,10 @@ export class Seat {
 
   /** Gives the place up, unless another host has it by now. */
   leave(): void {
-    if (this.holder()?.bridgeId !== this.info.bridgeId) return;
-    for (const name of ["host.json", "host.lock"]) fs.rmSync(path.join(this.folder, name), { force: true });
-  }
-
-  private isFresh(holder: HostInfo): boolean {
-    const found = fs.statSync(this.lock, { throwIfNoEntry: false });
-    return !holder.pid && found !== undefined && Date.now() - found.mtimeMs < YOUNG;
+    if (this.holder()?.bridgeId === this.info.bridgeId) {
+      for (const name of ["host.json", "host.lock"]) fs.rmSync(path.join(this.folder, name), { force: true });
+    }
+    proofs.removeKey(this.workspace, this.info.bridgeId);
   }
 }
 

@@ -21,14 +21,12 @@ export function sweep(workspace: string, running: ReadonlySet<string>): void {
 function sweepFolder(folder: string, spared: ReadonlySet<string>, isDue: (job: string, age: number) => boolean): void {
   for (const name of list(folder)) {
     const job = path.join(folder, name);
-    const found = fs.statSync(job, { throwIfNoEntry: false });
+    const found = fs.lstatSync(job, { throwIfNoEntry: false });
     if (found && !spared.has(name) && isDue(job, Date.now() - found.mtimeMs)) folders.remove(job);
   }
 }
 
 function isOld(job: string, age: number): boolean {
-  if (folders.exists(job, "keep")) return false;
-  if (folders.exists(job, "dlq")) return age > 7 * DAY;
   if (isAbandoned(job, age)) return true;
   return age > (folders.exists(job, "done") ? DAY : 2 * DAY);
 }

@@ -51,11 +51,16 @@ export class Recorder {
   }
 }
 
-/** Where a workspace's recordings are: in the data directory of `bn`. */
+/** Where a workspace's recordings are. */
 export function recordings(workspace: string): string {
+  return path.join(dataFolder(workspace), "debug", "sessions");
+}
+
+/** Where `bn` keeps data that belongs to the path of a workspace. */
+export function dataFolder(workspace: string): string {
   const home = process.env.XDG_DATA_HOME || path.join(os.homedir(), ".local", "share");
   const base = path.resolve(process.env.BN_DATA_DIR || path.join(home, "binnacle"));
-  return path.join(base, projectKey(workspace), "debug", "sessions");
+  return path.join(base, projectKey(workspace));
 }
 
 /** The recordings there are, oldest first. */

@@ -115,7 +115,7 @@ function notExpandable(expression: string): Fault {
 function write(file: string, lines: string[]): void {
   try {
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    writeWhole(file, lines.map((line) => `${line}\n`).join(""), 0o644);
+    writeWhole(file, lines.map((line) => `${line}\n`).join(""));
   } catch (error) {
     throw new Fault("E_FS_ERROR", `cannot write ${file}: ${error}`, "give another outputPath");
   }
