@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 import binnacle
+from binnacle.config.inside import is_folder_inside, root_of
 from binnacle.config.location import PROJECT_DIR, cache_dir, trust_file
 from binnacle.config.whole import write_whole
 
@@ -77,7 +78,9 @@ def fingerprint(recipe: str, repo: str) -> int:
 
 def _script_states(folder: str) -> Iterator[str]:
     """Of the project's own scripts, and of what the person has trusted, as they are tools only then."""
-    files = [os.path.join(here, name) for here, _, names in os.walk(folder) for name in names]
+    root = root_of(folder)
+    is_there = root is not None and is_folder_inside(root, folder)  # a link may lead to all files there are
+    files = [os.path.join(here, name) for here, _, names in os.walk(folder) for name in names] if is_there else []
     for path in sorted(files) + [trust_file()] * bool(files):
         with contextlib.suppress(OSError):
             found = os.stat(path)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from binnacle.app import Project, require_project
 from binnacle.app.listing import Listing, fingerprint, keep_listing, kept_listing
 from binnacle.app.terms import ServedSession
+from binnacle.config.inside import read_inside
 from binnacle.config.location import brings_settings, clients_folder, trust_file
 from binnacle.errors import BinnacleError, Full, InvalidInput
 from binnacle.server.beside import Beside, Nothing
@@ -41,6 +42,9 @@ _log = logging.getLogger(__name__)
 
 IDLE = 0.3
 """Seconds after the list was asked for, when the tools are loaded ahead of their first call."""
+
+MAX_GUIDE_BYTES = 1 << 20
+"""An AGENTS.md that agents can read is far shorter."""
 
 LOOK = 1.0
 """Seconds between looks at whether the plan or the store has changed."""
@@ -226,8 +230,7 @@ class LazyProject:
     async def guide(self) -> str | None:
         """AGENTS.md of the repository, if there is one."""
         try:
-            with open(os.path.join(self.repo, "AGENTS.md"), encoding="utf-8", errors="replace") as file:
-                return file.read()
+            return read_inside(self.repo, "AGENTS.md", limit=MAX_GUIDE_BYTES).decode(errors="replace")
         except OSError:
             return None
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.bridge.metadata import SUFFIX, Metadata, load_metadata
+from binnacle.config.inside import hint_of, is_file_inside, is_folder_inside, read_file, root_of, write_inside
 from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError, NextStep, did_you_mean
 
@@ -70,8 +71,7 @@ def read_manifest(file: str) -> Manifest:
         ConfigError: it cannot be read.
     """
     try:
-        with open(file, "rb") as stream:
-            found = msgspec.json.decode(stream.read(), type=Manifest)
+        found = msgspec.json.decode(read_file(file), type=Manifest)
     except (OSError, msgspec.DecodeError) as error:
         raise ConfigError(f"cannot read {file}: {error}", hint=BUILD_AGAIN) from error
     if found.version != VERSION:
@@ -108,6 +108,8 @@ def gather(folder: str, *, known: Manifest | None = None) -> Gathered:
 
 def metadata_files(folder: str) -> Iterator[str]:
     """Every file of metadata in a directory and below it."""
+    if (root := root_of(folder)) is not None and not is_folder_inside(root, folder):
+        return
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
         yield from (os.path.join(here, name) for name in sorted(names) if name.endswith(SUFFIX))
@@ -124,9 +126,13 @@ def write_manifest(folder: str, made: Manifest, *, now: str) -> bool:
         return False
     content = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(made, generated_at=now)), indent=1)
     try:
-        write_whole(file, content + b"\n", mode=0o644)
+        if (root := root_of(file)) is not None:
+            write_inside(root, file, content + b"\n", mode=0o644)
+        else:
+            write_whole(file, content + b"\n", mode=0o644)
     except OSError as error:
-        raise ConfigError(f"cannot write {file}: {error.strerror}", hint="check permissions and free space") from error
+        hint = hint_of(error, "check permissions and free space")
+        raise ConfigError(f"cannot write {file}: {error.strerror}", hint=hint) from error
     return True
 
 
@@ -154,6 +160,13 @@ def _program(file: str, folder: str) -> str:
     for name in sorted(os.listdir(here)):
         path = os.path.join(here, name)
         is_beside = path == base or path.startswith(f"{base}.")
-        if is_beside and not name.endswith(SUFFIX) and os.path.isfile(path) and os.access(path, os.X_OK):
+        if is_beside and not name.endswith(SUFFIX) and _is_program(path):
             return os.path.relpath(path, folder)
     return ""
+
+
+def _is_program(path: str) -> bool:
+    """Whether a file may be executed. A project's program is a file of the project."""
+    root = root_of(path)
+    is_plain = os.path.isfile(path) if root is None else is_file_inside(root, path)
+    return is_plain and os.access(path, os.X_OK)

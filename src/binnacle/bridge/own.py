@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from binnacle.bridge.manifest import Entry, Manifest, gather, shipped
+from binnacle.config.inside import read_inside
 from binnacle.config.location import PROJECT_DIR
 from binnacle.config.trust import Item, is_trusted
 from binnacle.errors import BridgeError, ConfigError, NextStep
@@ -101,24 +102,21 @@ def check_trusted(one: OwnScript, repo: str) -> None:
 def find_items(repo: str) -> list[Item]:
     """The scripts of a project as a person sees them before trusting them."""
     own = find_own(repo).scripts.values()
-    return [item for one in own if one.program and (item := _item(one.alias, one.program, one.file))]
+    return [item for one in own if one.program and (item := _item(one.alias, one.program, one.file, repo))]
 
 
 def _is_trusted(alias: str, program: str, file: str, repo: str) -> bool:
-    item = _item(alias, program, file)
+    item = _item(alias, program, file, repo)
     return item is not None and is_trusted(repo, item)
 
 
-def _item(alias: str, program: str, file: str) -> Item | None:
+def _item(alias: str, program: str, file: str, repo: str) -> Item | None:
     """A script with its metadata, which agents read, all of both; None if they cannot be read."""
     parts = []
     for path in (file, program):
         try:
-            with open(path, "rb") as stream:
-                content = stream.read(LARGEST + 1)
+            content = read_inside(repo, path, limit=LARGEST)
         except OSError:
-            return None
-        if len(content) > LARGEST:
             return None
         parts.append(f"==> {os.path.basename(path)}\n{_shown(content)}")
     does = f"let agents run {os.path.basename(program)} as a tool, with this description"

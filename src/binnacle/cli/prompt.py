@@ -76,6 +76,7 @@ def _show_template(answer: Any, screen: Screen) -> None:
     view=_show_template,
 )
 def template(context: Context, args: Namespace) -> Any:
+    from binnacle.config.inside import hint_of
     from binnacle.runner.template import DEFAULT, PROJECT_FILE, VARIABLES, find_template
 
     text = find_template(context.project.repo, DEFAULT).text
@@ -83,16 +84,26 @@ def template(context: Context, args: Namespace) -> Any:
         return {"template": text, "variables": VARIABLES}
     path = os.path.abspath(args.output)
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w" if args.force else "x", encoding="utf-8") as file:
-            file.write(text)
+        _write(path, text, context.project.repo, is_new=not args.force)
     except FileExistsError as error:
         raise Duplicate(
             f"there is a file already: {path}", hint="name another, or overwrite it with --force"
         ) from error
     except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}", hint="check permissions") from error
+        raise InvalidInput(f"cannot write {path}: {error.strerror}", hint=hint_of(error)) from error
     is_default = os.path.realpath(path) == os.path.realpath(os.path.join(context.project.repo, PROJECT_FILE))
     used = "bn run" if is_default else f"bn run --template {args.output}"
     look = f"bn prompt show loop --template {args.output}"
     return {"file": path, "variables": VARIABLES, "next": f"edit it and look at it with: {look} -H; {used} uses it"}
+
+
+def _write(path: str, text: str, repo: str, *, is_new: bool) -> None:
+    """Writes a template: in the project through no link that leads out of it, elsewhere where a person wants it."""
+    from binnacle.config.inside import is_below, write_inside
+
+    if is_below(repo, path):
+        write_inside(repo, path, text.encode(), is_new=is_new)
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "x" if is_new else "w", encoding="utf-8") as file:
+        file.write(text)

@@ -87,22 +87,22 @@ def new(context: Context, args: Namespace) -> Any:
     values["category"] = alias.partition(".")[0]
     program = os.path.join(folder, alias + (".sh" if args.sh else ".py"))
     metadata = os.path.join(folder, alias + SUFFIX)
-    _write(program, (SHELL if args.sh else PYTHON).format(**values), mode=0o755)
-    _write(metadata, METADATA.format(**values), mode=0o644)
+    repo = context.project.repo
+    _write(program, (SHELL if args.sh else PYTHON).format(**values), repo, mode=0o755)
+    _write(metadata, METADATA.format(**values), repo, mode=0o644)
     grant_written(context.project, f"script:{alias}")
     return {"alias": alias, "files": [metadata, program], "next": f"edit both, then: bn trust script:{alias}"}
 
 
-def _write(path: str, content: str, *, mode: int) -> None:
+def _write(path: str, content: str, repo: str, *, mode: int) -> None:
+    from binnacle.config.inside import hint_of, write_inside
+
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
-            file.write(content)
-        os.chmod(path, mode)
+        write_inside(repo, path, content.encode(), mode=mode, is_new=True)
     except FileExistsError as error:
         raise Duplicate(f"there is a file already: {path}", hint="take another name, or remove it") from error
     except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}", hint="check permissions") from error
+        raise InvalidInput(f"cannot write {path}: {error.strerror}", hint=hint_of(error)) from error
 
 
 def _show_build(answer: Any, screen: Screen) -> None:

@@ -142,19 +142,19 @@ def _scope(args: Namespace) -> Scope | None:
 def _section(worktree: str) -> Item:
     from binnacle.config.clients.plan import agents_target
 
-    return Item("Write AGENTS.md section?", agents_target(os.path.join(worktree, "AGENTS.md")))
+    return Item("Write AGENTS.md section?", agents_target(os.path.join(worktree, "AGENTS.md"), root=worktree))
 
 
 def _client(client: Client, worktree: str, scope: Scope | None, *, allow: bool) -> Item:
-    from binnacle.config.clients.places import find_file
+    from binnacle.config.clients.places import find_file, is_in_project
     from binnacle.config.clients.plan import client_target
 
     path = find_file(client, worktree=worktree, scope=scope)
+    root = worktree if is_in_project(client, scope) else None
     notes = [client.note] if path.startswith(worktree + os.sep) else []
     notes += [client.unattended] if allow else []
-    return Item(
-        f"Write {client.title} MCP config?", client_target(client, path, allow=allow), "; ".join(filter(None, notes))
-    )
+    target = client_target(client, path, allow=allow, root=root)
+    return Item(f"Write {client.title} MCP config?", target, "; ".join(filter(None, notes)))
 
 
 def _answer(change: "Change", note: str, *, diff: bool) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import os
 
+from binnacle.config import inside
 from binnacle.config.settings import Value, find_setting, parse_value
 from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError
@@ -20,14 +21,14 @@ def write_setting(path: str, key: str, value: str | None) -> Value | None:
     parsed = None if value is None else parse_value(key, value, where="the given value")
     table_name, name = key.split(".", 1)
     try:
-        with open(path, encoding="utf-8") as file:
-            document = tomlkit.parse(file.read())
+        document = tomlkit.parse(inside.read_file(path).decode())
     except FileNotFoundError:
         if parsed is None:
             return None
         document = tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        raise ConfigError(f"cannot change {path}: {error}", hint="mend the file by hand first") from error
+        hint = inside.hint_of(error, "mend the file by hand first")
+        raise ConfigError(f"cannot change {path}: {error}", hint=hint) from error
     table = document.setdefault(table_name, tomlkit.table())
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: {table_name!r} is not a table", hint=f"write it as [{table_name}]")
@@ -41,13 +42,23 @@ def write_setting(path: str, key: str, value: str | None) -> Value | None:
     return parsed
 
 
-def replace_file(path: str, content: str) -> None:
-    """Writes `content` to `path` so that a reader sees the old file or the new one, never a part."""
-    path = os.path.realpath(path)
-    folder = os.path.dirname(path)
+def replace_file(path: str, content: str, *, root: str | None = None) -> None:
+    """Writes `content` to `path` so that a reader sees the old file or the new one, never a part.
+
+    `root` is the repository, for a file of a project that its path does not show to be one.
+    """
     try:
-        os.makedirs(folder, exist_ok=True)
-        mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
-        write_whole(path, content.encode(), mode=mode, is_lasting=True)
+        if (top := root or inside.root_of(path)) is not None:
+            inside.write_inside(top, os.path.abspath(path), content.encode())
+        else:
+            _replace_own(os.path.realpath(path), content.encode())
     except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error
+        hint = inside.hint_of(error, "check permissions and free space")
+        raise ConfigError(f"cannot write {path}: {error.strerror}", hint=hint) from error
+
+
+def _replace_own(path: str, content: bytes) -> None:
+    """Replaces a file of the person's, where its link leads."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
+    write_whole(path, content, mode=mode, is_lasting=True)

@@ -13,7 +13,9 @@ use. What is opened is a plain file of a bounded size: a pipe or a device would 
 Every refusal is an `OSError`, as a missing file is one. So whoever can do without the file is none the wiser, and
 whoever cannot says why: `strerror` has the reason and `hint_of` the next step.
 
-Roots are folders of repositories. Files of the person's own configuration are not opened here: there, links are theirs.
+A path that leads through `.binnacle` or `.beans` is that of a project's file, whoever opens it (`root_of`), so code
+that reads or writes files of both kinds cannot forget it (`read_file`). For all other files of a project the root is
+given. Links among the files of the person's own configuration are the person's, and are followed.
 """
 
 import errno
@@ -24,6 +26,9 @@ from contextlib import contextmanager, suppress
 
 MAX_FILE_BYTES = 8 << 20
 """A file that people write and we read is far smaller."""
+
+PROJECT_FOLDERS = (".binnacle", ".beans")
+"""Where a project keeps files for us, in every repository. No folder of a person's own is called so."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -42,6 +47,29 @@ class UnsafeFile(OSError):
 def hint_of(error: Exception, otherwise: str = "check the file's permissions") -> str:
     """The next step for whoever needs the file."""
     return error.hint if isinstance(error, UnsafeFile) else otherwise
+
+
+def root_of(path: str) -> str | None:
+    """The repository whose file a path names by going through a folder of ours; None for any other path."""
+    names = os.path.abspath(path).split(os.sep)
+    for index in range(len(names) - 1, 0, -1):
+        if names[index] in PROJECT_FOLDERS:
+            return os.sep.join(names[:index]) or os.sep
+    return None
+
+
+def read_file(path: str, *, root: str | None = None) -> bytes:
+    """The content of a file: of the project in `root`, of any project by its path, or of the person's own.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        UnsafeFile: it is a project's, and may not be opened.
+        OSError: it cannot be read.
+    """
+    if (top := root or root_of(path)) is not None:
+        return read_inside(top, os.path.abspath(path))
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def read_inside(root: str, path: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
@@ -129,9 +157,15 @@ def is_file_inside(root: str, path: str) -> bool:
     return found is not None and stat.S_ISREG(found.st_mode)
 
 
+def is_folder_inside(root: str, path: str) -> bool:
+    """Whether it is a folder of the repository."""
+    found = find_inside(root, path)
+    return found is not None and stat.S_ISDIR(found.st_mode)
+
+
 @contextmanager
-def locked_inside(root: str, path: str) -> Iterator[int]:
-    """A descriptor of the folder that a file of the repository is in, made if it is not there; for a lock."""
+def folder_inside(root: str, path: str) -> Iterator[int]:
+    """A descriptor of the folder that a file of the repository is in, made if it is not there."""
     with _folder_of(root, path, make=True) as (folder, _):
         yield folder
 

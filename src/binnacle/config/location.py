@@ -16,6 +16,10 @@ STORE_FILE = "store.db"
 """The store in a project's data directory."""
 
 
+MAX_GIT_FILE_CHARACTERS = 16 << 10
+"""Git's own files that say where its folder is hold one path."""
+
+
 class Place(NamedTuple):
     """The folder that a command is about."""
 
@@ -59,7 +63,7 @@ def _worktree_of(git_dir: str) -> str:
 def _read(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
+            return file.read(MAX_GIT_FILE_CHARACTERS)
     except OSError:
         return ""
 

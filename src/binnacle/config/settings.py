@@ -7,6 +7,7 @@ there only once a person has trusted it (`config.trust`); until then the setting
 import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from binnacle.config import inside
 from binnacle.config.location import project_config_file, user_config_file
 from binnacle.errors import ConfigError, InvalidInput
 
@@ -154,12 +155,11 @@ def _find_untrusted(repo: str, shared: dict[str, Value]) -> "list[Item]":
 def read_file(path: str) -> dict[str, Value]:
     """The settings in one file, flattened to dotted keys; empty if there is no such file."""
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        content = inside.read_file(path)
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}", hint="check the file's permissions") from error
+        raise ConfigError(f"cannot read {path}: {error.strerror}", hint=inside.hint_of(error)) from error
     import tomllib
 
     try:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
+from binnacle.config import inside
 from binnacle.errors import ConfigError, did_you_mean
 
 Value = TypeVar("Value")
@@ -31,17 +32,17 @@ class Lines:
         return self.file
 
 
-def load(file: str, kind: type[Value]) -> tuple[Value, Lines]:
-    """The value a file holds, and where its parts stand.
+def load(file: str, kind: type[Value], *, root: str | None = None) -> tuple[Value, Lines]:
+    """The value a file holds, and where its parts stand. `root` is the repository, for a file of a project.
 
     Raises:
         ConfigError: with the file, the line, the key, and what was expected.
     """
     try:
-        with open(file, encoding="utf-8") as stream:
-            text = stream.read()
+        text = inside.read_file(file, root=root).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {file}: {error}", hint="check the path and its permissions") from error
+        hint = inside.hint_of(error, "check the path and its permissions")
+        raise ConfigError(f"cannot read {file}: {error}", hint=hint) from error
     return parse(text, kind, file=file)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from binnacle.config.inside import find_inside, is_below
 from binnacle.config.location import show_path
 from binnacle.config.settings import load_settings
 from binnacle.plan.codebase import Codebase, survey
@@ -172,7 +173,13 @@ def _files(repo: str, feature: Feature | None, task: Task | None) -> tuple[File,
         *(task.context_files if task else ()),
         *((*feature.context_files, *feature.knowledge_paths) if feature else ()),
     )
-    return tuple(File(path=path, exists=os.path.exists(os.path.join(repo, path))) for path in dict.fromkeys(named))
+    return tuple(File(path=path, exists=_is_there(repo, path)) for path in dict.fromkeys(named))
+
+
+def _is_there(repo: str, path: str) -> bool:
+    """Whether there is such a file or folder. A link of the repository that leads out of it is none of its files."""
+    place = os.path.normpath(os.path.join(repo, path))
+    return find_inside(repo, place) is not None if is_below(repo, place) else os.path.exists(place)
 
 
 def _learnings(tx: Reader, feature: Feature | None) -> tuple[Learning, ...]:

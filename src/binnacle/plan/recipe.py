@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from binnacle.config.inside import list_inside
 from binnacle.config.location import PROJECT_DIR
 from binnacle.config.yaml_file import Lines, load
 from binnacle.errors import ConfigError, NotFound, did_you_mean
@@ -95,12 +97,16 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def recipe_files(repo: str | None) -> dict[str, str]:
     """Every recipe there is, by name, with its file. A project's own come before those in the box."""
-    folders = [BOX, *([os.path.join(repo, PROJECT_DIR, "recipes")] if repo else [])]
-    found: dict[str, str] = {}
-    for folder in folders:
-        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        found |= {name[:-5]: os.path.join(folder, name) for name in names if name.endswith(".yaml")}
+    found = _recipes_in(BOX, sorted(os.listdir(BOX)))
+    if repo:
+        folder = os.path.join(repo, PROJECT_DIR, "recipes")
+        with suppress(OSError):  # it is no folder of the repository
+            found |= _recipes_in(folder, list_inside(repo, folder))
     return found
+
+
+def _recipes_in(folder: str, names: list[str]) -> dict[str, str]:
+    return {name[:-5]: os.path.join(folder, name) for name in names if name.endswith(".yaml")}
 
 
 def load_recipe(name: str, catalog: Catalog, *, repo: str | None = None) -> Recipe:

@@ -99,14 +99,14 @@ def find_hooks(repo: str) -> list[Hook]:
     """
     for name in FILES:
         path = os.path.join(repo, name)
-        if os.path.exists(path):
-            return load_hooks(path)
+        if os.path.lexists(path):
+            return load_hooks(path, root=repo)
     return []
 
 
-def load_hooks(path: str) -> list[Hook]:
-    """The hooks of a file."""
-    written, lines = load(path, _File)
+def load_hooks(path: str, *, root: str | None = None) -> list[Hook]:
+    """The hooks of a file, in the repository `root`."""
+    written, lines = load(path, _File, root=root)
     found = _read(written, lines, ())
     if written.hooks is None:
         return found

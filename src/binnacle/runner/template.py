@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from binnacle.config.inside import hint_of, read_file
 from binnacle.config.location import PROJECT_DIR
 from binnacle.config.trust import Item, is_trusted
 from binnacle.errors import ConfigError, did_you_mean
@@ -88,7 +89,7 @@ def find_items(repo: str) -> list[Item]:
         ConfigError: it cannot be read.
     """
     path = os.path.join(repo, PROJECT_FILE)
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         return []
     does = "be what the agents of bn run read first, in the place of our own words"
     return [Item(kind="template", name="run", place=path, does=does, content=_read(path).text)]
@@ -96,10 +97,11 @@ def find_items(repo: str) -> list[Item]:
 
 def _read(path: str) -> Template:
     try:
-        with open(path, encoding="utf-8-sig") as stream:
-            return Template(text=stream.read(), file=path)
+        text = read_file(path).decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}", hint="bn prompt template -o FILE writes one") from error
+        hint = hint_of(error, "bn prompt template -o FILE writes one")
+        raise ConfigError(f"cannot read {path}: {error}", hint=hint) from error
+    return Template(text=text, file=path)
 
 
 def check(template: Template, tools: Collection[str]) -> None:

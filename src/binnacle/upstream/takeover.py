@@ -15,6 +15,7 @@ from binnacle.config.clients.known import CLIENTS, Client, Format, Scope
 from binnacle.config.clients.places import locate
 from binnacle.config.clients.source import NAME, Source
 from binnacle.config.clients.spans import parse
+from binnacle.config.inside import is_file_inside
 from binnacle.errors import ConfigError
 from binnacle.upstream.shapes import IGNORED, TRANSPORTS, is_ourselves, snake_case
 
@@ -102,7 +103,7 @@ def find_servers(file: ClientFile, *, projects: Sequence[str]) -> Iterator[Found
 def _existing(client: Client, scope: Scope, folder: str, names: Sequence[str]) -> Iterator[ClientFile]:
     for name in names:
         path = os.path.join(folder, name)
-        if os.path.isfile(path):
+        if is_file_inside(folder, path) if scope == "project" else os.path.isfile(path):
             yield ClientFile(path, client.format, client.container, scope, client.name)
 
 

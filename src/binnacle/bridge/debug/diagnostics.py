@@ -14,6 +14,7 @@ from binnacle.bridge.debug import adapters, faults
 from binnacle.bridge.debug.answers import shown_path
 from binnacle.bridge.debug.asking import output_of
 from binnacle.bridge.debug.waiting import Job
+from binnacle.config.inside import is_below, read_file, read_inside
 from binnacle.processes.keeper import CannotStart, Keeper
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ async def collect(debugger: "Debugger", params: Collect, job: Job) -> dict[str, 
         found = await _from_ruff(debugger.keeper, ruff, path, debugger.workspace, job)
     source = "ruff" if found is not None else "python"
     if found is None:
-        found = await asyncio.to_thread(_compile_all, path)
+        found = await asyncio.to_thread(_compile_all, path, debugger.workspace)
     rows = [row | {"path": shown_path(row["path"], debugger.workspace), "source": source} for row in found]
     told: dict[str, Any] = {"count": len(rows), "diagnostics": rows[:MOST]}
     return told | ({"more": f"{len(rows) - MOST}; give path, a file or a directory"} if len(rows) > MOST else {})
@@ -88,13 +89,14 @@ def _is_error(code: str | None) -> bool:
     return code is None or code.startswith(("E9", "F63", "F7", "F82", "invalid-syntax"))
 
 
-def _compile_all(path: str) -> list[dict[str, Any]]:
+def _compile_all(path: str, workspace: str) -> list[dict[str, Any]]:
     found = []
     for file in [path] if os.path.isfile(path) else _python_files(path):
         try:
-            with open(file, "rb") as source, warnings.catch_warnings():
+            source = read_inside(workspace, file) if is_below(workspace, file) else read_file(file)
+            with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                compile(source.read(), file, "exec", dont_inherit=True)
+                compile(source, file, "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError) as error:
             found.append(_row(file, error))
         except OSError:

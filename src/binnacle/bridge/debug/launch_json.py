@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from binnacle.bridge.debug.faults import fault, unsupported
+from binnacle.config.inside import read_inside
 from binnacle.errors import did_you_mean
 
 _PLATFORM = {"darwin": "osx", "win32": "windows"}.get(sys.platform, "linux")
@@ -26,7 +27,7 @@ def find_configuration(folder: str, name: str, *, file: str | None) -> dict[str,
         BridgeError: there is no such file or name, or a variable has no value here.
     """
     path = os.path.join(folder, ".vscode", "launch.json")
-    found = _read(path)
+    found = _read(folder)
     configurations = [one for one in found.get("configurations") or () if isinstance(one, dict)]
     names = [str(one.get("name", "")) for one in configurations]
     if name not in names:
@@ -51,7 +52,7 @@ def find_configuration(folder: str, name: str, *, file: str | None) -> dict[str,
 def configuration_names(folder: str) -> list[str]:
     """The names there are to choose from; none if there is no such file or it is damaged."""
     try:
-        found = _read(os.path.join(folder, ".vscode", "launch.json"))
+        found = _read(folder)
     except Exception:  # noqa: BLE001 - a list for a hint is not worth another error
         return []
     return [str(one["name"]) for one in found.get("configurations") or () if isinstance(one, dict) and "name" in one]
@@ -62,10 +63,10 @@ def without_comments(text: str) -> str:
     return _TOKEN.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0]), text)
 
 
-def _read(path: str) -> dict[str, Any]:
+def _read(folder: str) -> dict[str, Any]:
+    path = os.path.join(folder, ".vscode", "launch.json")
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read()
+        text = read_inside(folder, path).decode("utf-8-sig")
     except FileNotFoundError:
         raise fault(
             "E_NOT_FOUND", f"there is no {path}", "give program, module or pytest to debug_start instead of launch"

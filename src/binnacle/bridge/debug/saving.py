@@ -13,6 +13,7 @@ from binnacle.bridge.debug.dap import Refused
 from binnacle.bridge.debug.inspecting import ask_value
 from binnacle.bridge.debug.variables import fetch
 from binnacle.bridge.debug.waiting import Job
+from binnacle.config.inside import is_below, write_inside
 from binnacle.config.whole import write_whole
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ async def save(debugger: "Debugger", params: Save, job: Job) -> dict[str, Any]:
             f"{params.expression!r}: {reason}",
             "debug_list_variables shows what can be named here",
         ) from error
-    _write(path, lines)
+    _write(path, lines, debugger.workspace)
     told: dict[str, Any] = {"sessionId": target.id, "path": shown_path(path, debugger.workspace), "items": len(lines)}
     if total is not None and total > len(lines):
         told["more"] = f"{total} in all; call with a larger maxItems, or save a slice"
@@ -121,10 +122,15 @@ def _not_expandable(expression: str) -> Exception:
     )
 
 
-def _write(path: str, lines: list[bytes]) -> None:
+def _write(path: str, lines: list[bytes], workspace: str) -> None:
+    """The values of a program may be secrets: the file is for nobody else."""
+    content = b"".join(line + b"\n" for line in lines)
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_whole(path, b"".join(line + b"\n" for line in lines), mode=0o644)
+        if is_below(workspace, path):
+            write_inside(workspace, path, content, mode=0o600)
+        else:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write_whole(path, content)
     except OSError as error:
         raise faults.fault("E_FS_ERROR", f"cannot write {path}: {error.strerror}", "give another outputPath") from error
 

@@ -25,8 +25,8 @@ def configured_servers(client: str, worktree: str, *, is_trusted: bool = False) 
     be said on its command line are left out.
     """
     found: dict[str, Mapping[str, Any]] = {}
-    for path in _own_files(client, worktree, is_trusted=is_trusted):
-        for name, entry in _servers_in(client, path, worktree):
+    for path, root in _own_files(client, worktree, is_trusted=is_trusted):
+        for name, entry in _servers_in(client, path, worktree, root):
             found.setdefault(name, entry)
     return found
 
@@ -44,14 +44,15 @@ def _is_ours(entry: Mapping[str, Any]) -> bool:
     return os.path.basename(program) == "bn" and [word for word in rest if word in ("mcp", "serve")] == ["mcp", "serve"]
 
 
-def _own_files(client: str, worktree: str, *, is_trusted: bool) -> Iterator[str]:
+def _own_files(client: str, worktree: str, *, is_trusted: bool) -> Iterator[tuple[str, str | None]]:
+    """The files, and for those of the checkout its folder."""
     known = CLIENTS[client]
     user = [os.path.join(locate(known.folder), file) for file in known.user]
-    yield from user
+    yield from ((path, None) for path in user)
     if client == "codex" and not is_trusted and not any(_trusts(path, worktree) for path in user):
         # It does not read the project's file then, and would not start for a server it does not know.
         return
-    yield from (os.path.join(worktree, file) for file in (*known.project, *known.also))
+    yield from ((os.path.join(worktree, file), worktree) for file in (*known.project, *known.also))
 
 
 def _trusts(path: str, worktree: str) -> bool:
@@ -59,9 +60,9 @@ def _trusts(path: str, worktree: str) -> bool:
     return bool(project.get("trust_level") == "trusted")
 
 
-def _servers_in(client: str, path: str, worktree: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _servers_in(client: str, path: str, worktree: str, root: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
     container = CLIENTS[client].container
-    document = read_document(client, path)
+    document = read_document(client, path, root=root)
     # Claude Code keeps in the person's file, too, what they have for one project.
     for servers in (document.get(container), _nested(document, "projects", worktree, container)):
         for name, entry in servers.items() if isinstance(servers, dict) else ():
@@ -75,10 +76,10 @@ def _nested(document: Any, *keys: str) -> Any:
     return document
 
 
-def read_document(client: str, path: str) -> dict[str, Any]:
+def read_document(client: str, path: str, *, root: str | None = None) -> dict[str, Any]:
     """What a client's file says; nothing if it is not there or broken, which the client itself will complain of."""
     with suppress(ConfigError):
-        text = (read(path) or "").removeprefix("\ufeff")
+        text = (read(path, root=root) or "").removeprefix("\ufeff")
         match CLIENTS[client].format:
             case "toml":
                 return _parse_toml(text)

@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 
+from binnacle.config import inside
 from binnacle.config.edit import replace_file
 from binnacle.errors import ConfigError
 
@@ -18,15 +19,16 @@ _LONGEST_WAIT = 10.0
 """Seconds. Whoever holds the lock writes one small file."""
 
 
-def read(path: str) -> str | None:
+def read(path: str, *, root: str | None = None) -> str | None:
     """The text of a file, line endings and byte order mark included; None if it is not there.
+
+    `root` is the repository, for a file of a project; see `config.inside`.
 
     Raises:
         ConfigError: it cannot be read, or is not UTF-8.
     """
     try:
-        with open(path, "rb") as file:
-            return file.read().decode()
+        return inside.read_file(path, root=root).decode()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
@@ -37,24 +39,31 @@ def read(path: str) -> str | None:
         ) from error
     except OSError as error:
         raise ConfigError(
-            f"cannot read {path}: {error.strerror}", hint="check the file's permissions", details={"file": path}
+            f"cannot read {path}: {error.strerror}", hint=inside.hint_of(error), details={"file": path}
         ) from error
 
 
 @contextmanager
-def locked(path: str) -> Generator[None]:
+def locked(path: str, *, root: str | None = None) -> Generator[None]:
     """No other `bn` changes a file in the same directory meanwhile. Makes the directory if it is not there."""
-    folder = os.path.dirname(os.path.realpath(path))
     try:
-        os.makedirs(folder, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
+        handle = _open_folder(path, root)
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
-        _wait_for_lock(handle, folder)
+        _wait_for_lock(handle, os.path.dirname(path))
         yield
     finally:
         os.close(handle)
+
+
+def _open_folder(path: str, root: str | None) -> int:
+    if (top := root or inside.root_of(path)) is not None:
+        with inside.folder_inside(top, path) as handle:
+            return os.dup(handle)
+    folder = os.path.dirname(os.path.realpath(path))
+    os.makedirs(folder, exist_ok=True)
+    return os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _wait_for_lock(handle: int, folder: str) -> None:
@@ -74,39 +83,47 @@ def _wait_for_lock(handle: int, folder: str) -> None:
             return
 
 
-def write(path: str, *, before: str | None, after: str | None) -> str | None:
+def write(path: str, *, before: str | None, after: str | None, root: str | None = None) -> str | None:
     """Replaces the text of a file, or removes the file. Returns where the old text is kept, if there was one to keep.
 
     Raises:
         ConfigError: it cannot be written, and is as it was.
     """
+    top = root or inside.root_of(path)
     try:
         if after is None:
-            os.unlink(os.path.realpath(path))
+            _remove(path, top)
             return None
-        backup = None if before is None else _back_up(path, before)
+        backup = None if before is None else _back_up(path, before, top)
     except OSError as error:
         raise _unwritable(path, error) from error
-    replace_file(path, after)
+    replace_file(path, after, root=top)
     return backup
 
 
-def backups(path: str) -> Iterator[str]:
+def backups(path: str, *, root: str | None = None) -> Iterator[str]:
     """The texts of the backups of a file, oldest first."""
     for name in _names(path):
         if not os.path.lexists(name):
             return
         with suppress(ConfigError):  # someone else's file of that name
-            yield read(name) or ""
+            yield read(name, root=root) or ""
 
 
-def _back_up(path: str, text: str) -> str:
+def _remove(path: str, root: str | None) -> None:
+    if root is None:
+        os.unlink(os.path.realpath(path))
+    else:
+        inside.remove_inside(root, path)
+
+
+def _back_up(path: str, text: str, root: str | None) -> str:
     for name in _names(path):
         if not os.path.lexists(name):
-            _create(name, text, mode=os.stat(path).st_mode & 0o777)
+            _create(name, text, root, mode=os.stat(path).st_mode & 0o777)
             return name
         with suppress(ConfigError):
-            if read(name) == text:
+            if read(name, root=root) == text:
                 return name
     raise AssertionError("names never end")
 
@@ -117,8 +134,11 @@ def _names(path: str) -> Iterator[str]:
         yield f"{path}.bak.{number}"
 
 
-def _create(path: str, text: str, *, mode: int) -> None:
+def _create(path: str, text: str, root: str | None, *, mode: int) -> None:
     """Writes a new file. Nobody but the readers of the old one may see it, so the mode is there from the start."""
+    if root is not None:
+        inside.write_inside(root, path, text.encode(), mode=mode, is_new=True)
+        return
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -132,6 +152,5 @@ def _create(path: str, text: str, *, mode: int) -> None:
 
 
 def _unwritable(path: str, error: OSError) -> ConfigError:
-    return ConfigError(
-        f"cannot write {path}: {error.strerror}", hint="check permissions and free space", details={"file": path}
-    )
+    hint = inside.hint_of(error, "check permissions and free space")
+    return ConfigError(f"cannot write {path}: {error.strerror}", hint=hint, details={"file": path})

@@ -25,10 +25,15 @@ def find_worktree(start: str | None = None) -> str:
 
 def find_file(client: Client, *, worktree: str, scope: Scope | None = None) -> str:
     """The file to write for a client, in the scope asked for if it has that, or else where it belongs by default."""
-    is_project = (scope or client.default) == "project" and bool(client.project)
+    is_project = is_in_project(client, scope)
     folder = worktree if is_project else locate(client.folder)
     paths = [os.path.join(folder, name) for name in (client.project if is_project else client.user)]
     return next((path for path in paths if os.path.lexists(path)), paths[0])
+
+
+def is_in_project(client: Client, scope: Scope | None) -> bool:
+    """Whether the file to write for a client is one of the project."""
+    return (scope or client.default) == "project" and bool(client.project)
 
 
 def is_found(client: Client) -> bool:

@@ -27,6 +27,8 @@ class Target(NamedTuple):
     client: str
     path: str
     editor: Editor
+    root: str | None = None
+    """The checkout that the file belongs to; None for one of the person's own."""
 
 
 class Change(NamedTuple):
@@ -42,14 +44,14 @@ class Change(NamedTuple):
     """Why the file was left as it is."""
 
 
-def agents_target(path: str) -> Target:
-    """AGENTS.md with our section."""
+def agents_target(path: str, *, root: str | None = None) -> Target:
+    """AGENTS.md with our section, in the checkout `root`."""
     from binnacle.config.clients import section
 
-    return Target(AGENTS, path, Editor(section.put, section.take, section.BEGIN))
+    return Target(AGENTS, path, Editor(section.put, section.take, section.BEGIN), root)
 
 
-def client_target(client: Client, path: str, *, allow: bool = False) -> Target:
+def client_target(client: Client, path: str, *, allow: bool = False, root: str | None = None) -> Target:
     """A client's file with our entry; with `allow`, one that lets our tools be called without asking."""
     plain = Place(client.container, client.entry, client.additions)
     allowing = plain._replace(entry={**client.entry, **client.allowing})
@@ -57,7 +59,7 @@ def client_target(client: Client, path: str, *, allow: bool = False) -> Target:
     put, put_other, take = (
         partial(_edit_format, client, verb, one) for verb, one in (("put", place), ("put", other), ("take", place))
     )
-    return Target(client.name, path, Editor(put, take, NAME, puts=(put_other,)))
+    return Target(client.name, path, Editor(put, take, NAME, puts=(put_other,)), root)
 
 
 def _edit_format(client: Client, verb: str, place: Place, source: Source) -> str:
@@ -83,17 +85,21 @@ def carry_out(planned: Change) -> Change:
         return planned
     target, remove = planned.target, planned.remove
     try:
-        with locked(target.path):
+        with locked(target.path, root=target.root):
             change = _decide(target, remove=remove)
             if change.before == change.after:
                 return change
-            return change._replace(backup=write(target.path, before=change.before, after=change.after))
+            return change._replace(backup=_write(target, change))
     except ConfigError as error:
         return Change(target, "skipped", remove=remove, error=error)
 
 
+def _write(target: Target, change: Change) -> str | None:
+    return write(target.path, before=change.before, after=change.after, root=target.root)
+
+
 def _decide(target: Target, *, remove: bool) -> Change:
-    before = read(target.path)
+    before = read(target.path, root=target.root)
     if not remove:
         after: str | None = _put(target, before or "")
         action: Action = "created" if before is None else "unchanged" if after == before else "updated"
@@ -113,7 +119,7 @@ def _take(target: Target, text: str) -> str | None:
     """
     if target.editor.mark not in text:
         return text
-    for earlier in (*backups(target.path), None):
+    for earlier in (*backups(target.path, root=target.root), None):
         if _is_origin(target, earlier or "", text):
             return earlier
     return _edit(target, text, target.editor.take)

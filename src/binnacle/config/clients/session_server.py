@@ -36,7 +36,9 @@ def free_server_name(folder: str, *, taken: Collection[str] = ()) -> str:
 def _texts(folder: str) -> Iterator[str]:
     """Every file in which a client would look for servers, in the person's home and in this checkout."""
     for client in CLIENTS.values():
-        user = [os.path.join(locate(client.folder), file) for file in client.user]
-        for path in (*user, *(os.path.join(folder, file) for file in (*client.project, *client.also))):
+        for file in client.user:
             with suppress(ConfigError):  # the client cannot read it either
-                yield read(path) or ""
+                yield read(os.path.join(locate(client.folder), file)) or ""
+        for file in (*client.project, *client.also):
+            with suppress(ConfigError):
+                yield read(os.path.join(folder, file), root=folder) or ""
