@@ -202,8 +202,16 @@ class Stdio(Server):
 class Http(Server):
     """A server on a port of its own, and a client of it."""
 
-    def __init__(self, *words: str, port: str = "0", command: list[str] | None = None, **options: Any) -> None:
-        super().__init__("http", port, *words, command=command, **options)
+    def __init__(
+        self,
+        *words: str,
+        port: str = "0",
+        on_loop: str = "asyncio",
+        command: list[str] | None = None,
+        **options: Any,
+    ) -> None:
+        loop = ("--uvloop",) if on_loop == "uvloop" else ()
+        super().__init__(*loop, "http", port, *words, command=command, **options)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().decode().strip()
         if not self.url:

@@ -7,29 +7,46 @@ import asyncio
 import logging
 import time
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httptools
 
 from binnacle.server.exchange import Exchange, Reply, status_line
+from binnacle.server.request_head import RequestHead
 
 if TYPE_CHECKING:
     from binnacle.lifecycle.processes import Process
 
 _log = logging.getLogger(__name__)
 
-HEAD_LIMIT = 64 << 10
-"""Bytes of the line and the headers that a request begins with."""
+MAX_CONNECTIONS = 512
+"""Connections open at once. Of others, the one makes room that was silent longest and has never been let in."""
 
-IDLE = 75.0
-"""Seconds that a connection without a request is kept, and that a request may take from one part to the next."""
+MAX_HEAD_BYTES = 64 << 10
+"""Of the line and the headers that a request begins with, and of the trailers that it ends with."""
+
+IDLE_SECONDS = 75.0
+"""How long a connection without a request is kept."""
+
+ARRIVAL_SECONDS = 60.0
+"""Within which a request must have come, from its first byte to its last."""
+
+DRAIN_BYTES = 16 << 20
+"""Read and dropped after a refusal. Closed with data on its way, a connection is reset and the answer lost."""
+
+DRAIN_SECONDS = 2.0
+"""How long that goes on."""
 
 
 class Face(Protocol):
     """What answers requests. The event loop calls it, so it does not wait."""
 
-    def admit(self, exchange: Exchange) -> None:
+    def admit(self, exchange: Exchange) -> "asyncio.Future[None] | None":
         """Looks at a request before its body is read, and notes whose it is.
+
+        Returns None for one that is let in, or what will tell: until then nothing more is read, and a `Reply` that it
+        raises is the answer.
 
         Raises:
             Reply: what to answer instead.
@@ -55,13 +72,15 @@ class Face(Protocol):
 class _Waiting:
     """A request in the line of its connection."""
 
-    __slots__ = ("exchange", "is_taken", "is_whole", "parts", "refusal", "size")
+    __slots__ = ("body", "exchange", "is_admitted", "is_taken", "is_whole", "refusal")
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
-        self.parts: list[bytes] = []
-        self.size = 0
+        self.body = bytearray()
+        """Not a list of its parts: somebody may send it byte by byte."""
+
         self.refusal: Reply | None = None
+        self.is_admitted = False
         self.is_whole = False
         self.is_taken = False
 
@@ -85,12 +104,22 @@ class Connection(asyncio.Protocol):
 
         self._is_paused = False
         self._is_stopping = False
-        self._url = b""
-        self._headers: dict[str, str] = {}
+        self._head = RequestHead()
         self._head_size = 0
         """Bytes that came while no body was due."""
 
         self._heard_at = time.monotonic()
+        self._began_at: float | None = None
+        """When the request began that is coming in."""
+
+        self._is_known = False
+        """Whether a request on it has been let in."""
+
+        self._is_refusing = False
+        """Whether nothing more is taken from it: what comes is dropped, and the last answer is a refusal."""
+
+        self._drained = 0
+        self._lingering: asyncio.TimerHandle | None = None
         self.client: Process | None = None
         self._is_client_known = False
 
@@ -116,9 +145,17 @@ class Connection(asyncio.Protocol):
             self._transport.write(data)
 
     def finish(self, *, is_last: bool) -> None:
-        if is_last:
+        if is_last and self._is_refusing:
+            self._linger()
+        elif is_last:
             self._transport.close()
         self._move()
+
+    def _linger(self) -> None:
+        """Says that nothing more comes, and hears the client out, for a while."""
+        if self._lingering is None and not self._transport.is_closing():
+            self._lingering = asyncio.get_running_loop().call_later(DRAIN_SECONDS, self.abort)
+            self._transport.write_eof()
 
     def stop(self) -> None:
         """Takes no more requests, and closes when those it has are answered."""
@@ -133,7 +170,9 @@ class Connection(asyncio.Protocol):
         """Looks after a connection on which nothing happens."""
         if self._line and self._line[0].is_taken:
             self._line[0].exchange.sign(now, keep_alive)
-        elif now - self._heard_at > IDLE:
+        elif self._began_at is not None and now - self._began_at > ARRIVAL_SECONDS and not self._is_paused:
+            self._refuse(408)
+        elif now - self._heard_at > IDLE_SECONDS:
             self.abort()
 
     def _move(self) -> None:
@@ -146,21 +185,26 @@ class Connection(asyncio.Protocol):
         self._is_moving = False
         if self._is_stopping and not self._line:
             self._transport.close()
-        elif (len(self._line) > 1 or self._is_full) != self._is_paused and not self._transport.is_closing():
-            # Who asks on without waiting for answers, or without reading them, has to wait.
+        elif self._has_enough() != self._is_paused and not self._transport.is_closing():
             self._is_paused = not self._is_paused
             (self._transport.pause_reading if self._is_paused else self._transport.resume_reading)()
+            if self._began_at is not None:
+                self._began_at = time.monotonic()  # while we did not read, it could not come
+
+    def _has_enough(self) -> bool:
+        """Whether its client has to wait: it asks on without waiting for answers, or does not read, or is looked up."""
+        return len(self._line) > 1 or self._is_full or bool(self._line and not self._line[-1].is_admitted)
 
     def _serve(self, one: _Waiting) -> bool:
         """Does what can be done for a request; whether it is over."""
         if self._is_full and not one.exchange.is_answered:
             return False
         if one.refusal is not None:
-            one.exchange.reply(one.refusal)
-        elif one.is_whole and not one.is_taken:
+            one.exchange.refuse(one.refusal)
+            return True
+        if one.is_whole and one.is_admitted and not one.is_taken:
             one.is_taken = True
-            one.exchange.body = b"".join(one.parts)
-            one.parts.clear()
+            one.exchange.body, one.body = bytes(one.body), bytearray()
             self._hand_over(one.exchange)
         return one.is_whole and one.exchange.is_answered
 
@@ -173,10 +217,26 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
-        self._connections.add(self)
+        if len(self._connections) >= MAX_CONNECTIONS and not self._make_room():
+            self.write(b"%bconnection: close\r\ncontent-length: 0\r\n\r\n" % status_line(503))
+            self._transport.close()
+        else:
+            self._connections.add(self)
+
+    def _make_room(self) -> bool:
+        """Closes a connection that nobody needs; whether there was one. Those that were let in go last."""
+        idle = [one for one in self._connections if not one._is_known or not one._line]  # noqa: SLF001 - of its own kind
+        if not idle:
+            return False
+        silent = min(idle, key=lambda one: (one._is_known, one._heard_at))  # noqa: SLF001
+        self._connections.discard(silent)
+        silent.abort()
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - gone is gone
         self._connections.discard(self)
+        if self._lingering is not None:
+            self._lingering.cancel()
         self.closed.set_result(None)
         line, self._line = self._line, deque()
         for exchange in (one.exchange for one in line):
@@ -195,95 +255,126 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._heard_at = time.monotonic()
         self._head_size += len(data)
-        while data and not self._transport.is_closing():
+        while data and not self._is_refusing and not self._transport.is_closing():
             try:
                 self._parser.feed_data(data)
                 data = b""
             except httptools.HttpParserUpgrade as wish:
-                data = self._without_wish() + data[wish.args[0] :]
+                data = self._strip_upgrade() + data[wish.args[0] :]
             except httptools.HttpParserError:
                 self._refuse(400)
-        if self._head_size > HEAD_LIMIT and not self._transport.is_closing():
+        if self._is_refusing:
+            self._drained += len(data)
+            if self._drained > DRAIN_BYTES:
+                self.abort()
+        elif self._head_size > MAX_HEAD_BYTES and not self._transport.is_closing():
             self._refuse(431)
 
-    def _without_wish(self) -> bytes:
+    def _strip_upgrade(self) -> bytes:
         """The head of a request that wants another protocol, without that: it is read again, and its body with it."""
-        method = self._parser.get_method()
+        method, head = self._parser.get_method(), self._head
         self._parser = httptools.HttpRequestParser(self)
-        if self._headers.pop("upgrade", None) is None:  # it wants to be connected to somebody else
+        if head.headers.pop("upgrade", None) is None:  # it wants to be connected to somebody else
             self._refuse(405)
-        lines = "".join(f"{name}: {value}\r\n" for name, value in self._headers.items()).encode("latin-1")
-        return b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self._url, lines)
+        elif head.repeated:
+            self._refuse(400)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in head.headers.items()).encode("latin-1")
+        return b"%b %b HTTP/1.1\r\n%b\r\n" % (method, head.url, lines)
 
     def _refuse(self, status: int) -> None:
-        """Ends a connection on which something else is spoken, or too much of it."""
-        if not self._line:
+        """Ends a connection on which something else is spoken, too much of it, or nothing."""
+        if self._is_refusing:
+            return
+        if self._line and not self._line[-1].is_whole:
+            self._turn_down(self._line[-1], Reply(status))
+            return
+        self._is_refusing = True
+        if self._line:
+            self._transport.close()
+        else:
             self.write(b"%bconnection: close\r\ncontent-length: 0\r\n\r\n" % status_line(status))
-        self._transport.close()
+            self._linger()
+
+    def _turn_down(self, one: _Waiting, reply: Reply) -> None:
+        """Answers without the rest of a request, which is not taken."""
+        self._is_refusing = True
+        self._began_at = None
+        one.refusal = reply
+        one.is_admitted = True
+        one.body.clear()
+        self._move()
 
     def on_message_begin(self) -> None:
-        self._url, self._headers = b"", {}
+        self._head = RequestHead()
+        self._began_at = time.monotonic()
 
     def on_url(self, url: bytes) -> None:
-        self._url += url
+        self._head.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1").strip()
+        self._head.add(name, value)
 
     def on_headers_complete(self) -> None:
         self._head_size = 0
-        if self._parser.should_upgrade():
+        self._head.is_complete = True
+        if self._parser.should_upgrade() or self._is_refusing:
             return
         exchange = Exchange(
             self,
             self._parser.get_method().decode("latin-1"),
-            _path_of(self._url),
-            self._headers,
+            self._head.headers,
             is_old=self._parser.get_http_version() == "1.0",
             is_last=not self._parser.should_keep_alive(),
         )
         one = _Waiting(exchange)
         self._line.append(one)
-        declared = self._headers.get("content-length", "")
         try:
-            self._face.admit(exchange)
-            self._face.weigh(int(declared) if declared.isdecimal() else 0)
+            exchange.path = self._head.check()
+            asked = self._face.admit(exchange)
+        except Reply as reply:
+            self._turn_down(one, reply)
+            return
+        if asked is None:
+            self._let_in(one, self._head)
+        else:
+            asked.add_done_callback(partial(self._hear, one, self._head))
+            self._move()
+
+    def _hear(self, one: _Waiting, head: RequestHead, asked: "asyncio.Future[None]") -> None:
+        """Learns whether a request is let in that had to be looked up."""
+        if one.exchange.is_answered or one.refusal is not None:
+            return
+        refusal = None if asked.cancelled() else asked.exception()
+        if refusal is None and not asked.cancelled():
+            self._let_in(one, head)
+            self._move()
+        else:
+            self._turn_down(one, refusal if isinstance(refusal, Reply) else Reply(500))
+
+    def _let_in(self, one: _Waiting, head: RequestHead) -> None:
+        one.is_admitted = self._is_known = True
+        try:
+            self._face.weigh(max(head.announced_size, len(one.body)))
         except Reply as reply:
             self._turn_down(one, reply)
         else:
-            if self._headers.get("expect", "").lower() == "100-continue" and one is self._line[0]:
+            if head.headers.get("expect", "").lower() == "100-continue" and one is self._line[0] and not one.is_whole:
                 self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-    def _turn_down(self, one: _Waiting, reply: Reply) -> None:
-        # The connection stays open: closed with data on its way, it would be reset and the answer lost.
-        one.refusal = reply
-        one.parts.clear()
-        self._move()
 
     def on_body(self, body: bytes) -> None:
         self._head_size = 0
-        one = self._line[-1]
-        if one.refusal is not None:
+        if self._is_refusing:
             return
-        one.parts.append(body)
-        one.size += len(body)
+        one = self._line[-1]
+        one.body += body
         try:
-            self._face.weigh(one.size)
+            self._face.weigh(len(one.body))
         except Reply as reply:
             self._turn_down(one, reply)
 
     def on_message_complete(self) -> None:
         self._head_size = 0
-        if not self._parser.should_upgrade():
+        self._began_at = None
+        if not self._parser.should_upgrade() and not self._is_refusing:
             self._line[-1].is_whole = True
             self._move()
-
-
-def _path_of(url: bytes) -> str:
-    """The path of a request, which may name the host before it."""
-    if not url.startswith(b"/"):
-        try:
-            url = httptools.parse_url(url).path or b""
-        except httptools.HttpParserInvalidURLError:
-            url = b""
-    return url.partition(b"?")[0].decode("latin-1")

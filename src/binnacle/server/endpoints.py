@@ -1,7 +1,7 @@
 """Several sessions on one port: each has an endpoint of its own, `/mcp/SESSION`, beside the one without a session."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
@@ -37,11 +37,17 @@ class Endpoints:
         self._opening = asyncio.Lock()
         self._asked: set[asyncio.Task[None]] = set()
 
-    def admit(self, exchange: Exchange) -> None:
-        if exchange.path.startswith(self._prefix):
-            self._main.check_place(exchange.headers)  # and its own token when the session is looked up
-        else:
+    def admit(self, exchange: Exchange) -> "asyncio.Future[None] | None":
+        if not exchange.path.startswith(self._prefix):
             self._main.admit(exchange)
+            return None
+        self._main.check_place(exchange.headers)
+        session = exchange.path.removeprefix(self._prefix)
+        if session in self._opened:
+            self._opened[session] = self._opened.pop(session)  # most recently used last
+            self._opened[session].face.admit(exchange)
+            return None
+        return self._begin(self._look_up(exchange))
 
     def weigh(self, size: int) -> None:
         self._main.weigh(size)
@@ -49,21 +55,35 @@ class Endpoints:
     def take(self, exchange: Exchange) -> None:
         if not exchange.path.startswith(self._prefix):
             self._main.take(exchange)
-            return
-        asked = asyncio.get_running_loop().create_task(self._pass_on(exchange))
+        elif opened := self._opened.get(exchange.path.removeprefix(self._prefix)):
+            opened.face.take(exchange)
+        else:
+            self._begin(self._take_again(exchange))  # it made room for others while the body was read
+
+    def _begin(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+        asked = asyncio.get_running_loop().create_task(work)
         self._asked.add(asked)
         asked.add_done_callback(self._asked.discard)
+        return asked
 
-    async def _pass_on(self, exchange: Exchange) -> None:
+    async def _look_up(self, exchange: Exchange) -> None:
+        """Opens the session of a request, for who shows its secret.
+
+        Raises:
+            Reply: what to answer instead.
+        """
+        async with self._opening:
+            face = await self._found(exchange.path.removeprefix(self._prefix), bearer_of(exchange.headers))
+        face.admit(exchange)
+
+    async def _take_again(self, exchange: Exchange) -> None:
         try:
-            async with self._opening:
-                face = await self._found(exchange.path.removeprefix(self._prefix), bearer_of(exchange.headers))
-            face.admit(exchange)
+            await self._look_up(exchange)
         except Reply as reply:
             exchange.reply(reply)
         else:
             if not exchange.is_answered:  # its client may have gone meanwhile
-                face.take(exchange)
+                self.take(exchange)
 
     async def _found(self, session: str, secret: str) -> HttpServer:
         found = self._opened.pop(session, None)

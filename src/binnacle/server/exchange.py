@@ -49,12 +49,10 @@ class Wire(Protocol):
 class Exchange:
     """A request and its answer."""
 
-    def __init__(
-        self, wire: Wire, method: str, path: str, headers: Mapping[str, str], *, is_old: bool, is_last: bool
-    ) -> None:
+    def __init__(self, wire: Wire, method: str, headers: Mapping[str, str], *, is_old: bool, is_last: bool) -> None:
         """`is_old` says that the client speaks HTTP/1.0; `is_last`, that it wants the connection closed."""
         self.method = method
-        self.path = path
+        self.path = ""
         self.headers = headers
         """By their names in lower case."""
 
@@ -89,6 +87,11 @@ class Exchange:
             kind = b"content-type: application/json\r\n" if reply.body else b""
             head = self._head(reply.status, b"%b%bcontent-length: %d\r\n" % (more, kind, len(reply.body)))
             self._finish(head if self.method == "HEAD" else head + reply.body)
+
+    def refuse(self, reply: Reply) -> None:
+        """Answers, and that nothing more is taken on this connection."""
+        self._is_last = True
+        self.reply(reply)
 
     def open(self) -> None:
         """Begins a stream."""

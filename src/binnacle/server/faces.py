@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from binnacle.server.exchange import Exchange, Reply
-from binnacle.server.http import BODY_LIMIT, HttpServer
+from binnacle.server.http import BODY_LIMIT, HttpServer, check_place
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_REQUEST
 
@@ -27,7 +27,8 @@ class Faces:
             face.cancel()
 
     def admit(self, exchange: Exchange) -> None:
-        """Every face looks for itself: each has its own token."""
+        """Every face looks for itself: each has its own token. Another machine does not learn which are open."""
+        check_place(exchange.headers)
         self._find(exchange.path).admit(exchange)
 
     def _find(self, path: str) -> HttpServer:

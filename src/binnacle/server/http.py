@@ -125,10 +125,7 @@ class HttpServer:
         Raises:
             Reply: what to answer instead.
         """
-        origin = headers.get("origin")
-        named = [headers.get("host", ""), *([origin.partition("://")[2]] if origin is not None else [])]
-        if any(_host_of(name) not in self._hosts for name in named):
-            raise Reply(403, _error(INVALID_REQUEST, "forbidden: the host or origin is not this machine"))
+        check_place(headers, self._hosts)
 
     def _delete(self, exchange: Exchange) -> None:
         self._session(exchange)
@@ -307,6 +304,18 @@ class HttpServer:
 
         self._listening[exchange] = self._engine.farewell(listener)
         exchange.on_gone = forget
+
+
+def check_place(headers: Mapping[str, str], hosts: frozenset[str] = LOCAL) -> None:
+    """Refuses a request whose host or origin is none of `hosts`.
+
+    Raises:
+        Reply: what to answer instead.
+    """
+    origin = headers.get("origin")
+    named = [headers.get("host", ""), *([origin.partition("://")[2]] if origin is not None else [])]
+    if any(_host_of(name) not in hosts for name in named):
+        raise Reply(403, _error(INVALID_REQUEST, "forbidden: the host or origin is not this machine"))
 
 
 def bearer_of(headers: Mapping[str, str]) -> str:

@@ -9,9 +9,10 @@ import pytest
 from binnacle.errors import NotFound, NotReady, Refused
 from binnacle.server import endpoints
 from binnacle.server.catalog_host import CatalogHost
-from binnacle.server.connection import Connection
+from binnacle.server.connection import Connection, Face
 from binnacle.server.endpoints import Endpoints
 from binnacle.server.engine import Engine
+from binnacle.server.faces import Faces
 from binnacle.server.http import HttpServer
 from binnacle.server.sessions import Sessions
 from binnacle.server.tokens import OneToken
@@ -48,10 +49,10 @@ class Port:
         self.opened: list[str] = []
         self.closed: list[str] = []
         self.token = token
-        self.faces = Endpoints(self._face("main", "/mcp"), "/mcp", self._open)
+        self.faces: Face = Endpoints(self.make_face("main", "/mcp"), "/mcp", self._open)
         self.connections: set[Connection] = set()
 
-    def _face(self, name: str, path: str) -> HttpServer:
+    def make_face(self, name: str, path: str) -> HttpServer:
         planned = Session(id=name, actor=Actor("ann"))
         host = CatalogHost(Sessions(Named(name), nowhere, planned=planned))
         return HttpServer(Engine(host), tokens=OneToken(self.token) if self.token else None, path=path)
@@ -66,7 +67,7 @@ class Port:
         if session.startswith("edited"):
             raise Refused("the plan was edited", hint="renew it")
         stack.callback(self.closed.append, session)
-        return self._face(session, path)
+        return self.make_face(session, path)
 
     async def post(self, path: str, **headers: str) -> httpx.Response:
         return await self.client.post(path, json=LIST, headers=headers_for(LIST, headers))
@@ -79,12 +80,13 @@ class Port:
 @asynccontextmanager
 async def port(token: str | None = None):
     at = Port(token)
+    endpoints_of_port = at.faces
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(at.faces, at.connections), "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with httpx.AsyncClient(base_url=url, timeout=WAIT) as at.client:
         yield at
-    await at.faces.aclose()
+    await endpoints_of_port.aclose()
     server.close()
     for connection in list(at.connections):
         connection.abort()
@@ -127,6 +129,59 @@ def test_whoever_has_no_token_opens_nothing():
             assert (await at.post("/mcp/a", authorization="Bearer secret", host="evil.example")).status_code == 403
             assert at.opened == []
             assert (await at.post("/mcp/a", authorization="Bearer secret")).status_code == 200
+
+    asyncio.run(main())
+
+
+async def answer_to_a_head(connection_of, path: str, *lines: str) -> bytes:
+    """What comes back for a request whose body never comes."""
+    url = httpx.URL(str(connection_of.client.base_url))
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    head = "".join(f"{line}\r\n" for line in (f"POST {path} HTTP/1.1", *lines, "content-length: 1000"))
+    writer.write(f"{head}\r\n".encode())
+    try:
+        return await asyncio.wait_for(reader.read(), WAIT)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_whoever_has_no_token_is_turned_away_before_the_body_is_read(is_open):
+    async def main():
+        async with port("secret") as at:
+            if is_open:
+                assert (await at.post("/mcp/a", authorization="Bearer secret")).status_code == 200
+            wrong = await answer_to_a_head(at, "/mcp/a", "host: localhost", "authorization: Bearer wrong")
+            assert wrong.startswith(b"HTTP/1.1 401 ")
+            assert (await answer_to_a_head(at, "/mcp/a", "host: evil.example")).startswith(b"HTTP/1.1 403 ")
+
+    asyncio.run(main())
+
+
+def test_a_body_that_came_while_its_session_was_opened_is_not_lost():
+    async def main():
+        async with port("secret") as at:
+            answer = await at.post("/mcp/a", authorization="Bearer secret", expect="100-continue")
+            assert answer.json()["result"]["tools"][0]["name"] == "a"
+
+    asyncio.run(main())
+
+
+def test_the_sessions_of_a_run_are_hidden_from_other_machines_and_want_their_token_before_the_body():
+    async def main():
+        async with port("secret") as at:
+            faces = Faces()
+            with faces.shown("/mcp/a", at.make_face("a", "/mcp/a")):
+                at.faces = faces
+                for lines, status in (
+                    (("host: evil.example",), 403),
+                    (("host: localhost", "origin: http://evil.example"), 403),
+                    (("host: localhost",), 401),
+                    (("host: localhost", "authorization: Bearer wrong"), 401),
+                ):
+                    assert (await answer_to_a_head(at, "/mcp/a", *lines)).startswith(b"HTTP/1.1 %d " % status)
+                assert (await answer_to_a_head(at, "/mcp/b", "host: evil.example")).startswith(b"HTTP/1.1 403 ")
+                assert (await answer_to_a_head(at, "/mcp/b", "host: localhost")).startswith(b"HTTP/1.1 404 ")
 
     asyncio.run(main())
 

@@ -15,6 +15,9 @@ LONGEST = 16 << 10
 WITHIN = 10.0
 """Seconds for a browser to say what it wants."""
 
+MAX_CONNECTIONS = 32
+"""Open at once: a browser needs two or three."""
+
 _HEAD = (
     "Connection: close\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
     "Content-Security-Policy: default-src 'none'\r\nX-Content-Type-Options: nosniff\r\n"
@@ -74,6 +77,9 @@ class Receiver:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        if len(self._open) >= MAX_CONNECTIONS:
+            writer.close()
+            return
         self._open.add(task)
         try:
             with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
