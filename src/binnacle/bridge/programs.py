@@ -17,6 +17,7 @@ import msgspec
 
 from binnacle.bridge.protocol import BridgeError, Fault
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
+from binnacle.wire.complexity import TOO_COMPLEX, is_too_complex
 
 OUTPUT_LIMIT = 8 << 20
 """Bytes that a program may answer."""
@@ -160,6 +161,8 @@ class _Run:
             BridgeError: its error, or that it answered nothing that can be read.
         """
         written = bytes(self._output).strip()
+        if is_too_complex(written):
+            raise self._failed(f"answered JSON that is {TOO_COMPLEX}")
         with suppress(msgspec.DecodeError):
             fault = msgspec.json.decode(written, type=_Failed).error
             details = fault.details if isinstance(fault.details, dict) else None

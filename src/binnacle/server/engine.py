@@ -98,6 +98,9 @@ class Engine:
             return Answer(jsonrpc.result_message(request.id, jsonrpc.encode(result)))
         except RpcError as error:
             return Answer(jsonrpc.error_message(request.id, error.code, error.message, error.data), error.code)
+        except RecursionError:
+            text = "what it says, or what would be answered, is nested too deep"
+            return Answer(jsonrpc.error_message(request.id, INVALID_PARAMS, text), INVALID_PARAMS)
         except Exception as error:  # noqa: BLE001 - the face: a defect in one handler must not end the connection
             _log.exception("a defect while answering '%s'", request.method)
             message = f"internal error: {type(error).__name__}"

@@ -8,6 +8,7 @@ import msgspec
 from binnacle.errors import InvalidInput, did_you_mean
 from binnacle.tools.schema import Schema, input_schema
 from binnacle.tools.spec import Alias, ToolSpec
+from binnacle.wire.jsonrpc import UNREADABLE
 
 
 def parse(spec: ToolSpec, alias: Alias | None, raw: bytes) -> Any:
@@ -23,7 +24,7 @@ def parse(spec: ToolSpec, alias: Alias | None, raw: bytes) -> Any:
         # used for a parameter it fails, because nothing unknown is let through.
         try:
             return msgspec.json.decode(raw, type=spec.parameters, strict=False)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             pass
     given = _object(spec, raw)
     words = dict(spec.synonyms) | ({shown: own for own, shown in alias.renames.items()} if alias else {})
@@ -39,7 +40,7 @@ def parse(spec: ToolSpec, alias: Alias | None, raw: bytes) -> Any:
 def _object(spec: ToolSpec, raw: bytes) -> dict[str, Any]:
     try:
         given = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise InvalidInput(f"the arguments are not JSON: {error}", hint="send an object") from error
     if given is None:
         return {}

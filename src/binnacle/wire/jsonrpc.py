@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from binnacle.wire.complexity import TOO_COMPLEX, is_too_complex
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -82,8 +84,8 @@ class _Envelope(Struct):
 _decode = msgspec.json.Decoder(_Envelope).decode
 _decode_batch = msgspec.json.Decoder(list[Raw]).decode
 
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding raises on bytes that are no JSON, no UTF-8, or nested too deep."""
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
+"""What decoding raises on bytes that are no JSON, no UTF-8, nested too deep, or a number too large for its type."""
 
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 _HEX = rb"[0-9a-fA-F]{2}"
@@ -128,6 +130,8 @@ def _classified(envelope: _Envelope) -> Message:
     params = b"{}" if envelope.params is UNSET else bytes(envelope.params)
     if params == b"null":  # what some serialisers write for nothing
         params = b"{}"
+    if is_too_complex(params):
+        return Invalid(_known(given_id), INVALID_REQUEST, f"invalid request: {TOO_COMPLEX}")
     if given_id is UNSET:
         return Notification(envelope.method, params)
     if not _is_id(given_id):

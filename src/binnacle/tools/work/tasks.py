@@ -42,6 +42,9 @@ GONE = ("E_NOT_FOUND", "no task has that id; the nearest one is named")
 LOST = ("E_STALE_CLAIM", "your claim was lost; drop the work and take another task")
 ID = {"task_id": "id"}
 
+MAX_OFFSET = (1 << 31) - 1
+"""As far as both databases count rows; a greater one is as far beyond the last task."""
+
 
 @tool(
     title="Add tasks",
@@ -211,7 +214,7 @@ def task_list(
     )
     if status == "ready":
         return listed(*store_tasks.ready(tx, which, limit=limit), empty="Nothing is ready.")
-    page, total = store_tasks.listed(tx, which, limit=limit, offset=offset)
+    page, total = store_tasks.listed(tx, which, limit=limit, offset=min(offset, MAX_OFFSET))
     ordered = sorted(page, key=lambda task: STATUSES.index(task.status))
     groups = [
         f"{group.replace('_', ' ').capitalize()}:\n"
