@@ -47,7 +47,7 @@ class Launch:
 
     def env(self, part: dict[str, Any], record: str = "record") -> dict[str, str]:
         role = json.dumps({"record": str(self.place / record), **part})
-        return self.bn.env | {"PATH": str(self.tools), "LAUNCHED": role}
+        return self.bn.env | {"PATH": str(self.tools), "LAUNCHED": role, "BN_PASS_ENV": "LAUNCHED"}
 
     def __call__(self, client: str, *words: str, part: dict[str, Any], code: int = 0, **options: Any) -> Any:
         """What the client met, once it and `bn` have ended."""

@@ -165,9 +165,10 @@ class TestRun:
         assert shown < 20_000
         assert given > 300_000
 
-    def test_it_runs_where_it_is_told_to_with_the_environment_of_the_run(self, project, monkeypatch):
-        monkeypatch.setenv("COLOUR", "blue")
-        found = run(a_hook("sh", "-c", "pwd; echo $COLOUR"), project)
+    def test_it_runs_where_it_is_told_to_with_the_variables_that_the_person_passes_on(self, project, monkeypatch):
+        for name, value in {"COLOUR": "blue", "SHADE": "dark", "BN_PASS_ENV": "SIZE, COLOUR"}.items():
+            monkeypatch.setenv(name, value)
+        found = run(a_hook("sh", "-c", "pwd; echo $COLOUR $SHADE"), project)
         assert found.output.split() == [str(project.resolve()), "blue"]
 
     def test_a_failure_is_reported(self, project):

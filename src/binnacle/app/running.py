@@ -19,6 +19,7 @@ from binnacle.app.templates import with_template
 from binnacle.app.terms import ServedSession
 from binnacle.app.toolbox import catalog_of
 from binnacle.app.workspace import workspace_of
+from binnacle.config.child_environment import for_agent
 from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
 from binnacle.plan.files import bn_command
@@ -219,7 +220,7 @@ class _Desk:
         env = tuple(
             acp.Pair(name=name, value=value)
             for name, value in self.environment(session).items()
-            if name.startswith(("BN_", "XDG_"))
+            if name.startswith(("BN_", "XDG_", "PG"))
         )
         return acp.StdioServer(name=self.server, command=bn_command(), args=words, env=env)
 
@@ -258,8 +259,8 @@ class _Desk:
 
     def environment(self, session: str) -> dict[str, str]:
         """In their shells agents act as their session, too."""
-        inherited = {name: value for name, value in os.environ.items() if name != "BN_AGENT_ID"}
-        return {**inherited, "BN_SESSION": self._secrets[session], "BN_MCP_SESSION": session}
+        found = for_agent(os.environ, self._wanted.agent.name)
+        return {**found, "BN_SESSION": self._secrets[session], "BN_MCP_SESSION": session}
 
     async def aclose(self) -> None:
         await self._upstreams.aclose()

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from binnacle.bridge.protocol import BridgeError, Fault
+from binnacle.config.child_environment import for_development
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
 from binnacle.wire.complexity import TOO_COMPLEX, is_too_complex
 
@@ -103,7 +104,7 @@ class _Run:
             theirs_in, ours_in = _pipe(ends)
             ours_out, theirs_out = _pipe(ends)
             ours_err, theirs_err = _pipe(ends)
-            environ = {**os.environ, "BN_SCRIPT": self._alias, "BN_WORKSPACE": workspace}
+            environ = for_development(os.environ) | {"BN_SCRIPT": self._alias, "BN_WORKSPACE": workspace}
             self._process = await self._keeper.start(
                 (program,), env=environ, cwd=workspace, stdin=theirs_in, stdout=theirs_out, stderr=theirs_err
             )

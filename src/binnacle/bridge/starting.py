@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from binnacle.bridge import folders
 from binnacle.bridge.protocol import BridgeError, HostInfo
+from binnacle.config.child_environment import for_person
 from binnacle.errors import NextStep
 
 START = 15.0
@@ -20,10 +21,6 @@ LOOK = 0.02
 LOG = "host.log"
 LOG_LIMIT = 1 << 20
 TAIL = 2000
-
-PRIVATE = ("BN_AGENT_ID", "BN_MCP_SESSION")
-"""Variables that say whom a process works for: a host works for all."""
-
 
 _started: set[int] = set()
 """Processes to be seen off when they have ended."""
@@ -94,8 +91,8 @@ def _spawn(words: Sequence[str], folder: str) -> int:
         (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
-    environ = {name: value for name, value in os.environ.items() if name not in PRIVATE}
-    pid = os.posix_spawn(words[0], list(words), environ, file_actions=actions, setsid=True)
+    # It works for all, and starts the programs that are debugged.
+    pid = os.posix_spawn(words[0], list(words), for_person(os.environ), file_actions=actions, setsid=True)
     _started.add(pid)
     return pid
 

@@ -39,6 +39,9 @@ class Begun(NamedTuple):
     secret: str
     """What proves to `bn` that the client and its shells belong to the session."""
 
+    named: frozenset[str]
+    """Variables that the servers of the session name."""
+
 
 def _show(answer: Any, screen: Screen) -> None:
     import shlex
@@ -128,7 +131,7 @@ def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms
             if folder:
                 _remove(folder, _home(folder))
             raise
-    return Begun(plan.session, recipe, start, secret)
+    return Begun(plan.session, recipe, start, secret, _named_variables(plan, project.repo))
 
 
 def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said: str) -> "Made":
@@ -174,6 +177,16 @@ def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "Ses
     return start._replace(command=[*start.command, *args.arguments])
 
 
+def _named_variables(plan: "SessionPlan", cwd: str) -> frozenset[str]:
+    """The variables that the servers of a plan are filled in from."""
+    import msgspec
+
+    from binnacle.plan.files import session_servers
+    from binnacle.upstream.variables import variables_in
+
+    return frozenset(variables_in(msgspec.json.encode(session_servers(plan, cwd=cwd).entries).decode()))
+
+
 def _keep(context: Context, plan: "SessionPlan", start: "Start") -> None:
     from binnacle.app.planning import keep_plan, session_folder
 
@@ -217,18 +230,23 @@ def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
 
     from binnacle.app.planning import session_folder
     from binnacle.app.presence import present
+    from binnacle.config.child_environment import for_agent
+    from binnacle.config.store_access import password_in_file
     from binnacle.lifecycle.foreground import Foreground
 
+    project = context.project
     with ExitStack() as stack:
         terminal = _terminal(args)
         stdin = stack.enter_context(open(terminal, "rb")) if terminal else None
         # Until the session is over: a second Ctrl-C must not leave it half ended.
         client = stack.enter_context(Foreground())
-        stack.enter_context(present(context.project, begun.session))
+        stack.enter_context(present(project, begun.session))
+        stack.enter_context(password_in_file(os.environ, project.settings.text("store.url"), project.data_dir))
         reason = "the client could not be started"
         try:
             words = [os.path.abspath(program), *begun.start.command[1:]]
-            env = {**os.environ, **begun.start.env, "BN_SESSION": begun.secret}
+            env = for_agent(os.environ, args.client, also=begun.named) | dict(begun.start.env)
+            env["BN_SESSION"] = begun.secret
             code = client.run(words, env=env, cwd=context.start, stdin=stdin)
             reason = f"the client ended with {code}"
         except OSError as error:

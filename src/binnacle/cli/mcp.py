@@ -12,8 +12,8 @@ from typing import Any
 from binnacle.app.terms import ServedSession
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.errors import UsageError
-from binnacle.work.session import Terms
+from binnacle.errors import Refused, UsageError
+from binnacle.work.session import Terms, is_planned
 
 MCP = Group("mcp")
 
@@ -21,6 +21,9 @@ PATH = "/mcp"
 """Where HTTP clients find the server, and below it each planned session by its id."""
 
 OpenEngine = Callable[[ServedSession], AbstractAsyncContextManager[Any]]
+
+MAX_TOKEN_CHARACTERS = 4096
+"""Read of a file that should have a token and nothing else."""
 
 TIMEOUT = 30.0
 """Seconds a `bn_run` may take, if nobody says otherwise."""
@@ -35,7 +38,8 @@ def _nothing(answer: Any, screen: Any) -> None:
     "serve this project over MCP, on stdio or on HTTP",
     "bn mcp serve --http 127.0.0.1:0",
     arg("--http", metavar="[HOST:]PORT", help="on HTTP; port 0 takes a free one; the URL is printed once it listens"),
-    arg("--token", help="the bearer token clients must send; made up when left out (BN_MCP_TOKEN)"),
+    arg("--token-file", metavar="FILE", help="has the bearer token clients must send; /dev/fd/3 reads a descriptor"),
+    arg("--token", help="the token itself, which others of this machine can see; made up when left out (BN_MCP_TOKEN)"),
     arg("--no-auth", action="store_true", help="no token, on a loopback address only"),
     arg("--timeout", type=float, metavar="S", help="seconds a bn_run may take (30, BN_MCP_TIMEOUT)"),
     arg(
@@ -54,6 +58,9 @@ def _nothing(answer: Any, screen: Any) -> None:
     view=_nothing,
 )
 def serve(context: Context, args: Namespace) -> Any:
+    # Taken at once: nothing that is started from here on has it.
+    in_environment = os.environ.pop("BN_MCP_TOKEN", None)
+    args.token = args.token or in_environment
     # What is imported stays; collecting garbage in between only costs time.
     gc.disable()
     import asyncio
@@ -84,6 +91,7 @@ def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
         from binnacle.app.planning import resume_session
         from binnacle.app.presence import present
 
+        _check_belonging(context, args.session)
         terms = resume_session(context.project, args.session)
         terms = terms._replace(recipe=args.recipe or terms.recipe)
         with present(context.project, args.session):
@@ -107,6 +115,18 @@ def _session_of_environment(context: Context) -> str | None:
 
     check_secret(context.project, id_of(secret), secret)
     return id_of(secret)
+
+
+def _check_belonging(context: Context, session: str) -> None:
+    """Refuses to serve a planned session to who is known to be in another one, by its secret or by its process."""
+    if secret := os.environ.get("BN_SESSION", "").strip():
+        from binnacle.app.planning import check_secret
+
+        check_secret(context.project, session, secret)
+        return
+    caller = context.session
+    if is_planned(caller.id) and caller.id != session:
+        raise Refused(f"session {session[:40]!r} is not the one you are in", hint="serve your own: leave out --session")
 
 
 def _http_loop() -> Any:
@@ -162,7 +182,7 @@ async def _serve_http(
     from binnacle.server.tokens import EitherTokens, NamedTokens, OneToken, ProvenTokens
 
     host, port = address
-    token = None if args.no_auth else args.token or os.environ.get("BN_MCP_TOKEN") or secrets.token_urlsafe(24)
+    token = None if args.no_auth else _given_token(args) or secrets.token_urlsafe(24)
     tokens = EitherTokens(OneToken(token), NamedTokens(context.project.data_dir)) if token else None
     listener = bind(host, port)
     shown = f"[{host}]" if ":" in host else host
@@ -198,6 +218,26 @@ async def _serve_http(
             await serve_http(faces, listener, on_ready=announce)
         finally:
             await faces.aclose()
+
+
+def _given_token(args: Namespace) -> str | None:
+    """The token that the server is given. A file wins: whoever names one has read what the others are good for.
+
+    Raises:
+        UsageError: there is none in the file.
+    """
+    if args.token_file is None:
+        return args.token or None
+    try:
+        with open(args.token_file, encoding="utf-8") as file:
+            token = file.read(MAX_TOKEN_CHARACTERS).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        hint = "name a file that has the token and nothing else"
+        raise UsageError(f"cannot read the token from {args.token_file}: {reason}", hint=hint) from error
+    if not token:
+        raise UsageError(f"there is no token in {args.token_file}", hint="write it there, or leave out --token-file")
+    return token
 
 
 def _address(args: Namespace) -> tuple[str, int]:

@@ -63,11 +63,17 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
 def run(context: Context, args: Namespace) -> Any:
     import asyncio
 
+    from binnacle.config.store_access import password_in_file
+
     _ask_about_project(context, args)
     # In this process every session has an agent of its own, whoever started us.
     os.environ.pop("BN_AGENT_ID", None)
     wanted = _wanted(context, args)
-    with asyncio.Runner() as runner:
+    project = context.project
+    with (
+        password_in_file(os.environ, project.settings.text("store.url"), project.data_dir),
+        asyncio.Runner() as runner,
+    ):
         ended = runner.run(_drive(context, args, wanted))
     context.exit_code = 0 if ended.why == "complete" else INTERRUPTED if ended.why == "interrupted" else 1
     return None if args.as_json else ended

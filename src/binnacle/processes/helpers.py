@@ -1,8 +1,11 @@
 """Starts a helper of ours: a process of its own session that we speak with over a socket, and that ends with it."""
 
+import os
 import socket
 import subprocess
 from collections.abc import Callable, Sequence
+
+from binnacle.config.child_environment import for_helper
 
 
 def start_helper(words: Callable[[int], Sequence[str]]) -> tuple[subprocess.Popen[bytes], socket.socket]:
@@ -17,6 +20,7 @@ def start_helper(words: Callable[[int], Sequence[str]]) -> tuple[subprocess.Pope
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
+            env=for_helper(os.environ),
             start_new_session=True,
         )
     except BaseException:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from binnacle.config.child_environment import for_development
 from binnacle.errors import GitError, Refused
 
 PATIENCE = 120.0
@@ -258,7 +259,9 @@ def failed(word: str, ran: Ran) -> GitError:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in _LEADING_ELSEWHERE} | _QUIET
+    return {
+        name: value for name, value in for_development(os.environ).items() if name not in _LEADING_ELSEWHERE
+    } | _QUIET
 
 
 def _is_ours(name: str) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
+from binnacle.config.child_environment import for_development
 from binnacle.config.trust import is_trusted
 from binnacle.processes.keeper import CannotStart, Keeper
 from binnacle.runner.hooks import Event, Hook, item_of
@@ -133,7 +134,7 @@ async def _run(keeper: Keeper, hook: Hook, about: Occasion, cwd: str, output: "_
                 with tempfile.TemporaryFile() as given:
                     given.write(msgspec.json.encode({"hook": hook.event, **msgspec.to_builtins(about)}))
                     given.seek(0)
-                    env = {**os.environ, **environment(hook, about)}
+                    env = for_development(os.environ) | environment(hook, about)
                     process = await keeper.start(
                         hook.command, env=env, cwd=cwd, stdin=given.fileno(), stdout=theirs, stderr=theirs
                     )

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 from msgspec import Meta, Struct
 
+from binnacle.config.child_environment import for_command
 from binnacle.errors import NotReady, Refused
 from binnacle.passthrough.blocked import blocked_word
 from binnacle.passthrough.capture import OnOutput
@@ -203,7 +204,7 @@ class Shell:
         return answer
 
     async def _execute(self, caller: Caller, session: Session, args: Sequence[str]) -> Completed:
-        env = {name: value for name, value in os.environ.items() if name not in PLACE_VARIABLES}
+        env = {name: value for name, value in for_command(os.environ).items() if name not in PLACE_VARIABLES}
         env |= {"BN_AGENT_ID": session.actor.name, "BN_MCP_SESSION": session.id or ""}
         return await self._run(args, cwd=session.cwd, env=env, timeout=self._timeout, on_output=_teller(caller))
 

@@ -9,10 +9,11 @@ import contextlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
+from binnacle.config.child_environment import for_upstream
 from binnacle.errors import UpstreamDown
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
 from binnacle.upstream.config import ServerConfig
@@ -37,9 +38,6 @@ BUSY_SECONDS = 0.01
 
 GRACE = 2.0
 """Seconds a server gets to end by itself, once its input was closed, and again once it was asked to."""
-
-INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
-"""What a server gets of our environment besides what its configuration names: what programs cannot do without."""
 
 
 class Log:
@@ -106,7 +104,7 @@ class StdioLink(Duplex):
             errors, stderr = _pipe(ends)
             self._process = await self._keeper.start(
                 (config.command, *config.args),
-                env=_environment(config.env),
+                env=for_upstream(os.environ, config.env),
                 cwd=config.cwd or os.getcwd(),
                 stdin=stdin,
                 stdout=stdout,
@@ -232,7 +230,3 @@ def _pipe(ends: list[int]) -> tuple[int, int]:
 def _readable(line: bytes) -> bytes:
     """A line whose bytes are no text, with those replaced."""
     return line.decode(errors="replace").encode()
-
-
-def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    return {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(given)

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 
 from binnacle.bridge.debug.waiting import Job, settle
+from binnacle.config.child_environment import for_person
 from binnacle.processes.keeper import Keeper
 
 
@@ -20,7 +21,7 @@ async def output_of(keeper: Keeper, argv: Sequence[str], *, cwd: str, seconds: f
         try:
             with open(os.devnull, "rb") as null:
                 process = await keeper.start(
-                    argv, env=dict(os.environ), cwd=cwd, stdin=null.fileno(), stdout=write, stderr=write
+                    argv, env=for_person(os.environ), cwd=cwd, stdin=null.fileno(), stdout=write, stderr=write
                 )
         finally:
             os.close(write)

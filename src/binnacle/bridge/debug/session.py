@@ -19,6 +19,7 @@ from binnacle.bridge.debug.recording import Recorder
 from binnacle.bridge.debug.references import References
 from binnacle.bridge.debug.target import LAUNCH_PATIENCE, Target
 from binnacle.bridge.debug.waiting import Cancelled, Job, Nobody, Signal, settle
+from binnacle.config.child_environment import for_person
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
 
 PYTHON_PATIENCE = 20.0
@@ -165,7 +166,7 @@ class Session:
     async def _start(self, stdin: int, stdout: int, stderr: int) -> None:
         argv = [word.replace("{port}", str(self._port)) for word in self.launch.adapter.argv]
         self._process = await self._keeper.start(
-            argv, env=dict(os.environ), cwd=self.launch.cwd, stdin=stdin, stdout=stdout, stderr=stderr
+            argv, env=for_person(os.environ), cwd=self.launch.cwd, stdin=stdin, stdout=stdout, stderr=stderr
         )
         self._watching = asyncio.ensure_future(self._watch(self._process))
 

@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 
+from binnacle.config.child_environment import for_person
+
 
 def is_there(environ: Mapping[str, str] | None = None) -> bool:
     """Whether a browser can show a page here. One in the terminal would take it away from us."""
@@ -23,6 +25,7 @@ async def opened(url: str) -> AsyncIterator[None]:
         "-m",
         "webbrowser",
         url,
+        env=for_person(os.environ),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,

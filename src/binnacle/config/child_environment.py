@@ -1,0 +1,146 @@
+"""What each kind of process that we start finds in its environment: by lists, each with its reason.
+
+| process | what it gets |
+|---|---|
+| upstream server | `PROGRAM`, `NETWORK`, and what its entry names |
+| hook, script of the project, git | these, `DEVELOPMENT`, `BINNACLE`, and what the person names in `BN_PASS_ENV` |
+| agent | the same, and the variables of the model provider that its client uses |
+| debugged program, host of the bridge, browser | what a shell of the person has, without `OURS`: it is their program |
+| `bn` for `bn_run` | all but the token of the server: it is the same program, and opens the same store |
+
+A password is in none but the last. A program that runs `bn` finds the store by its address without the password, so
+that it is refused where the password is missing, and never takes another store for it; `config.store_access` gives
+agents and hooks a file with it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from binnacle.config.clients.providers import variables_of
+from binnacle.config.variables import SERVER_VARIABLES
+
+Environ = Mapping[str, str]
+
+
+class Names(NamedTuple):
+    """Variables that go together."""
+
+    exact: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        return name in self.exact or name.startswith(self.prefixes)
+
+
+def _names(text: str) -> Names:
+    """Names as they are listed here: one that ends in `*` is the beginning of several."""
+    words = text.split()
+    return Names(
+        frozenset(word for word in words if not word.endswith("*")),
+        tuple(word.removesuffix("*") for word in words if word.endswith("*")),
+    )
+
+
+PROGRAM = _names("HOME LANG LANGUAGE LC_* LOGNAME PATH SHELL TERM TMPDIR TZ USER XDG_*")
+"""What programs cannot do without: where they are, who runs them, and in which language."""
+
+NETWORK = _names(
+    "HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy"
+    " SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE"
+)
+"""How the network is reached from here."""
+
+DEVELOPMENT = _names(
+    # languages and their tools
+    "PYTHON* VIRTUAL_ENV CONDA_* PYENV_* NODE_OPTIONS NODE_PATH NODE_ENV NVM_* FNM_* VOLTA_HOME PNPM_HOME BUN_INSTALL"
+    " DENO_DIR NPM_CONFIG_PREFIX NPM_CONFIG_CACHE npm_config_prefix npm_config_cache COREPACK_HOME"
+    " CARGO_HOME CARGO_TARGET_DIR RUSTUP_HOME RUSTUP_TOOLCHAIN RUSTFLAGS RUST_BACKTRACE RUST_LOG"
+    " GOPATH GOROOT GOBIN GOCACHE GOMODCACHE GOFLAGS GOPROXY GOTOOLCHAIN CGO_ENABLED"
+    " JAVA_HOME JDK_HOME MAVEN_HOME M2_HOME GRADLE_HOME GRADLE_USER_HOME ANDROID_HOME ANDROID_SDK_ROOT KOTLIN_HOME"
+    " DOTNET_* GEM_HOME GEM_PATH BUNDLE_PATH RBENV_* ASDF_* MISE_DATA_DIR MISE_CONFIG_DIR SDKMAN_DIR HOMEBREW_PREFIX"
+    " UV_CACHE_DIR UV_PYTHON PIP_CACHE_DIR PIPX_HOME POETRY_HOME"
+    # compilers and libraries
+    " CC CXX CPP CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LIBRARY_PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH"
+    " DYLD_FALLBACK_LIBRARY_PATH PKG_CONFIG_PATH CMAKE_PREFIX_PATH MAKEFLAGS LOCALE_ARCHIVE"
+    " NIX_PATH NIX_PROFILES NIX_SSL_CERT_FILE"
+    # git, keys that an agent of the system holds, containers
+    " GIT_AUTHOR_* GIT_COMMITTER_* GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_TERMINAL_PROMPT GIT_EXEC_PATH"
+    " GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM EMAIL"
+    " SSH_AUTH_SOCK SSH_AGENT_PID SSH_ASKPASS GPG_TTY GPG_AGENT_INFO GNUPGHOME DOCKER_HOST DOCKER_CONTEXT DOCKER_CONFIG"
+    " KUBECONFIG"
+    # the terminal and the desktop
+    " COLORTERM TERM_PROGRAM TERM_PROGRAM_VERSION NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES EDITOR VISUAL PAGER"
+    " DISPLAY WAYLAND_DISPLAY XAUTHORITY DBUS_SESSION_BUS_ADDRESS SSH_CONNECTION SSH_TTY"
+    " WSL_DISTRO_NAME WSL_INTEROP WSLENV HOSTNAME CI __CF_USER_TEXT_ENCODING"
+)
+"""Where the tools of a developer are and how they are set: no keys, no tokens, no addresses with passwords."""
+
+OURS = _names("BN_MCP_TOKEN BN_SESSION BN_AGENT_ID BN_MCP_SESSION BN_STORE_URL PGPASSWORD")
+"""Proofs of who somebody is, and the way into the store: nobody else's."""
+
+DATABASE = _names(
+    "PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGSERVICE PGSERVICEFILE PGPASSFILE PGSSLMODE PGSSLROOTCERT PGSSLCERT"
+    " PGSSLKEY PGCHANNELBINDING PGTARGETSESSIONATTRS"
+)
+"""How libpq finds the store's database. PGPASSFILE is the name of a file, not what is in it."""
+
+BINNACLE = Names((frozenset(SERVER_VARIABLES) | DATABASE.exact) - OURS.exact, ("BN_DEMO_",))
+"""Where `bn` finds the work of the project."""
+
+STORE_URL = "BN_STORE_URL"
+PASSED_ON = "BN_PASS_ENV"
+"""Names of further variables, with commas between them, for hooks, scripts and agents."""
+
+_PASSWORD = re.compile(r"(?<=://)([^/?#@]*?):[^/?#@]*(?=@)")
+_IN_QUERY = re.compile(r"(?<=[?&])(?:ssl)?password=[^&#]*&?")
+
+
+def for_upstream(environ: Environ, given: Environ) -> dict[str, str]:
+    """An MCP server of somebody else; `given` is what its entry names."""
+    return _pick(environ, PROGRAM, NETWORK) | dict(given)
+
+
+def for_command(environ: Environ) -> dict[str, str]:
+    """`bn` itself, for a command that a client calls."""
+    return {name: value for name, value in environ.items() if name != "BN_MCP_TOKEN"}
+
+
+def for_helper(environ: Environ) -> dict[str, str]:
+    """A process of ours that starts others and opens no store: what they get, they are given."""
+    return {name: value for name, value in environ.items() if not OURS.has(name)}
+
+
+def for_person(environ: Environ) -> dict[str, str]:
+    """A program of the person, as if they had started it: one that is debugged, a browser."""
+    return for_helper(environ)
+
+
+def for_development(environ: Environ) -> dict[str, str]:
+    """A hook, a script of the project, or git: programs that work on the project."""
+    return _reaching(environ, _pick(environ, PROGRAM, NETWORK, DEVELOPMENT, BINNACLE, _passed_on(environ)))
+
+
+def for_agent(environ: Environ, client: str, *, also: Iterable[str] = ()) -> dict[str, str]:
+    """An agent that a person starts; `client` is its name, `also` are variables that its servers name."""
+    provider = Names(prefixes=variables_of(client))
+    named = Names(frozenset(also) - OURS.exact)
+    return for_development(environ) | _pick(environ, provider, named)
+
+
+def without_password(url: str) -> str:
+    """An address of a database without the password in it."""
+    return _IN_QUERY.sub("", _PASSWORD.sub(r"\1", url)).rstrip("?&")
+
+
+def _pick(environ: Environ, *groups: Names) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if any(group.has(name) for group in groups)}
+
+
+def _passed_on(environ: Environ) -> Names:
+    return Names(frozenset(filter(None, map(str.strip, environ.get(PASSED_ON, "").split(",")))) - OURS.exact)
+
+
+def _reaching(environ: Environ, picked: dict[str, str]) -> dict[str, str]:
+    """With the address of the store, where the environment has it."""
+    return picked | ({STORE_URL: without_password(environ[STORE_URL])} if environ.get(STORE_URL) else {})

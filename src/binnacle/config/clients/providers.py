@@ -1,0 +1,31 @@
+"""The variables by which an agent client finds the provider of its model: keys, addresses, and its own settings."""
+
+_ANTHROPIC = ("ANTHROPIC_", "CLAUDE_")
+_OPENAI = ("OPENAI_", "AZURE_OPENAI_", "CODEX_")
+_GOOGLE = ("GEMINI_", "GOOGLE_", "CLOUD_ML_", "VERTEX_")
+_GITHUB = ("GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "GH_CONFIG_DIR", "COPILOT_", "GITHUB_COPILOT_")
+_AMAZON = ("AWS_",)
+"""Of Bedrock, through which some reach their models."""
+
+_OTHERS = (
+    *("OPENROUTER_", "MISTRAL_", "GROQ_", "DEEPSEEK_", "XAI_", "TOGETHER_", "FIREWORKS_", "CEREBRAS_", "COHERE_"),
+    *("PERPLEXITY_", "MOONSHOT_", "ZHIPU_", "ZAI_", "DASHSCOPE_", "QWEN_", "HF_TOKEN", "HUGGINGFACE_", "OLLAMA_"),
+    *("LMSTUDIO_", "LITELLM_", "DATABRICKS_", "SNOWFLAKE_", "AZURE_"),
+)
+
+_ANY = (*_ANTHROPIC, *_OPENAI, *_GOOGLE, *_GITHUB, *_AMAZON, *_OTHERS)
+
+_BY_CLIENT = {
+    "claude": (*_ANTHROPIC, *_AMAZON, *_GOOGLE, "DISABLE_", "MAX_THINKING_TOKENS", "BASH_", "MCP_T", "API_TIMEOUT_MS"),
+    "codex": (*_OPENAI, "INITIAL_AGENT_MODE"),
+    "gemini": _GOOGLE,
+    "copilot": _GITHUB,
+    "opencode": (*_ANY, "OPENCODE_"),
+    "goose": (*_ANY, "GOOSE_"),
+    "demo": (),
+}
+
+
+def variables_of(client: str) -> tuple[str, ...]:
+    """What the names of a client's variables begin with; for a client that nobody knows, those of every provider."""
+    return _BY_CLIENT.get(client, (*_ANY, "OPENCODE_", "GOOSE_", "ACP_"))
