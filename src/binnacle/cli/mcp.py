@@ -5,14 +5,14 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
 from binnacle.app.terms import ServedSession
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.errors import Refused, UsageError
+from binnacle.errors import BinnacleError, Refused, UsageError
 from binnacle.work.session import Terms, is_planned
 
 MCP = Group("mcp")
@@ -124,8 +124,10 @@ def _check_belonging(context: Context, session: str) -> None:
 
         check_secret(context.project, session, secret)
         return
-    caller = context.session
-    if is_planned(caller.id) and caller.id != session:
+    caller = None
+    with suppress(BinnacleError):  # who cannot be told is not known to be in another
+        caller = context.session.id
+    if is_planned(caller) and caller != session:
         raise Refused(f"session {session[:40]!r} is not the one you are in", hint="serve your own: leave out --session")
 
 
