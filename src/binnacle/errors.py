@@ -40,7 +40,8 @@
         ├── StoreReadOnly   E_STORE_READONLY     it cannot be written
         ├── StoreCorrupt    E_STORE_CORRUPT      the file is damaged or not a store
         ├── StoreNewer      E_STORE_NEWER        written by a newer Binnacle
-        └── StoreUnreachable E_STORE_UNREACHABLE no connection to the database server
+        ├── StoreUnreachable E_STORE_UNREACHABLE no connection to the database server; nothing was changed
+        └── StoreLost       E_STORE_LOST         the connection broke during a commit; the change may have been made
 
 The code is stable and for programs; the message says what was wrong and where;
 the hint is the next step. Messages are lower case with the offending value last.
@@ -319,6 +320,13 @@ class StoreNewer(StoreError):
 
 class StoreUnreachable(StoreError):
     code = "E_STORE_UNREACHABLE"
+    retryable = True
+
+
+class StoreLost(StoreError):
+    """The call works again later, but the change may be there already: its hint says to look first."""
+
+    code = "E_STORE_LOST"
     retryable = True
 
 

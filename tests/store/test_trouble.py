@@ -7,7 +7,6 @@ import socket
 import sqlite3
 from datetime import UTC, datetime
 
-import psycopg
 import pytest
 
 from binnacle.errors import (
@@ -181,17 +180,6 @@ def test_a_server_that_never_answers_is_given_up():
         url = f"postgresql://ann@127.0.0.1:{mute.getsockname()[1]}/work?connect_timeout=2"
         with pytest.raises(StoreUnreachable, match="timeout"):
             open_postgres(url)
-
-
-def test_a_server_that_goes_away_is_unreachable_and_a_new_connection_works(postgres_place):
-    store = postgres_place.open()
-    put(store, "there")
-    with psycopg.connect(postgres_place.where, autocommit=True) as db:
-        pid = store._connection._db.info.backend_pid
-        db.execute("select pg_terminate_backend(%s)", (pid,))
-    with pytest.raises(StoreUnreachable):
-        put(store, "not to be")
-    assert ready(postgres_place.open()) == ["there"]
 
 
 @pytest.mark.parametrize("url", ["mysql://ann:secret@host/db", "store.db", "host/db", "", "http://x"])

@@ -87,7 +87,7 @@ def test_a_claim_that_lapsed_is_given_back_while_serving(place):
     lapsed = Actor("bna-2", "agent")
 
     def open_store(timeout):
-        return Store(place.open(timeout=timeout)._connection, lease=timedelta(milliseconds=100))
+        return place.open(timeout=timeout, lease=timedelta(milliseconds=100))
 
     access = Access(open_store, patience=10)
     tools = Tools(access)

@@ -61,11 +61,11 @@ def require_project(path: str | None = None) -> Project:
     return project
 
 
-def open_store(project: Project, *, create: bool = True, timeout: float | None = None) -> "Store":
+def open_store(project: Project, *, create: bool = True, timeout: float | None = None, outage: float = 0.0) -> "Store":
     """Opens the project's store; the caller closes it. Without `create`, a missing one reads as empty.
 
     A store that is made or found has its place written down. `timeout` is how long to wait for a
-    locked store, if not as long as the settings say.
+    locked store, if not as long as the settings say; `outage` is how long to wait for a database that is away.
     """
     from datetime import timedelta
     from functools import partial
@@ -79,7 +79,7 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
     if settings.text("store.url"):
         from binnacle.app.shared_store import open_shared
 
-        return open_shared(project, timeout=timeout, lease=lease, is_gone=gone)
+        return open_shared(project, timeout=timeout, lease=lease, is_gone=gone, outage=outage)
 
     from binnacle.store.opening import open_sqlite
 

@@ -33,7 +33,7 @@ from binnacle.runner.git import Git
 from binnacle.runner.hooking import Hooks
 from binnacle.runner.hooks import find_hooks
 from binnacle.runner.job import Job
-from binnacle.runner.ledger import Ledger
+from binnacle.runner.ledger import Ledger, ride_out
 from binnacle.runner.loop import Run
 from binnacle.runner.permissions import Approve, OwnTools, Person, by_policy
 from binnacle.runner.template import Template, Values
@@ -225,7 +225,7 @@ class _Desk:
         return acp.StdioServer(name=self.server, command=bn_command(), args=words, env=env)
 
     async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
-        return await asyncio.to_thread(self._prompt, session, recipe, iteration, more)
+        return await ride_out(lambda: self._prompt(session, recipe, iteration, more))
 
     def _prompt(self, session: str, recipe: str, iteration: int, more: str) -> str:
         project, wanted = self._project, self._wanted

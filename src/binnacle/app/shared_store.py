@@ -15,18 +15,18 @@ GIT_TIMEOUT_SECONDS = 20.0
 """To find the first commit in a long history. Without an answer in time the other fingerprints have to do."""
 
 
-def open_shared(project: Project, *, timeout: float, lease: timedelta, is_gone: IsGone) -> Store:
+def open_shared(project: Project, *, timeout: float, lease: timedelta, is_gone: IsGone, outage: float) -> Store:
     """The project's store in the database that `store.url` names."""
     settings = project.settings
     url = settings.text("store.url")
     if schema := settings.text("store.schema"):
-        return open_postgres(url, schema=schema, timeout=timeout, lease=lease, is_gone=is_gone)
+        return open_postgres(url, schema=schema, timeout=timeout, lease=lease, is_gone=is_gone, outage=outage)
     named = settings.text("store.project").strip()
     settle(project.place, project.identity)
     tenant = Tenant(
         name=named or default_name(project.repo), is_named=bool(named), fingerprints=find_fingerprints(project)
     )
-    return open_postgres(url, schema=tenant, timeout=timeout, lease=lease, is_gone=is_gone)
+    return open_postgres(url, schema=tenant, timeout=timeout, lease=lease, is_gone=is_gone, outage=outage)
 
 
 def default_name(repo: str) -> str:

@@ -46,12 +46,15 @@ class Context:
     def actor(self) -> "Actor":
         return self.session.actor
 
-    def store(self, *, create: bool) -> "Store":
-        """The project's store. Reading does not create one that is not there."""
+    def store(self, *, create: bool, outage: float = 0.0) -> "Store":
+        """The project's store. Reading does not create one that is not there.
+
+        A database that goes away is waited for `outage` seconds.
+        """
         if self._store is None:
             from binnacle.app import open_store
 
-            self._store = open_store(self.project, create=create)
+            self._store = open_store(self.project, create=create, outage=outage)
         return self._store
 
     def reading(self) -> "AbstractContextManager[Reader]":

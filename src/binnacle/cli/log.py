@@ -15,6 +15,9 @@ from binnacle.work.journal import Event
 
 LOG = Group("log")
 
+OUTAGE_SECONDS = 120.0
+"""How long a follower waits for a database that went away: longer than a restart takes."""
+
 PATIENCE = 3600.0
 """Seconds of silence after which a follower looks again by itself."""
 
@@ -66,7 +69,7 @@ def show(context: Context, args: Namespace) -> Any:
     _emit(found, context, screen)
     # Following waits for the first event in a store of its own, so it must exist.
     context.close()
-    for batch in events.follow(context.store(create=True), after=last, wait=PATIENCE):
+    for batch in events.follow(context.store(create=True, outage=OUTAGE_SECONDS), after=last, wait=PATIENCE):
         chosen = (e for e in batch if args.by in (None, e.actor) and entity_id in (None, e.entity_id))
         _emit(chosen, context, screen)
     return None

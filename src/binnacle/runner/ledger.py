@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Literal, NamedTuple, TypeVar
 
+from binnacle.errors import StoreLost, StoreUnreachable
 from binnacle.runner.verdict import Standing
 from binnacle.store import comments, flow, sessions, tasks
 from binnacle.store.store import Reader, Store, Writer
@@ -19,6 +20,11 @@ from binnacle.work.status import is_closed
 from binnacle.work.task import NewTask, Task
 
 Result = TypeVar("Result")
+
+OUTAGE_SECONDS = 120.0
+"""How long a run waits for a database that went away: longer than a restart takes."""
+
+RETRY_SECONDS = 0.5
 
 WATCHED = ("task", "note", "comment", "learning", "progress", "question")
 """What counts as a change of the work."""
@@ -47,6 +53,22 @@ class Moved(NamedTuple):
     task: Task
 
 
+async def ride_out(work: Callable[[], Result]) -> Result:
+    """Runs `work` in a thread, again and again while the database is away, at most `OUTAGE_SECONDS`.
+
+    Raises:
+        StoreUnreachable, StoreLost: it did not come back.
+    """
+    end = asyncio.get_running_loop().time() + OUTAGE_SECONDS
+    while True:
+        try:
+            return await asyncio.to_thread(work)
+        except (StoreUnreachable, StoreLost):
+            if asyncio.get_running_loop().time() >= end:
+                raise
+        await asyncio.sleep(RETRY_SECONDS)
+
+
 class Ledger:
     """What the store knows about one run."""
 
@@ -63,18 +85,21 @@ class Ledger:
             with self._open() as store, tasks.reading(store) as tx:
                 return look(tx)
 
-        return await asyncio.to_thread(work)
+        return await ride_out(work)
 
     async def write(
         self, change: Callable[[Writer], Result], *, by: Actor = SYSTEM, session: str | None = None
     ) -> Result:
-        """Changes the store, in the name of the system if not of `by`."""
+        """Changes the store, in the name of the system if not of `by`.
+
+        A change whose outcome was lost with the connection is made again, so all of them leave alone what is done.
+        """
 
         def work() -> Result:
             with self._open() as store, store.write(by=by, session=session) as tx:
                 return change(tx)
 
-        return await asyncio.to_thread(work)
+        return await ride_out(work)
 
     async def standing(self, session_ids: Sequence[str]) -> Standing:
         """How the tasks of the run stand."""

@@ -39,11 +39,18 @@ class Connection(Protocol):
     location: str
     """Where the store is, for people; without passwords."""
 
+    def is_lost(self) -> bool:
+        """Whether nothing can be done with it any more: it was cut or closed, or its file was moved or removed."""
+
     def begin(self, mode: Mode, *, holder: str = "") -> None:
         """Begins a transaction. Claims of one `holder` wait for each other: it may hold only one task."""
 
     def commit(self, *, announce: bool) -> None:
-        """Makes the transaction last; `announce` wakes those who follow the event log."""
+        """Makes the transaction last; `announce` wakes those who follow the event log.
+
+        Raises:
+            StoreLost: it may have become lasting or not.
+        """
 
     def rollback(self) -> None: ...
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> Sequence[Row]: ...

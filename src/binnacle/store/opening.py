@@ -1,10 +1,13 @@
 """Opens a store by URL or path and brings it up to date."""
 
+import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from binnacle.errors import ConfigError
 from binnacle.store.connection import Connection
+from binnacle.store.reconnecting import Reconnecting, retry_until
 from binnacle.store.schema import migrate
 from binnacle.store.store import DEFAULT_LEASE, IsGone, Store, never_gone
 
@@ -23,7 +26,7 @@ def open_sqlite(
     """The store in the file at `path`; without `create`, a missing one reads as empty and is not made."""
     from binnacle.store.sqlite import SqliteConnection
 
-    return _opened(SqliteConnection(path, timeout=timeout, create=create), lease, is_gone)
+    return _open(lambda: SqliteConnection(path, timeout=timeout, create=create), lease=lease, is_gone=is_gone)
 
 
 def open_postgres(
@@ -33,8 +36,13 @@ def open_postgres(
     timeout: float = 10.0,
     lease: timedelta = DEFAULT_LEASE,
     is_gone: IsGone = never_gone,
+    outage: float = 0.0,
 ) -> Store:
-    """The store in one schema of the database at `url`: the one given, or the one of a project."""
+    """The store in one schema of the database at `url`: the one given, or the one of a project.
+
+    A database that cannot be reached is waited for `outage` seconds. One that goes away
+    later is waited for `timeout` seconds, if that is longer.
+    """
     if not url.startswith(("postgres://", "postgresql://")):
         raise ConfigError(
             f"store.url is not a PostgreSQL URL: {url.rsplit('@', maxsplit=1)[-1]!r}",
@@ -42,10 +50,27 @@ def open_postgres(
         )
     from binnacle.store.postgres import PostgresConnection
 
-    return _opened(PostgresConnection(url, schema=schema, timeout=timeout), lease, is_gone)
+    return _open(
+        lambda: PostgresConnection(url, schema=schema, timeout=timeout),
+        lease=lease,
+        is_gone=is_gone,
+        timeout=timeout,
+        outage=outage,
+    )
 
 
-def _opened(connection: Connection, lease: timedelta, is_gone: IsGone) -> Store:
+def _open(
+    connect: Callable[[], Connection], *, lease: timedelta, is_gone: IsGone, timeout: float = 0.0, outage: float = 0.0
+) -> Store:
+    def reopen() -> Connection:
+        return _prepare(connect())
+
+    connection = retry_until(time.monotonic() + outage, reopen)
+    line = Reconnecting(connection, reopen, patience=max(timeout, outage))
+    return Store(line, lease=lease, is_gone=is_gone)
+
+
+def _prepare(connection: Connection) -> Connection:
     try:
         if connection.schema_version() == 0:
             connection.prepare()
@@ -53,4 +78,4 @@ def _opened(connection: Connection, lease: timedelta, is_gone: IsGone) -> Store:
     except BaseException:
         connection.close()
         raise
-    return Store(connection, lease=lease, is_gone=is_gone)
+    return connection

@@ -1,5 +1,6 @@
 """A store in a PostgreSQL schema, for agents on several machines."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from binnacle.errors import (
     StoreBusy,
     StoreError,
     StoreFull,
+    StoreLost,
     StoreReadOnly,
     StoreUnreachable,
 )
@@ -37,8 +39,18 @@ POSTGRES = Dialect(
     skip_locked=" for update skip locked",
 )
 
-CONNECT_TIMEOUT = 5
-"""Seconds to wait for the server to answer."""
+CONNECTION_OPTIONS: dict[str, Any] = {
+    "application_name": "binnacle",
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+"""Where the URL does not say otherwise: a server that vanished without a word is noticed within half a minute."""
+
+SERVER_KEEPALIVES = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3}
+"""The other way round, so that a client that vanished does not hold its locks for long."""
 
 _WRITERS, _EVENTS, _SCHEMA = 1, 2, 3
 """Advisory locks, always taken in this order. Claims share the first, which keeps writers out but not each other."""
@@ -62,13 +74,9 @@ class PostgresConnection:
         try:
             options = conninfo_to_dict(url)
             _check_port(options.get("port"))
-            self._db = psycopg.connect(
-                url,
-                autocommit=True,
-                connect_timeout=options.get("connect_timeout") or CONNECT_TIMEOUT,
-                application_name="binnacle",
-            )
+            self._db = psycopg.connect(url, autocommit=True, **{**CONNECTION_OPTIONS, **options})
             self._execute("set client_min_messages to warning; set idle_in_transaction_session_timeout to 60000")
+            self._execute("; ".join(f"set {name} to {value}" for name, value in SERVER_KEEPALIVES.items()))
             self._execute(f"set lock_timeout to {int(timeout * 1000)}")
             if isinstance(schema, Tenant):
                 self._schema = self._find_schema(schema)
@@ -80,7 +88,7 @@ class PostgresConnection:
                 f"store.url cannot be used: {error}", hint="postgresql://user:password@host:port/database"
             ) from error
         except psycopg.Error as error:
-            raise self._translated(error) from error
+            raise _unreachable(error) from error
         except BinnacleError:
             self._db.close()
             raise
@@ -118,6 +126,9 @@ class PostgresConnection:
         except pg.InsufficientPrivilege:
             return
 
+    def is_lost(self) -> bool:
+        return self._db.closed
+
     def begin(self, mode: Mode, *, holder: str = "") -> None:
         if mode == "read":
             self._execute("begin isolation level repeatable read read only")
@@ -134,10 +145,16 @@ class PostgresConnection:
     def commit(self, *, announce: bool) -> None:
         if announce:
             self._execute(f"notify {self._channel}")
-        self._execute("commit")
+        try:
+            self._execute("commit")
+        except StoreUnreachable as error:
+            raise StoreLost(
+                "the connection to the database was lost during a commit: the change may have been made or not",
+                hint=steps.LOOK_THEN_REPEAT,
+            ) from error
 
     def rollback(self) -> None:
-        if not self._db.closed and not self._db.broken:
+        with contextlib.suppress(StoreUnreachable):  # then the server has undone it, or is about to
             self._execute("rollback")
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> Sequence[Row]:
@@ -220,7 +237,9 @@ class PostgresConnection:
 
     def _translated(self, error: "psycopg.Error") -> Refused | StoreError:
         """What the server says, in our words. The only place that reads its errors."""
-        text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if self._db.closed:
+            return _unreachable(error)
+        text = _first_line(error)
         match error:
             case pg.LockNotAvailable() | pg.DeadlockDetected():
                 return StoreBusy(
@@ -238,12 +257,15 @@ class PostgresConnection:
                 )
             case pg.IntegrityError():
                 return Refused(f"the store refused the change: {text}", hint=steps.CHECK_STORE)
-            case psycopg.OperationalError():
-                return StoreUnreachable(
-                    f"no connection to the database: {text}",
-                    hint=steps.ask_person("check store.url and that the server is running"),
-                )
         return StoreError(f"the database reported: {text}", hint=steps.CHECK_STORE)
+
+
+def _unreachable(error: "psycopg.Error") -> StoreUnreachable:
+    return StoreUnreachable(f"no connection to the database: {_first_line(error)}", hint=steps.TRY_AGAIN_LATER)
+
+
+def _first_line(error: "psycopg.Error") -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
 def _checked_schema(name: str) -> str:

@@ -31,6 +31,9 @@ OLDEST = (3, 35, 0)
 APPLICATION_ID = 0x626E6163
 """Marks the file as ours ("bnac"), so that another program's database is never taken for a store."""
 
+CLOSED = (-1, -1)
+"""Instead of device and number of a file: equal to no file's."""
+
 CHANGE_CHECK = 0.05
 """Seconds between looks at SQLite's change counter, one integer in shared memory."""
 
@@ -48,6 +51,7 @@ class SqliteConnection:
             path = ":memory:"
         self._path = path
         self._db = self._open()
+        self._identity = _identify(path)
         self._seen_version: int | None = None
 
     def _open(self) -> sqlite3.Connection:
@@ -135,6 +139,10 @@ class SqliteConnection:
             ) from error
         return db
 
+    def is_lost(self) -> bool:
+        # A file that was moved or removed can still be written, and nobody would ever read it.
+        return self._path != ":memory:" and _identify(self._path) != self._identity
+
     def begin(self, mode: Mode, *, holder: str = "") -> None:  # noqa: ARG002 - all writers wait for each other anyway
         self._run("begin" if mode == "read" else "begin immediate")
 
@@ -195,6 +203,7 @@ class SqliteConnection:
             time.sleep(min(CHANGE_CHECK, left))
 
     def close(self) -> None:
+        self._identity = CLOSED
         self._db.close()
 
     def _run(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
@@ -227,3 +236,12 @@ class SqliteConnection:
                 hint=steps.REPAIR_STORE,
             )
         return StoreError(f"{self._path}: {text}", hint=steps.CHECK_STORE)
+
+
+def _identify(path: str) -> tuple[int, int]:
+    """Device and number of a file, which tell it from another one at the same path."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino

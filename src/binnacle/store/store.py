@@ -3,14 +3,17 @@
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
-from binnacle.errors import StoreError
+from binnacle.errors import StoreError, StoreLost, StoreUnreachable
 from binnacle.store.connection import Connection, Mode, Row
+from binnacle.store.reconnecting import Reconnecting
 from binnacle.work.actor import Actor
 from binnacle.work.session import Agent
+
+Result = TypeVar("Result")
 
 DEFAULT_LEASE = timedelta(minutes=30)
 
@@ -119,15 +122,29 @@ class Writer(Reader):
         return True
 
 
+    def is_in_log(self, connection: Connection) -> bool:
+        """Whether the last event of this transaction is in the log, asked on a later connection.
+
+        It has the time, the actor and, for everything new, a random id in it: no other transaction has the same.
+        """
+        columns = ("at", "actor", "entity", "entity_id", "action", "changes")
+        at, actor, entity, entity_id, _, action, changes = self._events[-1]
+        where = " and ".join(f"{column} = ?" for column in columns)
+        found = connection.query(
+            f"select seq from event where {where} limit 1", (at, actor, entity, entity_id, action, changes)
+        )
+        return bool(found)
+
+
 class Group:
     """Changes in one transaction, each of which can still be undone alone."""
 
     def __init__(self, connection: Connection) -> None:
+        """`connection` has begun a transaction for them."""
         self._connection = connection
         self._is_first = True
         self._announce = False
         self._failure: StoreError | None = None
-        connection.begin("write")
 
     def begin(self) -> None:
         self._check()
@@ -167,17 +184,21 @@ class Store:
     """An open store. Closing it ends the connection; a transaction under way is undone."""
 
     def __init__(
-        self, connection: Connection, *, lease: timedelta = DEFAULT_LEASE, is_gone: IsGone = never_gone
+        self, line: Reconnecting, *, lease: timedelta = DEFAULT_LEASE, is_gone: IsGone = never_gone
     ) -> None:
-        self._connection = connection
+        self._line = line
         self._lease = lease
         self._is_gone = is_gone
         self._group: Group | None = None
         self.is_busy = False
         """Whether a transaction is under way; another one has to wait for its end."""
 
-        self.location = connection.location
-        self.dialect = connection.dialect
+        self.location = line.connection.location
+        self.dialect = line.connection.dialect
+
+    @property
+    def _connection(self) -> Connection:
+        return self._line.connection
 
     def __enter__(self) -> Self:
         return self
@@ -188,7 +209,7 @@ class Store:
     @contextmanager
     def read(self, *, now: datetime | None = None) -> Generator[Reader]:
         """A consistent view. Leaving it ends the view."""
-        self._connection.begin("read")
+        self._line.begin("read")
         self.is_busy = True
         try:
             yield Reader(self._connection, now=now or datetime.now(UTC), is_gone=self._is_gone)
@@ -202,7 +223,7 @@ class Store:
     ) -> Generator[Writer]:
         """One change by one actor. Leaving it commits; leaving it by an error undoes everything."""
         if self._group is None:
-            self._connection.begin(mode, holder=by.name)
+            self._line.begin(mode, holder=by.name)
         else:
             self._group.begin()
         try:
@@ -217,7 +238,7 @@ class Store:
             yield tx
             announce = tx.flush()
             if self._group is None:
-                self._connection.commit(announce=announce)
+                self._commit(tx, announce=announce)
             else:
                 self._group.end(announce=announce)
         except BaseException:
@@ -227,11 +248,36 @@ class Store:
                 self._group.undo()
             raise
 
+    def _commit(self, tx: Writer, *, announce: bool) -> None:
+        try:
+            self._connection.commit(announce=announce)
+        except StoreLost as lost:
+            if not announce:
+                raise  # without an event there is nothing to find it by
+            self._find_out(tx, lost)
+
+    def _find_out(self, tx: Writer, lost: StoreLost) -> None:
+        """Looks whether a change was made that was cut off while it was committed. Returns if it was.
+
+        Raises:
+            StoreUnreachable: it was not made, for certain.
+            StoreLost: that could not be found out.
+        """
+        try:
+            self._line.begin("write")  # waits for the end of the lost transaction, should the server still be at it
+            was_made = tx.is_in_log(self._connection)
+            self._connection.rollback()
+        except StoreError:
+            raise lost from lost.__cause__
+        if not was_made:
+            raise StoreUnreachable("the connection was lost before the change was made", hint="try again") from lost
+
     def begin_group(self) -> None:
         """Lets the changes that follow become lasting together, by `commit_group`; one that fails undoes only itself.
 
         A commit costs as much as several changes. Nothing may be read before the group is committed.
         """
+        self._line.begin("write")
         self._group = Group(self._connection)
 
     def commit_group(self) -> None:
@@ -252,7 +298,16 @@ class Store:
 
     def wait_change(self, timeout: float) -> bool:
         """Waits until somebody else changed the store, at most `timeout` seconds."""
-        return self._connection.wait_change(timeout)
+        return self._line.wait_change(timeout)
+
+    def repeat_if_lost(self, transaction: Callable[[], Result]) -> Result:
+        """Runs a whole transaction; once more if the connection was lost in it before anything could be saved."""
+        try:
+            return transaction()
+        except StoreUnreachable:
+            if self._line.is_down:
+                raise
+            return transaction()
 
     def close(self) -> None:
-        self._connection.close()
+        self._line.close()

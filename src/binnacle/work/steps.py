@@ -36,6 +36,13 @@ CHECK_STORE = NextStep("check the store", "doctor")
 REPAIR_STORE = NextStep(
     "keep the damaged file and save what can be read into a new one", "doctor --fix", for_person=True
 )
+LOOK_THEN_REPEAT = NextStep(
+    "look whether it was done, then repeat it if not", "log", (SuggestedCall("task_get"), SuggestedCall("task_list"))
+)
+TRY_AGAIN_LATER = (
+    "nothing was changed; try again",
+    NextStep("if it stays so, check store.url and that the database server is running", for_person=True),
+)
 WAIT_FOR_WRITER = ("another process is writing; try again", NextStep("raise store.timeout", for_person=True))
 
 

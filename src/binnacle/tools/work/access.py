@@ -5,6 +5,7 @@ process, and for PostgreSQL always, the work is done in a thread, which may wait
 """
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from binnacle.errors import BinnacleError, StoreBusy, TimedOut
+from binnacle.errors import BinnacleError, StoreBusy, StoreLost, TimedOut
 from binnacle.store import agents, tasks
 from binnacle.store.store import Reader, Store, Writer
 from binnacle.tools.caller import Caller
@@ -81,14 +82,21 @@ class Access:
             except StoreBusy:
                 pass
         loop = asyncio.get_running_loop()
-        waiting = loop.run_in_executor(self._thread, lambda: self._wait(caller, work, writes=writes, claims=claims))
+        begun = threading.Event()
+
+        def wait() -> Result:
+            begun.set()
+            return self._wait(caller, work, writes=writes, claims=claims)
+
+        waiting = loop.run_in_executor(self._thread, wait)
         try:
             async with asyncio.timeout(self._patience + GRACE):
                 return await waiting
         except TimeoutError as error:
-            raise TimedOut(
-                f"the store did not answer within {self._patience + GRACE:g} s", hint=steps.CHECK_STORE
-            ) from error
+            message = f"the store did not answer within {self._patience + GRACE:g} s"
+            if writes and begun.is_set():  # its thread goes on with it
+                raise StoreLost(f"{message}: the change may still be made", hint=steps.LOOK_THEN_REPEAT) from error
+            raise TimedOut(message, hint=steps.CHECK_STORE) from error
 
     def _read(self, store: Store, work: Callable[[Any], Result]) -> Result:
         self._commit()
@@ -136,7 +144,8 @@ class Access:
     def _wait(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
         if self._patient is None:
             self._patient = self._open(self._patience)
-        return _transact(self._patient, caller, work, writes=writes, claims=claims)
+        store = self._patient
+        return store.repeat_if_lost(lambda: _transact(store, caller, work, writes=writes, claims=claims))
 
     def watch(self) -> None:
         """Notices changes from now on; otherwise only those after the first call are noticed."""

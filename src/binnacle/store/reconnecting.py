@@ -1,0 +1,89 @@
+"""The connection of a store, opened again when it is lost: the database was restarted, or the file was replaced.
+
+A transaction that has not begun is begun on a new connection, within a bound. One that was under way
+is lost as a whole, and its error says so (`StoreUnreachable`: nothing was changed). Only a commit can leave
+it open whether the change was made (`StoreLost`); `Store.write` then looks in the event log.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from binnacle.errors import StoreError, StoreUnreachable
+from binnacle.store.connection import Connection, Mode
+
+Result = TypeVar("Result")
+
+PAUSE_SECONDS = 0.2
+"""Between two attempts to connect. A database that restarts refuses at once."""
+
+
+def retry_until(end: float, attempt: Callable[[], Result]) -> Result:
+    """Tries until it works, or until the monotonic clock shows `end`.
+
+    Raises:
+        StoreUnreachable: the last attempt failed, too.
+    """
+    while True:
+        try:
+            return attempt()
+        except StoreUnreachable:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(PAUSE_SECONDS)
+
+
+class Reconnecting:
+    """One connection at a time. Closing it closes the one in use."""
+
+    def __init__(self, connection: Connection, reopen: Callable[[], Connection], *, patience: float) -> None:
+        """`patience` is how long to wait for a database that has gone away, in seconds."""
+        self.connection = connection
+        self._reopen = reopen
+        self._patience = patience
+        self._is_closed = False
+        self.is_down = False
+        """Whether the last attempt was given up. Until one succeeds, each call tries only once: calls wait in line."""
+
+    def begin(self, mode: Mode, *, holder: str = "") -> None:
+        """Begins a transaction, on a new connection if the old one is lost."""
+        self._with_connection(lambda: self.connection.begin(mode, holder=holder), patience=self._patience)
+
+    def wait_change(self, timeout: float) -> bool:
+        """Waits for a change; a connection that had to be made again may have missed one, which counts."""
+        before = self.connection
+        changed = self._with_connection(
+            lambda: self.connection is not before or self.connection.wait_change(timeout),
+            patience=min(timeout, self._patience),
+        )
+        if self.connection is not before:
+            self.connection.wait_change(0)  # begins to listen
+        return changed
+
+    def _with_connection(self, work: Callable[[], Result], *, patience: float) -> Result:
+        try:
+            if not self.connection.is_lost():
+                return work()
+        except StoreUnreachable:
+            pass  # found out just now; nothing of the transaction was sent
+        try:
+            result = retry_until(
+                time.monotonic() + (0 if self.is_down else patience), lambda: self._on_new_connection(work)
+            )
+        except StoreUnreachable:
+            self.is_down = True
+            raise
+        self.is_down = False
+        return result
+
+    def _on_new_connection(self, work: Callable[[], Result]) -> Result:
+        if self._is_closed:
+            raise StoreError("this store was closed", hint="open it again")
+        if self.connection.is_lost():
+            self.connection.close()
+            self.connection = self._reopen()
+        return work()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self.connection.close()
