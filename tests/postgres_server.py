@@ -78,8 +78,9 @@ def running() -> Iterator[str]:
     if given := os.environ.get("BN_TEST_POSTGRES_URL"):
         yield given
     else:
-        with restartable() as server, _hasty(server.url) as url:
-            yield url
+        with restartable() as server:
+            _turn_off(server.url, "synchronous_commit")  # whoever kills its server has one of their own
+            yield server.url
 
 
 @contextlib.contextmanager
@@ -90,6 +91,7 @@ def restartable() -> Iterator[Server]:
     is_on_path = os.geteuid() and shutil.which("initdb") and shutil.which("pg_ctl")
     try:
         with (_from_path if is_on_path else _from_package)(folder) as server, _watched(server.data):
+            _turn_off(server.url, "fsync", "full_page_writes")  # nothing here tests a power cut
             yield server
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -156,14 +158,11 @@ def _watched(data: str) -> Iterator[None]:
         watcher.kill()
 
 
-@contextlib.contextmanager
-def _hasty(url: str) -> Iterator[str]:
-    """Turns off what protects against a power cut; nothing here tests that."""
+def _turn_off(url: str, *settings: str) -> None:
     with psycopg.connect(url, autocommit=True) as db:
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+        for setting in settings:
             db.execute(f"alter system set {setting} = off")
         db.execute("select pg_reload_conf()")
-    yield url
 
 
 def _run(*command: str) -> None:

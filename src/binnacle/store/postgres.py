@@ -237,7 +237,8 @@ class PostgresConnection:
 
     def _translated(self, error: "psycopg.Error") -> Refused | StoreError:
         """What the server says, in our words. The only place that reads its errors."""
-        if self._db.closed:
+        if self._db.closed or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
+            self._db.close()  # the driver's own error: cut in the middle of a pipeline, it does not close by itself
             return _unreachable(error)
         text = _first_line(error)
         match error:

@@ -121,7 +121,6 @@ class Writer(Reader):
         )
         return True
 
-
     def is_in_log(self, connection: Connection) -> bool:
         """Whether the last event of this transaction is in the log, asked on a later connection.
 
@@ -183,9 +182,7 @@ class Group:
 class Store:
     """An open store. Closing it ends the connection; a transaction under way is undone."""
 
-    def __init__(
-        self, line: Reconnecting, *, lease: timedelta = DEFAULT_LEASE, is_gone: IsGone = never_gone
-    ) -> None:
+    def __init__(self, line: Reconnecting, *, lease: timedelta = DEFAULT_LEASE, is_gone: IsGone = never_gone) -> None:
         self._line = line
         self._lease = lease
         self._is_gone = is_gone
