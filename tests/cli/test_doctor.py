@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+TABLE_LEAF = 0x0D
+"""First byte of a page that holds rows of a table."""
+
 
 def database(bn) -> Path:
     return Path(bn("store", "show")["location"])
@@ -81,13 +84,20 @@ def test_what_can_be_read_of_a_damaged_file_is_saved(bn):
     path = database(bn)
     content = bytearray(path.read_bytes())
     # A page of the task table in the middle of the file: what stands on the other pages must survive.
-    page = content.index(b"task 200") // 4096
+    pages = range(len(content) // 4096)
+    page = next(
+        n for n in pages if content[n * 4096] == TABLE_LEAF and b"task 200taskpending" in content[n * 4096 :][:4096]
+    )
     content[page * 4096 : (page + 1) * 4096] = b"\xff" * 4096
     path.write_bytes(content)
 
     assert bn.run("doctor").code == 1
-    mended = bn("doctor", "--fix")
-    assert mended["salvaged"]["rows"]["task"] > 300
+    done = bn.run("doctor", "--fix")
+    mended = done.json
+    saved = mended["salvaged"]["rows"]["task"]
+    assert 300 < saved < 400
+    assert (done.code, mended["healthy"]) == (1, False)
+    assert f"{400 - saved} of 400 tasks" in mended["findings"][1]["message"]
     assert Path(mended["salvaged"]["kept"]).read_bytes() == bytes(content)
     assert bn("task", "list", "-n", "1000")["total"] == mended["salvaged"]["rows"]["task"]
     assert bn("doctor")["healthy"] is True
@@ -97,8 +107,31 @@ def test_what_can_be_read_of_a_damaged_file_is_saved(bn):
 def test_a_file_of_which_nothing_can_be_read_is_kept_and_a_new_one_begun(bn):
     bn.add("One")
     database(bn).write_bytes(b"this is no database" * 500)
-    mended = bn("doctor", "--fix")
-    assert mended["healthy"] is True
+    done = bn.run("doctor", "--fix")
+    mended = done.json
+    assert (done.code, mended["healthy"]) == (1, False)
     assert mended["salvaged"]["rows"] == {}
+    (lost,) = [finding for finding in mended["findings"] if finding["check"] == "salvage"]
+    assert lost["message"] == "nothing could be read: every task and all else in the file is lost"
+    assert "bn store import FILE" in lost["hint"]
+    assert mended["salvaged"]["kept"] in lost["hint"]
     assert Path(mended["salvaged"]["kept"]).read_bytes().startswith(b"this is no database")
     assert bn("ready")["total"] == 0
+
+
+def test_a_damaged_file_of_which_everything_is_saved_is_healthy_again(bn):
+    bn("task", "add", "--from", "-", stdin=str([{"title": f"task {i}"} for i in range(40)]).replace("'", '"'))
+    change(bn, "pragma writable_schema = on", "update sqlite_master set rootpage = 3 where name = 'task_ready'")
+    assert bn.run("doctor").code == 1
+    mended = bn("doctor", "--fix")
+    assert mended["healthy"] is True
+    assert mended["salvaged"]["rows"]["task"] == 40
+    assert mended["salvaged"]["lost"] == {}
+
+
+def test_a_person_reads_what_was_lost(bn):
+    bn.add("One")
+    database(bn).write_bytes(b"this is no database" * 500)
+    shown = bn.run("doctor", "--fix", "-H").out
+    assert "error: salvage: nothing could be read" in shown
+    assert "not all is well" in shown

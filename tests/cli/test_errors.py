@@ -109,3 +109,14 @@ def test_a_reader_that_leaves_early_is_no_error(bn):
     )
     assert piped.stdout.splitlines()[-1] == "0"
     assert piped.stderr == ""
+
+
+def test_an_answer_for_which_the_disk_has_no_space_is_an_error_and_no_traceback(bn):
+    bn.add("One")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [BN, "ready"], cwd=bn.repo, env=bn.env, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert b'"code":"E_STORE_FULL"' in done.stderr
+    assert b"Traceback" not in done.stderr

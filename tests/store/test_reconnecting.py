@@ -15,7 +15,7 @@ from binnacle.store.opening import open_postgres
 from binnacle.store.tasks import TaskFilter
 from binnacle.work.task import NewTask
 from store.cut_line import cut_line
-from store.verbs import ANN, put, ready, see
+from store.verbs import ANN, do, put, ready, see
 
 
 def cut(url: str, store) -> None:
@@ -34,10 +34,14 @@ def test_a_connection_that_was_cut_between_two_changes_is_not_noticed(postgres_p
 
 def test_a_connection_that_is_cut_in_a_change_undoes_it_and_the_next_one_works(postgres_place):
     store = postgres_place.open()
-    with pytest.raises(StoreUnreachable, match="no connection") as caught, store.write(by=ANN) as tx:
+
+    def add_two(tx):
         tasks.add(tx, [NewTask(title="not to be")])
         cut(postgres_place.where, store)
         tasks.add(tx, [NewTask(title="nor this")])
+
+    with pytest.raises(StoreUnreachable, match="no connection") as caught:
+        do(store, add_two)
     assert caught.value.retryable
     assert caught.value.hint.startswith("nothing was changed; try again")
     put(store, "there")

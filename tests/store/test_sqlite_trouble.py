@@ -70,6 +70,15 @@ def test_a_new_store_for_which_there_is_no_room_is_made_when_there_is(tmp_path):
         assert found["ready"] == ["after"]
 
 
+def test_a_store_that_cannot_be_opened_for_want_of_space_says_so(tmp_path):
+    within = mounts_of_its_own()
+    if within:
+        found = outcome("known-on-full-disk", str(tmp_path), within=within)
+        assert {error["code"] for error in found["errors"] if error} == {"E_STORE_FULL"}
+        assert found["errors"][-1] is not None
+        assert found["ready"] == ["before", "after"]
+
+
 @pytest.fixture
 def there(sqlite_place):
     """A store with a task in it, closed."""

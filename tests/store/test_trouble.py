@@ -16,6 +16,7 @@ from binnacle.errors import (
     StoreBusy,
     StoreCorrupt,
     StoreError,
+    StoreFull,
     StoreNewer,
     StoreReadOnly,
     StoreUnreachable,
@@ -203,6 +204,23 @@ def test_a_database_that_lets_us_only_read_is_read_and_not_written(postgres_plac
         assert ready(store) == ["there"]
         with pytest.raises(StoreReadOnly, match="does not let this user write"):
             put(store, "not to be")
+
+
+def test_a_database_server_without_space_is_said_to_be_full(postgres_place):
+    store = postgres_place.open()
+    put(store, "there")
+    do(
+        store,
+        lambda tx: tx._connection.run_script(
+            "create function fill() returns trigger language plpgsql as "
+            "$$begin raise exception 'could not extend file' using errcode = 'disk_full'; end$$;"
+            "create trigger fill before insert on event for each row execute function fill();"
+        ),
+    )
+    with pytest.raises(StoreFull, match="no space left") as caught:
+        put(store, "not to be")
+    assert "free some space" in caught.value.hint
+    assert ready(store) == ["there"]
 
 
 def test_two_schemas_of_one_database_are_two_stores(postgres_place, postgres_url):

@@ -89,6 +89,23 @@ def new_on_full_disk(directory: str) -> dict[str, object]:
         return {"error": error, "ready": ready(store)}
 
 
+def known_on_full_disk(directory: str) -> dict[str, object]:
+    """Opens a store that is there already, with less and less room for what it needs while it is open."""
+    small_disk(directory)
+    path, ballast = os.path.join(directory, "data", "store.db"), os.path.join(directory, "ballast")
+    with open_sqlite(path) as store:
+        add(store, "before")
+    errors = []
+    for left in (32, 16, 4, 0):
+        fill_up(ballast)
+        os.truncate(ballast, os.path.getsize(ballast) - left * 1024)
+        errors.append(code_of(lambda: open_sqlite(path).close()))
+        os.unlink(ballast)
+    with open_sqlite(path) as store:
+        add(store, "after")
+        return {"errors": errors, "ready": ready(store)}
+
+
 def read_only(path: str) -> dict[str, object]:
     """Reads and writes a store that cannot be written."""
     found: dict[str, object] = {"open": code_of(lambda: open_sqlite(path).close())}
@@ -101,7 +118,12 @@ def read_only(path: str) -> dict[str, object]:
     return found
 
 
-COMMANDS = {"full-disk": full_disk, "new-on-full-disk": new_on_full_disk, "read-only": read_only}
+COMMANDS = {
+    "full-disk": full_disk,
+    "new-on-full-disk": new_on_full_disk,
+    "known-on-full-disk": known_on_full_disk,
+    "read-only": read_only,
+}
 
 if __name__ == "__main__":
     print(json.dumps(COMMANDS[sys.argv[1]](*sys.argv[2:])))

@@ -6,7 +6,6 @@ from datetime import timedelta
 import msgspec
 
 from binnacle.store import tasks
-from binnacle.store.store import Store
 from binnacle.tools.caller import Caller
 from binnacle.tools.work.access import Access
 from binnacle.work.actor import Actor

@@ -67,5 +67,8 @@ def _salvaged(context: Context, damaged: list[Finding]) -> tuple[list[Finding], 
     context.close()
     saved = salvage(context.project.store_file)
     findings = [msgspec.structs.replace(finding, fixed=True, fixable=True, hint="") for finding in damaged]
+    if loss := saved.describe_loss():
+        hint = f"import the newest export, if there is one: bn store import FILE; the damaged file is {saved.kept}"
+        findings.append(Finding(severity="error", check="salvage", message=loss, hint=hint))
     findings += examine(context.store(create=True), fix=True)
     return findings, {"salvaged": saved}

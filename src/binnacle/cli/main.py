@@ -1,5 +1,6 @@
 """Entry point of `bn`: finds the command, runs it, prints the answer or the error."""
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,6 +20,10 @@ def run() -> NoReturn:
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_stdout()
+    except OSError as error:
+        _discard_stdout()
+        _report(_explain(error), human=False)
+        code = EXIT_ERROR
     sys.exit(code)
 
 
@@ -38,12 +43,19 @@ def main(argv: list[str]) -> int:
     except Exception as error:
         if os.environ.get("BN_DEBUG"):
             raise
-        unexpected = BinnacleError(
-            f"unexpected {type(error).__name__}: {error}",
-            hint="this is a defect in bn; BN_DEBUG=1 shows where it happened",
-        )
-        _report(unexpected, human=human)
+        _report(_explain(error), human=human)
         return EXIT_ERROR
+
+
+def _explain(error: Exception) -> BinnacleError:
+    """An error that nobody foresaw; of those only a full disk is not ours."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        from binnacle.errors import StoreFull
+
+        return StoreFull(f"no space left: {error}", hint="free some space, then repeat it")
+    return BinnacleError(
+        f"unexpected {type(error).__name__}: {error}", hint="this is a defect in bn; BN_DEBUG=1 shows where it happened"
+    )
 
 
 def _dispatch(argv: list[str]) -> int:

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -20,7 +21,31 @@ class Salvage(Struct, frozen=True, kw_only=True):
     """Where the damaged file is now."""
 
     rows: dict[str, int]
-    """How many rows of which table were read."""
+    """How many rows of which table were saved."""
+
+    lost: dict[str, int | None]
+    """How many rows of which table were not; `None` where that cannot be known."""
+
+    def describe_loss(self) -> str:
+        """What is lost, in words; empty if nothing is."""
+        if not self.lost:
+            return ""
+        if not self.rows:
+            return "nothing could be read: every task and all else in the file is lost"
+        parts = [
+            f"an unknown number of {name}s" if count is None else f"{count} of {count + self.rows.get(name, 0)} {name}s"
+            for name, count in self.lost.items()
+        ]
+        return f"not everything could be read, these are lost: {', '.join(parts)}"
+
+
+class _Found(NamedTuple):
+    """What can be read of a table."""
+
+    columns: list[str]
+    rows: list[Row]
+    expected: int | None
+    """How many rows there should be, as far as that can be known."""
 
 
 def salvage(path: str) -> Salvage:
@@ -34,21 +59,30 @@ def salvage(path: str) -> Salvage:
         if os.path.exists(path + suffix):
             os.replace(path + suffix, kept + suffix)
     saved: dict[str, int] = {}
+    expected: dict[str, int | None] = {}
     source = sqlite3.connect(kept)
     try:
         with open_sqlite(path) as store, store.write(by=SYSTEM) as tx:
             tx.run("pragma defer_foreign_keys = on")
             for name in TABLES:
-                columns, rows = _readable(source, name)
-                saved[name] = _insert(tx, name, columns, rows)
+                found = _read_table(source, name)
+                expected[name] = found.expected
+                _insert(tx, name, found.columns, found.rows)
             _drop_orphans(tx)
+            saved = {name: tx.count(f"select count(*) from {name}") for name in TABLES}
             tx.record("store", "store", "salvaged", {"from": os.path.basename(kept), "rows": saved})
     finally:
         source.close()
-    return Salvage(kept=kept, rows={name: count for name, count in saved.items() if count})
+    lost = {name: None if count is None else count - saved[name] for name, count in expected.items()}
+    return Salvage(
+        kept=kept,
+        rows={name: count for name, count in saved.items() if count},
+        lost={name: count for name, count in lost.items() if count is None or count > 0},
+    )
 
 
-def _readable(source: sqlite3.Connection, table: str) -> tuple[list[str], list[Row]]:
+def _read_table(source: sqlite3.Connection, table: str) -> _Found:
+    is_complete = False
     columns: list[str] = []
     found: dict[int, Row] = {}
     for direction in ("asc", "desc"):
@@ -59,21 +93,29 @@ def _readable(source: sqlite3.Connection, table: str) -> tuple[list[str], list[R
                 if row[0] in found and direction == "desc":
                     break
                 found[row[0]] = row[1:]
-        except sqlite3.DatabaseError:
-            continue
-    return columns, [found[key] for key in sorted(found)]
+            is_complete |= direction == "asc"
+        except sqlite3.DatabaseError as error:
+            is_complete |= "no such table" in str(error)  # of an older Binnacle
+    expected = len(found) if is_complete else _count(source, table)
+    return _Found(columns, [found[key] for key in sorted(found)], expected)
 
 
-def _insert(tx: Writer, table: str, columns: list[str], rows: list[Row]) -> int:
+def _count(source: sqlite3.Connection, table: str) -> int | None:
+    """How many rows a table has, which SQLite reads from an index: that may be whole where the table is not."""
+    try:
+        return int(source.execute(f"select count(*) from {table}").fetchone()[0])
+    except sqlite3.DatabaseError:
+        return None
+
+
+def _insert(tx: Writer, table: str, columns: list[str], rows: list[Row]) -> None:
     """Rows go in one by one: one that breaks a rule of the table must not take the others with it."""
     if not rows:
-        return 0
+        return
     marks = ", ".join("?" * len(columns))
     # Text with bytes that are no text makes SQLite's own checks fail later; such rows are left behind.
     whole = [row for row in rows if all(cell is None or isinstance(cell, (int, str)) for cell in row)]
-    before = tx.count(f"select count(*) from {table}")
     tx.run_many(f"insert or ignore into {table} ({', '.join(columns)}) values ({marks})", whole)
-    return tx.count(f"select count(*) from {table}") - before
 
 
 def _drop_orphans(tx: Writer) -> None:

@@ -1,5 +1,6 @@
 """A store in one SQLite file."""
 
+import errno
 import os
 import sqlite3
 import time
@@ -30,6 +31,11 @@ OLDEST = (3, 35, 0)
 
 APPLICATION_ID = 0x626E6163
 """Marks the file as ours ("bnac"), so that another program's database is never taken for a store."""
+
+SHARED_FILE_BYTES = 64 << 10
+"""Twice what SQLite wants for the index of its log."""
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 CLOSED = (-1, -1)
 """Instead of device and number of a file: equal to no file's."""
@@ -66,6 +72,8 @@ class SqliteConnection:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             db = self._connect(self._path)
         except OSError as error:
+            if error.errno in NO_SPACE:
+                raise self._full() from error
             raise StoreReadOnly(
                 f"cannot create {os.path.dirname(self._path)}: {error.strerror}",
                 hint=steps.ask_person("set BN_DATA_DIR to a directory that can be written"),
@@ -78,7 +86,7 @@ class SqliteConnection:
             db.close()
             if isinstance(error, StoreError):
                 raise
-            if "readonly" in str(error) or "unable to open" in str(error):
+            if ("readonly" in str(error) or "unable to open" in str(error)) and not self._is_disk_full():
                 return self._open_read_only(error)
             raise self._translated(error) from error
         return db
@@ -222,10 +230,8 @@ class SqliteConnection:
                 f"{self._path} was locked for {self._timeout:g} s",
                 hint=steps.WAIT_FOR_WRITER,
             )
-        if "full" in text:
-            return StoreFull(
-                f"no space left for {self._path}", hint=(steps.ask_person("free some space"), "nothing was changed")
-            )
+        if "full" in text or (("disk I/O" in text or "unable to open" in text) and self._is_disk_full()):
+            return self._full()
         if "readonly" in text or "unable to open" in text:
             return StoreReadOnly(
                 f"cannot write {self._path}: {text}", hint=steps.ask_person("make it writable, or set BN_DATA_DIR")
@@ -236,6 +242,21 @@ class SqliteConnection:
                 hint=steps.REPAIR_STORE,
             )
         return StoreError(f"{self._path}: {text}", hint=steps.CHECK_STORE)
+
+    def _full(self) -> StoreFull:
+        return StoreFull(
+            f"no space left for {self._path}", hint=(steps.ask_person("free some space"), "nothing was changed")
+        )
+
+    def _is_disk_full(self) -> bool:
+        """Whether there is no room for the file that readers share, which SQLite reports as an error of the disk."""
+        import tempfile
+
+        try:
+            with tempfile.TemporaryFile(dir=os.path.dirname(self._path), buffering=0) as file:
+                return file.write(bytes(SHARED_FILE_BYTES)) < SHARED_FILE_BYTES
+        except OSError as error:
+            return error.errno in NO_SPACE
 
 
 def _identify(path: str) -> tuple[int, int]:
