@@ -236,4 +236,5 @@ def _count(tasks: int | None) -> str:
 
 
 def _note(text: str) -> None:
-    sys.stderr.write(f"note: {show_path(text)}\n")
+    shown = "".join(c if c.isprintable() else " " for c in show_path(text))
+    sys.stderr.write(f"note: {shown}\n")

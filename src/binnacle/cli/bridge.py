@@ -6,7 +6,7 @@ from typing import Any
 
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.cli.screen import Screen, printable
+from binnacle.cli.screen import Screen
 from binnacle.errors import UsageError
 
 BRIDGE = Group("bridge")
@@ -20,22 +20,22 @@ def _workspace(context: Context) -> str:
 
 def _named(host: Any) -> str:
     """A host in a few words; an editor by its name, and by its folder if that is not ours."""
-    name = printable(host.get("editor") or f"{host['kind']} host")
-    return f"{name} in {printable(host['workspace'])}" if "workspace" in host else name
+    name = host.get("editor") or f"{host['kind']} host"
+    return f"{name} in {host['workspace']}" if "workspace" in host else name
 
 
 def _show_status(answer: Any, screen: Screen) -> None:
     host = answer["host"]
     if "problem" in answer:
-        screen.line(f"{screen.styled('✗', 'red')} {printable(answer['problem'])}")
+        screen.line(f"{screen.styled('✗', 'red')} {answer['problem']}")
     elif host is None:
-        screen.line(f"○ no host serves {printable(answer['workspace'])}; the first call of a debug tool starts one")
+        screen.line(f"○ no host serves {answer['workspace']}; the first call of a debug tool starts one")
     elif host["healthy"]:
         sign = screen.styled("✓", "green")
         screen.line(f"{sign} {_named(host)}, process {host['pid']}, answers in {host['roundTripMs']} ms")
     else:
         sign = screen.styled("✗", "red")
-        screen.line(f"{sign} {_named(host)}, process {host['pid']}: {printable(host['problem'])}")
+        screen.line(f"{sign} {_named(host)}, process {host['pid']}: {host['problem']}")
     rows = [
         (
             "✓" if one["found"] else "○",
@@ -101,7 +101,7 @@ def host(context: Context, args: Namespace) -> Any:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     workspace = args.workspace or _workspace(context)
     if context.human:
-        sys.stderr.write(f"serving {workspace} until interrupted\n")
+        Screen(sys.stderr).line(f"serving {workspace} until interrupted")
     asyncio.run(serve_bridge(workspace, idle=args.idle * 60 if args.idle else None))
 
 
@@ -122,7 +122,7 @@ def stop(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no 
 
 
 def _show_installed(answer: Any, screen: Screen) -> None:
-    screen.line(f"{screen.styled('✓', 'green')} installed in {printable(answer['editor'])}")
+    screen.line(f"{screen.styled('✓', 'green')} installed in {answer['editor']}")
     screen.line("  open the workspace there; the status bar says whether agents may use the window")
 
 

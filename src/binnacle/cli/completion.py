@@ -70,7 +70,7 @@ def words(context: Context, args: Namespace) -> Any:
         return
     for word, description in found:
         if word.startswith(typed[-1]):
-            sys.stdout.write(f"{word}\t{printable(description)[:70]}\n")
+            sys.stdout.write(f"{printable(word)}\t{printable(description)[:70]}\n")
 
 
 def _candidates(context: Context, before: list[str], last: str) -> list[tuple[str, str]]:

@@ -1,10 +1,23 @@
-"""Text that is not UTF-8, as paths may be, in answers that have to be."""
+"""JSON for two readers who need more than JSON says: paths that are not UTF-8, and terminals."""
 
 from typing import Any
 
 import msgspec
 
 from binnacle.config.location import show_path
+
+
+def escape_for_terminal(encoded: bytes) -> bytes:
+    """JSON with every character as `\\uNNNN` that a terminal may obey: JSON itself escapes only those below a space."""
+    if encoded.isascii() and b"\x7f" not in encoded:
+        return encoded
+    text = encoded.decode("utf-8", "replace")
+    return "".join(c if c.isprintable() or c == "\n" else _as_units(c) for c in text).encode()
+
+
+def _as_units(character: str) -> str:
+    units = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def encode_escaped(answer: Any) -> bytes:

@@ -44,5 +44,5 @@ def show(context: Context, args: Namespace) -> Any:
     if args.format == "tree":
         _show(found, screen)
     else:
-        screen.line((mermaid if args.format == "mermaid" else dot)(found["nodes"], found["edges"]))
+        screen.block((mermaid if args.format == "mermaid" else dot)(found["nodes"], found["edges"]), indent=0)
     return None

@@ -14,7 +14,7 @@ Answers are JSON; -H shows them to people. Inside a git repository no set-up is 
 def show_overview() -> None:
     """What `bn --help` prints."""
     screen = Screen()
-    screen.line(_ABOUT)
+    screen.block(_ABOUT, indent=0)
     screen.line()
     screen.heading("Commands")
     screen.table(((f"  {name}", help_text) for name, (_, help_text) in GROUPS.items()), flexible=1)
@@ -43,7 +43,7 @@ def show_group(group: Group) -> None:
 def show_command(group: Group, command: Command, parser: argparse.ArgumentParser) -> None:
     """What `bn task add --help` prints."""
     screen = Screen()
-    screen.line(parser.format_help().rstrip())
+    screen.block(parser.format_help().rstrip(), indent=0)
     screen.line()
     screen.heading("example")
     screen.line(f"  {command.example}")

@@ -9,7 +9,8 @@ import msgspec
 
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.cli.screen import Screen, printable
+from binnacle.cli.escaping import escape_for_terminal
+from binnacle.cli.screen import Screen
 from binnacle.store import events
 from binnacle.work.journal import Event
 
@@ -30,9 +31,9 @@ def _show(answer: Any, screen: Screen) -> None:
 def _line(event: Event, screen: Screen) -> None:
     when = screen.styled(f"{event.at:%Y-%m-%d %H:%M:%S}", "dim")
     what = f"{event.entity} {event.entity_id} {event.action}"
-    told = printable(msgspec.json.encode(event.changes).decode()) if event.changes else ""
+    told = msgspec.json.encode(event.changes).decode() if event.changes else ""
     room = max(20, screen.width - len(what) - len(event.actor) - 26)
-    screen.line(f"{when} {printable(event.actor)}: {what} {screen.styled(told[:room], 'dim')}".rstrip())
+    screen.line(f"{when} {event.actor}: {what} {screen.styled(told[:room], 'dim')}".rstrip())
 
 
 def _emit(found: Iterable[Event], context: Context, screen: Screen) -> None:
@@ -40,7 +41,7 @@ def _emit(found: Iterable[Event], context: Context, screen: Screen) -> None:
         if context.human:
             _line(event, screen)
         else:
-            sys.stdout.buffer.write(msgspec.json.encode(event) + b"\n")
+            sys.stdout.buffer.write(escape_for_terminal(msgspec.json.encode(event)) + b"\n")
     sys.stdout.flush()
 
 

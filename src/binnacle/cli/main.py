@@ -137,20 +137,24 @@ def _print(command: "Command", answer: Any, *, human: bool) -> None:
 
     encoded = _encode(answer)
     if sys.stdout.isatty():
-        encoded = msgspec.json.format(encoded, indent=2)
+        from binnacle.cli.escaping import escape_for_terminal
+
+        encoded = escape_for_terminal(msgspec.json.format(encoded, indent=2))
     sys.stdout.buffer.write(encoded + b"\n")
 
 
 def _report(error: BinnacleError, *, human: bool) -> None:
     if human:
-        from binnacle.cli.screen import Screen, printable
+        from binnacle.cli.screen import Screen
 
         screen = Screen(sys.stderr)
-        screen.line(f"{screen.styled('error:', 'red')} {printable(error.message)}")
+        screen.line(f"{screen.styled('error:', 'red')} {error.message}")
         if error.hint:
-            screen.line(f"{screen.styled('hint:', 'cyan')} {printable(error.hint)}")
+            screen.line(f"{screen.styled('hint:', 'cyan')} {error.hint}")
         return
-    sys.stderr.write(_encode({"error": error.to_dict()}).decode("utf-8", "replace") + "\n")
+    from binnacle.cli.escaping import escape_for_terminal
+
+    sys.stderr.write(escape_for_terminal(_encode({"error": error.to_dict()})).decode("utf-8", "replace") + "\n")
 
 
 def _encode(answer: Any) -> bytes:

@@ -1,7 +1,6 @@
 """`bn prompt`: what the agent of a session reads first."""
 
 import os
-import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +63,8 @@ def _show_template(answer: Any, screen: Screen) -> None:
         screen.line(f"{screen.styled('✓', 'green')} {printable(answer['file'])}")
         screen.line(f"next: {answer['next']}")
     else:
-        sys.stdout.write(answer["template"])
+        # To a terminal what can be seen, elsewhere what was written: it may become the file of a template.
+        screen.write(printable(answer["template"], keep_lines=True) if screen.is_terminal else answer["template"])
 
 
 @PROMPT.command(

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from binnacle.cli.screen import Screen, printable
+from binnacle.cli.escaping import escape_for_terminal
+from binnacle.cli.screen import Screen
 from binnacle.runner import events
 from binnacle.runner.events import Event, RunEnded
 
@@ -29,7 +30,7 @@ Styled = tuple[str, str]
 
 def print_json(event: Event) -> None:
     """Prints an event as one line of JSON."""
-    sys.stdout.buffer.write(msgspec.json.encode(event) + b"\n")
+    sys.stdout.buffer.write(escape_for_terminal(msgspec.json.encode(event)) + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -70,7 +71,7 @@ class Lines:
     def _line(self, worker: int, text: str, style: str) -> None:
         if text.strip():
             at = f"[{worker}] " if worker > 1 else ""
-            self._write(self._screen.styled(at + printable(text), style))
+            self._write(self._screen.styled(at + text, style))
 
     def _tool(self, event: events.ToolCalled) -> Styled:
         """A line when a tool call begins, and one if it fails."""
@@ -135,7 +136,7 @@ _SAID: dict[type[Event], Callable[[Any], Styled]] = {
 def show_end(ended: RunEnded, screen: Screen) -> None:
     """The last words of a run."""
     mark, style = ENDINGS[ended.why]
-    screen.line(f"{screen.styled(f'{mark} {ended.why}', style)}: {printable(ended.said)}")
+    screen.line(f"{screen.styled(f'{mark} {ended.why}', style)}: {ended.said}")
     rest = f"{ended.iterations} iteration(s), {ended.closed} task(s) closed, {ended.left} left, {ended.seconds:g} s"
     rest += f", {ended.tokens} tokens" if ended.tokens else ""
     rest += f", cost {ended.cost:.2f}" if ended.cost else ""
@@ -143,4 +144,4 @@ def show_end(ended: RunEnded, screen: Screen) -> None:
     for branch in ended.kept:
         screen.line(f"not merged: {branch}")
     if ended.hint:
-        screen.line(f"{screen.styled('hint:', 'cyan')} {printable(ended.hint)}")
+        screen.line(f"{screen.styled('hint:', 'cyan')} {ended.hint}")

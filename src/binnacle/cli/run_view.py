@@ -115,7 +115,8 @@ class LiveView:
         lines = footer(self._known, width=max(20, self._screen.width - 1))
         if lines != self._drawn:
             self._erase()
-            sys.stderr.write("".join(f"{line}\n" for line in lines))
+            for line in lines:
+                self._screen.line(line)
             self._drawn = lines
         sys.stderr.flush()
 

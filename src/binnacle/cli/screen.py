@@ -1,5 +1,9 @@
 """What people see: tables, colours and text that cannot break their terminal.
 
+Titles, names, messages and paths come from other people and programs, and may hold what a terminal obeys. No view
+has to think of it: whatever is printed passes `printable`, and only styles made by `Screen.styled` become escape
+sequences. They are marked with a random word until they are written, so nothing that is shown can pretend to be one.
+
 Written here because the usual library takes longer to import than any command takes to
 run (docs/decisions/0002). Everything stays understandable without colour.
 """
@@ -41,16 +45,33 @@ class Screen:
         self.is_terminal = self._stream.isatty()
         plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
         self._coloured = bool(os.environ.get("FORCE_COLOR")) or (self.is_terminal and not plain)
+        self._mark = f"\x1b{os.urandom(8).hex()}"
+        """Begins a style in text that is not written yet."""
+
         self.width = _columns(self._stream) if self.is_terminal else 120
 
     def line(self, text: str = "") -> None:
-        """Prints one line."""
+        """Prints one line; line feeds in it become spaces."""
+        self.write(f"{self._shown(text)}\n")
+
+    def ask(self, question: str) -> None:
+        """Prints a question, after which a person types."""
+        self.write(f"{self._shown(question)} ")
+        self._stream.flush()
+
+    def write(self, text: str) -> None:
+        """Writes text that is safe already, in what the stream can show of it."""
         encoding = self._stream.encoding or "utf-8"
-        self._stream.write(f"{text}\n".encode(encoding, "replace").decode(encoding))
+        self._stream.write(text.encode(encoding, "replace").decode(encoding))
+
+    def _shown(self, text: str) -> str:
+        first, *styled = text.split(self._mark)
+        parts = (part.partition("m") for part in styled)
+        return printable(first) + "".join(f"\x1b[{code}m{printable(rest)}" for code, _, rest in parts)
 
     def styled(self, text: str, style: str) -> str:
         """`text` in a style, if the stream shows styles."""
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._coloured and style else text
+        return f"{self._mark}{_STYLES[style]}m{text}{self._mark}0m" if self._coloured and style else text
 
     def heading(self, text: str) -> None:
         """Prints a line that begins a part."""
@@ -58,7 +79,7 @@ class Screen:
 
     def block(self, text: str, *, indent: int = 2) -> None:
         """Prints text of several lines, indented."""
-        for line in printable(text, keep_lines=True).splitlines():
+        for line in printable(text, keep_lines=True).expandtabs().splitlines():
             self.line(f"{' ' * indent}{line}".rstrip())
 
     def table(self, rows: Iterable[Sequence[str]], *, flexible: int, headings: Sequence[str] = ()) -> None:
@@ -94,7 +115,9 @@ def marked(status: str) -> str:
 
 
 def printable(text: str, *, keep_lines: bool = False) -> str:
-    """`text` without anything a terminal would obey. The store keeps none; other people's data may."""
+    """`text` without anything a terminal would obey: control characters and those that turn the direction of text."""
+    if text.isprintable():
+        return text
     kept = "\n\t" if keep_lines else ""
     return "".join(c if c.isprintable() or c in kept else " " for c in text)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.cli.screen import Screen, printable
+from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput, NotFound, did_you_mean
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def problem_row(problem: "ConfigError") -> dict[str, str]:
 
 def show_problems(problems: list[dict[str, str]], screen: Screen) -> None:
     for one in problems:
-        screen.line(f"{screen.styled('✗', 'red')} {printable(one['message'])}")
+        screen.line(f"{screen.styled('✗', 'red')} {one['message']}")
         if one["hint"]:
-            screen.line(f"  hint: {printable(one['hint'])}")
+            screen.line(f"  hint: {one['hint']}")
 
 
 def _show_list(answer: Any, screen: Screen) -> None:
@@ -116,7 +116,7 @@ def _show_info(answer: Any, screen: Screen) -> None:
     if rows:
         screen.table(rows, flexible=2, headings=("PARAMETER", "TYPE", ""))
     for example in about.get("cli", {}).get("examples", ()):
-        screen.line(f"  {printable(example)}")
+        screen.line(f"  {example}")
 
 
 def _said_of(one: dict[str, Any]) -> str:
@@ -172,7 +172,7 @@ def run(context: Context, args: Namespace) -> Any:
     if outcome.is_error:
         context.exit_code = 1
     if context.human and outcome.is_error:
-        sys.stderr.write(f"{outcome.text}\n")
+        Screen(sys.stderr).block(outcome.text, indent=0)
         return None
     return {**outcome.envelope, "text": outcome.text} if context.human else outcome.envelope
 
@@ -206,7 +206,7 @@ async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: 
 
 def _tell(done: float, total: float | None, message: str) -> None:
     share = f"{done:3.0f} % " if total else ""
-    sys.stderr.write(f"{share}{printable(message)}\n")
+    Screen(sys.stderr).line(f"{share}{message}")
 
 
 def _parameters(about: "Metadata", words: list[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.cli.screen import Screen, printable
+from binnacle.cli.screen import Screen
 from binnacle.store import sessions
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _show_transcript(answer: Any, screen: Screen) -> None:
             screen.heading(f"── iteration {entry.iteration}")
         elif text := _text(entry):
             for line in text.splitlines():
-                screen.line(screen.styled(f"{entry.kind[:8]:>10}  {printable(line)}", STYLES.get(entry.kind, "dim")))
+                screen.line(screen.styled(f"{entry.kind[:8]:>10}  {line}", STYLES.get(entry.kind, "dim")))
 
 
 def _text(entry: "Entry") -> str:

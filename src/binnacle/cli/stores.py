@@ -113,7 +113,6 @@ def prune(context: Context, args: Namespace) -> Any:
 def _confirm(question: str) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError("this removes tasks for good", hint="say so with --yes; see which with --dry-run")
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
+    Screen(sys.stderr).ask(f"{question} [y/N]")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise UsageError("nothing was removed", hint="answer y, or give --yes")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
-from binnacle.cli.screen import Screen, printable
+from binnacle.cli.screen import Screen
 from binnacle.config.clients.known import CLIENTS, Client, Scope
 from binnacle.errors import UsageError
 
@@ -52,15 +52,15 @@ def _show(answer: Any, screen: Screen) -> None:
 
 def _show_file(one: dict[str, Any], screen: Screen, worktree: str) -> None:
     if "error" in one:
-        screen.line(f"{screen.styled('✗', 'red')} {printable(one['error']['message'])}")
-        screen.line(f"  hint: {printable(one['error']['hint'])}")
+        screen.line(f"{screen.styled('✗', 'red')} {one['error']['message']}")
+        screen.line(f"  hint: {one['error']['hint']}")
         return
     if diff := one.get("diff"):
         for line in diff.removesuffix("\n").split("\n"):
             style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-            screen.line(screen.styled(printable(line, keep_lines=True), style))
+            screen.line(screen.styled(line.expandtabs(), style))
         return
-    screen.line(f"{_SAID[one['action']]} {printable(_short(one['file'], worktree))}")
+    screen.line(f"{_SAID[one['action']]} {_short(one['file'], worktree)}")
     if note := one.get("note"):
         screen.line(f"  {note}")
 
@@ -218,8 +218,7 @@ def _converse(context: Context, worktree: str, scope: Scope | None, *, allow: bo
 
 def _confirm(question: str) -> bool:
     while True:
-        sys.stdout.write(f"{question} [Y/n] ")
-        sys.stdout.flush()
+        Screen().ask(f"{question} [Y/n]")
         answer = sys.stdin.readline()
         if not answer:
             raise UsageError("no answer to the question", hint="-y asks nothing and takes the defaults")

@@ -54,6 +54,6 @@ def call(context: Context, args: Namespace) -> Any:
     if outcome.is_error:
         context.exit_code = 1
     if context.human and outcome.is_error:
-        sys.stderr.write(f"{outcome.text}\n")
+        Screen(sys.stderr).block(outcome.text, indent=0)
         return None
     return {**outcome.envelope, "text": outcome.text} if context.human else outcome.envelope

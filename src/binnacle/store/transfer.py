@@ -29,6 +29,7 @@ from binnacle.store.sessions import ITERATIONS, SESSIONS
 from binnacle.store.store import Reader, stamp
 from binnacle.store.tasks import TASKS
 from binnacle.work import steps
+from binnacle.work.text import strip_controls
 
 FORMAT = "binnacle-store"
 VERSION = 1
@@ -151,6 +152,22 @@ def _entity(line: bytes, number: int) -> tuple[str, Any]:
         ((name, raw),) = msgspec.json.decode(line, type=dict[str, Raw]).items()
         if name == "checksums":
             return name, msgspec.json.decode(raw, type=dict[str, str])
-        return name, msgspec.json.decode(raw, type=TABLES[name][0].struct)
+        struct = TABLES[name][0].struct
+        value = msgspec.json.decode(raw, type=struct)
+        if line.isascii() and b"\\u" not in line and b"\x7f" not in line:
+            return name, value
+        return name, msgspec.convert(_strip_controls(msgspec.json.decode(raw)), type=struct)
     except (msgspec.DecodeError, ValueError, KeyError) as error:
         raise InvalidInput(f"line {number} is not part of an export: {error}", hint="export the store again") from error
+
+
+def _strip_controls(value: Any) -> Any:
+    """What was written by hand, or by another program, may hold what a terminal obeys; nothing of it is kept."""
+    match value:
+        case str():
+            return strip_controls(value)
+        case list():
+            return [_strip_controls(one) for one in value]
+        case dict():
+            return {strip_controls(name): _strip_controls(one) for name, one in value.items()}
+    return value

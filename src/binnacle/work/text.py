@@ -39,14 +39,14 @@ def clean_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
 
 def clean_optional_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
     """As `clean_line`, but may come out empty."""
-    line = " ".join(_printable(text.translate(_SPACES)).split())
+    line = " ".join(strip_controls(text.translate(_SPACES)).split())
     _check_length(line, what=what, limit=limit)
     return line
 
 
 def clean_text(text: str, *, what: str, limit: int = TEXT_LIMIT) -> str:
     """Text of several lines without control characters other than newline and tab."""
-    clean = _printable(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    clean = strip_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     _check_length(clean, what=what, limit=limit)
     return clean
 
@@ -80,7 +80,7 @@ def clean_paths(items: Iterable[str], *, what: str, limit: int = 30) -> tuple[st
 
 def clean_name(text: str, *, what: str) -> str:
     """A name for use in commands and URLs: lower case letters, digits, `-` and `_`, at most 64."""
-    name = "-".join(_printable(text).casefold().split())
+    name = "-".join(strip_controls(text).casefold().split())
     if not name or len(name) > 64 or not name[0].isalnum() or not all(c.isalnum() or c in "-_" for c in name):
         raise InvalidInput(
             f"not a {what} name: {text[:80]!r}",
@@ -94,7 +94,8 @@ def fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _printable(text: str) -> str:
+def strip_controls(text: str) -> str:
+    """`text` as it may be kept: without control characters other than newline and tab, and in one spelling."""
     if text.isascii():
         return text.translate(_CONTROLS)
     from unicodedata import normalize
