@@ -14,6 +14,7 @@ import msgspec
 import binnacle
 from binnacle.config.inside import is_folder_inside, root_of
 from binnacle.config.location import PROJECT_DIR, cache_dir, trust_file
+from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
 
 SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts")
@@ -59,7 +60,7 @@ def _path(state: int, beside: str) -> str:
 
 def _keep(path: str, content: bytes) -> None:
     folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
+    make_private_folder(folder)
     write_whole(path, content)
     with os.scandir(folder) as entries:
         known = sorted((one.stat().st_mtime_ns, one.path) for one in entries if one.name.startswith("tools-"))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 from binnacle.app import Project
+from binnacle.config.private import make_private_folder, private_opener
 from binnacle.errors import Refused
 from binnacle.lifecycle.presence import has_server, is_present
 from binnacle.work.session import Agent, is_planned
@@ -19,8 +20,8 @@ def _path(project: Project, session: str) -> str:
 def present(project: Project, session: str) -> Iterator[None]:
     """Is at work on a session until it is left, or killed."""
     path = _path(project, session)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
+    make_private_folder(os.path.dirname(path))
+    with open(path, "w", encoding="utf-8", opener=private_opener) as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         yield
 
@@ -42,8 +43,8 @@ def alone(project: Project, session: str) -> Iterator[None]:
         Refused: someone else does already.
     """
     path = _driver(project, session)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with open(path, "a+", encoding="utf-8") as file:
+    make_private_folder(os.path.dirname(path))
+    with open(path, "a+", encoding="utf-8", opener=private_opener) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -25,6 +25,7 @@ from binnacle.bridge.protocol import (
     Response,
     now_text,
 )
+from binnacle.config.private import make_new_private_folder
 from binnacle.config.whole import write_whole
 
 LARGE = 2 * 1024 * 1024
@@ -56,7 +57,7 @@ def open_bridge(workspace: str) -> str:
     try:
         for path in (folder, *(os.path.join(folder, name) for name in ("prepared", "execute"))):
             with suppress(FileExistsError):
-                os.mkdir(path, 0o700)
+                make_new_private_folder(path)
             _make_private(path)
         for name in FILES:
             _remove_unless_plain(os.path.join(folder, name))
@@ -111,7 +112,7 @@ def empty(folder: str) -> None:
 def prepare(workspace: str, command: Command, key: bytes) -> str:
     """Writes a job where no host looks yet, for the host that has this key; returns its directory."""
     folder = os.path.join(bridge_folder(workspace), "prepared", command.id)
-    os.mkdir(folder, 0o700)
+    make_new_private_folder(folder)
     content = msgspec.json.encode(command)
     proof = proofs.prove_command(key, command.id, content)
     for name, written in (("command.json", content), ("proof", proof.encode())):

@@ -18,13 +18,13 @@ It does not keep out a program of the same person, which can read the key.
 
 import hmac
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from typing import Literal
 
 from binnacle.bridge.protocol import HostInfo
 from binnacle.config.location import data_dir
+from binnacle.config.private import make_private_folder
 from binnacle.config.project_record import is_plain_name
 
 KEY_BYTES = 32
@@ -44,7 +44,7 @@ def make_key(workspace: str, bridge_id: str, key: bytes | None = None) -> bytes:
         OSError: it cannot be written.
     """
     folder = keys_folder(workspace)
-    _make_private_folders(folder)
+    make_private_folder(folder)
     key = key or os.urandom(KEY_BYTES)
     path = _key_file(workspace, bridge_id)
     with suppress(FileNotFoundError):
@@ -121,16 +121,3 @@ def _prove(key: bytes, *words: str) -> str:
 
 def _key_file(workspace: str, bridge_id: str) -> str:
     return os.path.join(keys_folder(workspace), bridge_id)
-
-
-def _make_private_folders(folder: str) -> None:
-    """Makes a folder and those above it that are not there, each for nobody else."""
-    for path in reversed(list(_missing(folder))):
-        with suppress(FileExistsError):
-            os.mkdir(path, 0o700)
-
-
-def _missing(folder: str) -> Iterable[str]:
-    while not os.path.isdir(folder):
-        yield folder
-        folder = os.path.dirname(folder)

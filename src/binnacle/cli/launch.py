@@ -9,6 +9,7 @@ from binnacle.cli.command import arg
 from binnacle.cli.context import Context
 from binnacle.cli.plan import PLAN, SUBJECT
 from binnacle.cli.screen import Screen, printable
+from binnacle.config.private import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, NotFound, Refused, UsageError, did_you_mean
 from binnacle.work.session import Terms
 
@@ -193,9 +194,9 @@ def _keep(context: Context, plan: "SessionPlan", start: "Start") -> None:
     keep_plan(context.project, plan)
     home = _home(session_folder(context.project, plan.session))
     for name in (*start.files, *start.links):
-        os.makedirs(os.path.dirname(os.path.join(home, name)), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(os.path.join(home, name)))
     for name, text in start.files.items():
-        with open(os.path.join(home, name), "x", encoding="utf-8") as file:
+        with open(os.path.join(home, name), "x", encoding="utf-8", opener=private_opener) as file:
             file.write(text)
     for name, target in start.links.items():
         os.symlink(target, os.path.join(home, name))

@@ -100,10 +100,11 @@ def template(context: Context, args: Namespace) -> Any:
 def _write(path: str, text: str, repo: str, *, is_new: bool) -> None:
     """Writes a template: in the project through no link that leads out of it, elsewhere where a person wants it."""
     from binnacle.config.inside import is_below, write_inside
+    from binnacle.config.private import make_folder
 
     if is_below(repo, path):
         write_inside(repo, path, text.encode(), is_new=is_new)
         return
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_folder(os.path.dirname(path))
     with open(path, "x" if is_new else "w", encoding="utf-8") as file:
         file.write(text)

@@ -10,6 +10,7 @@ from binnacle.cli.command import Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.progress import Bar
 from binnacle.cli.screen import Screen
+from binnacle.config.private import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, StoreError, UsageError
 
 STORE = Group("store")
@@ -89,7 +90,7 @@ def export_file(store: Any, name: str) -> int:
     """Writes an export so that the file is whole or not there."""
     temporary = f"{name}.{os.getpid()}.part"
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "wb", opener=private_opener) as file:
             written = _export(store, file)
             file.flush()
             os.fsync(file.fileno())
@@ -179,7 +180,7 @@ def _backup(context: Context, store: Any) -> str:
 
     folder = os.path.join(context.project.data_dir, "backups")
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise StoreError(f"cannot create {folder}: {error.strerror}", hint="nothing was changed") from error
     name = os.path.join(folder, f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.jsonl")

@@ -3,6 +3,7 @@
 import os
 
 from binnacle.config import inside
+from binnacle.config.private import FILE_MODE, is_private_place, make_folder
 from binnacle.config.settings import Value, find_setting, parse_value
 from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError
@@ -59,6 +60,7 @@ def replace_file(path: str, content: str, *, root: str | None = None) -> None:
 
 def _replace_own(path: str, content: bytes) -> None:
     """Replaces a file of the person's, where its link leads."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_folder(os.path.dirname(path))
     mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
+    mode = FILE_MODE if is_private_place(path) else mode
     write_whole(path, content, mode=mode, is_lasting=True)

@@ -7,6 +7,8 @@ data directory they say which place the data belongs to. `config.identity` has t
 import os
 from typing import NamedTuple
 
+from binnacle.config.private import FILE_MODE, is_private_place, make_folder
+
 MAX_RECORD_BYTES = 16 << 10
 """A record is a handful of lines; more than this is something else."""
 
@@ -69,8 +71,8 @@ def write_record(path: str, record: Record) -> None:
     """
     from binnacle.config.whole import write_whole
 
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    write_whole(path, encode_record(record), mode=0o644)
+    make_folder(os.path.dirname(path))
+    write_whole(path, encode_record(record), mode=_mode(path))
 
 
 def create_record(path: str, record: Record) -> bool:
@@ -81,10 +83,10 @@ def create_record(path: str, record: Record) -> bool:
     """
     from binnacle.config.whole import write_whole
 
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_folder(os.path.dirname(path))
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
-        write_whole(temporary, encode_record(record), mode=0o644)
+        write_whole(temporary, encode_record(record), mode=_mode(path))
         os.link(temporary, path)  # fails if it is there, and shows only a complete file
     except FileExistsError:
         return False
@@ -92,6 +94,11 @@ def create_record(path: str, record: Record) -> bool:
         if os.path.lexists(temporary):
             os.unlink(temporary)
     return True
+
+
+def _mode(path: str) -> int:
+    """In git's folder everybody who works in the repository reads it."""
+    return FILE_MODE if is_private_place(path) else 0o644
 
 
 def is_plain_name(text: str) -> bool:

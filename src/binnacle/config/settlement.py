@@ -10,6 +10,7 @@ import os
 from binnacle.config.git_config import read_origin
 from binnacle.config.identity import Identity, id_file, inode_of, record_file
 from binnacle.config.location import Place
+from binnacle.config.private import make_private_folder
 from binnacle.config.project_record import Record, create_record, read_record, write_record
 from binnacle.errors import StoreError
 
@@ -80,7 +81,7 @@ def _keep_place(place: Place, project_id: str, *, kept: str) -> None:
     file = record_file(project_id)
     news = {"place": place.repo, "kept": kept, "inode": inode_of(place.repo), "origin": origin}
     with contextlib.suppress(OSError):  # the store is about to say in words why it cannot be written
-        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(file))
         known = read_record(file)
         if known is None and create_record(file, _new_record(place, project_id)._replace(**news)):
             return

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from urllib.parse import unquote, urlsplit
 
 from binnacle.config.child_environment import STORE_URL, without_password
+from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
 
 PASSWORD, PASSWORD_FILE = "PGPASSWORD", "PGPASSFILE"
@@ -25,7 +26,7 @@ def password_in_file(environ: MutableMapping[str, str], url: str, folder: str) -
     if not password or not url.startswith(("postgres://", "postgresql://")):
         yield
         return
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_private_folder(folder)
     path = os.path.join(folder, f"store-{os.getpid()}.pgpass")
     write_whole(path, _lines(url, environ, password).encode())
     try:

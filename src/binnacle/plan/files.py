@@ -11,7 +11,7 @@ import shutil
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ from msgspec import Struct
 from binnacle.config.clients.files import locked
 from binnacle.config.clients.session_server import free_server_name
 from binnacle.config.location import show_path
+from binnacle.config.private import make_new_private_folder, make_private_folder, private_opener
 from binnacle.errors import ConfigError, InvalidInput, Refused
 from binnacle.plan.session import SCHEMA, SessionPlan
 from binnacle.upstream.overview import allowed_entries
@@ -80,9 +81,7 @@ def write(folder: str, plan: SessionPlan, *, cwd: str) -> Kept:
     }
     texts[CHECKS] = _json({name: _sums(text) for name, text in texts.items()})
     try:
-        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
-        with suppress(FileExistsError):
-            os.mkdir(folder, mode=0o700)
+        make_private_folder(folder)
         with _alone(folder):
             _write_new(os.path.join(folder, NEW), texts)
             os.rename(os.path.join(folder, NEW), os.path.join(folder, READY))
@@ -95,9 +94,9 @@ def write(folder: str, plan: SessionPlan, *, cwd: str) -> Kept:
 
 def _write_new(new: str, texts: Mapping[str, str]) -> None:
     shutil.rmtree(new, ignore_errors=True)
-    os.mkdir(new, mode=0o700)
+    make_new_private_folder(new)
     for name, text in texts.items():
-        with open(os.path.join(new, name), "w", encoding="utf-8", newline="") as file:
+        with open(os.path.join(new, name), "w", encoding="utf-8", newline="", opener=private_opener) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from binnacle.config.private import make_folder
 from binnacle.errors import BinnacleError, GitError
 
 POLL = 0.02
@@ -18,7 +19,7 @@ async def locked(path: str, *, within: float, otherwise: BinnacleError) -> Async
     If somebody else has it for longer than `within` seconds, `otherwise` is raised.
     """
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_folder(os.path.dirname(path))
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise GitError(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error

@@ -15,6 +15,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct
 
+from binnacle.config.private import make_private_folder
 from binnacle.runner.permissions import Decision, PermissionRequest
 from binnacle.wire import acp
 from binnacle.wire.jsonrpc import UNREADABLE, encode
@@ -77,7 +78,7 @@ class Transcript:
 
     def __init__(self, folder: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         """`folder` is where `transcript.jsonl` is, or begins."""
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private_folder(folder)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         self._descriptor = os.open(os.path.join(folder, NAME), flags, 0o600)
         self._clock = clock

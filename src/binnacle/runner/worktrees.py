@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from binnacle.config.private import private_opener
 from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
 from binnacle.runner.git import LONG_PATIENCE, Commit, Git
 from binnacle.runner.locks import locked
@@ -184,7 +185,7 @@ class Worktrees:
 async def _remove(git: Git, tree: Tree) -> None:
     """Removes a tree and its branch."""
     mark = f"{tree.path}{REMOVING}"
-    with open(mark, "w", encoding="utf-8"):
+    with open(mark, "w", encoding="utf-8", opener=private_opener):
         pass
     if os.path.isdir(tree.path):
         await git.run("worktree", "remove", "--force", tree.path, within=LONG_PATIENCE)

@@ -10,6 +10,7 @@ import os
 import msgspec
 from msgspec import Struct
 
+from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
 from binnacle.lifecycle.processes import Process, is_alive, is_here
 
@@ -54,7 +55,7 @@ class SavedSessions:
     def keep(self, session: SavedSession) -> None:
         """Best effort: a session that cannot be kept ends with its server."""
         with contextlib.suppress(OSError):
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make_private_folder(self._folder)
             if len(os.listdir(self._folder)) < MAX_FILES:
                 write_whole(os.path.join(self._folder, session.file), msgspec.json.encode(session))
 

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.config.clients.files import locked
+from binnacle.config.private import make_private_folder
 from binnacle.config.secret import digest_of, issue
 from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError, Duplicate, NotFound, NotReady, did_you_mean
@@ -157,7 +158,7 @@ class NamedTokens:
     @contextmanager
     def _changing(self) -> Generator[None]:
         """Nobody else adds or revokes meanwhile: a revoked token must not come back with another's change."""
-        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(self._path))
         with locked(self._path):
             yield
 

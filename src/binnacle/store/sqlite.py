@@ -1,5 +1,6 @@
 """A store in one SQLite file."""
 
+import contextlib
 import errno
 import os
 import sqlite3
@@ -7,6 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from binnacle.config.private import make_private_folder, private_opener
 from binnacle.errors import (
     ConfigError,
     Refused,
@@ -69,7 +71,7 @@ class SqliteConnection:
         if self._path == ":memory:":
             return self._connect(self._path)
         try:
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            self._make_private()
             db = self._connect(self._path)
         except OSError as error:
             if error.errno in NO_SPACE:
@@ -90,6 +92,12 @@ class SqliteConnection:
                 return self._open_read_only(error)
             raise self._translated(error) from error
         return db
+
+    def _make_private(self) -> None:
+        """The file is there before SQLite makes it open to all; its log and the shared file get the same rights."""
+        make_private_folder(os.path.dirname(self._path))
+        with contextlib.suppress(OSError):  # read-only, or no file at all: said when it is opened
+            os.close(private_opener(self._path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK))
 
     def _connect(self, name: str, *, uri: bool = False) -> sqlite3.Connection:
         # autocommit off: transactions are begun and ended here, never by the driver

@@ -5,6 +5,7 @@ import os
 
 import msgspec
 
+from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
 
 KEPT = 20
@@ -42,7 +43,7 @@ class Recent:
         self._is_kept = True
         merged = list(dict.fromkeys([*self.names, *_read(self._path)]))[:KEPT]
         with contextlib.suppress(OSError):
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            make_private_folder(os.path.dirname(self._path))
             write_whole(self._path, msgspec.json.encode(merged))
 
 

@@ -8,6 +8,7 @@ from hashlib import sha256
 import msgspec
 from msgspec import Raw, Struct
 
+from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
 from binnacle.upstream.bounds import MAX_LIST_BYTES, bounded
 from binnacle.upstream.config import ServerConfig, Source
@@ -45,7 +46,7 @@ class Lists:
     def keep(self, config: ServerConfig, offered: Offered, notes: Sequence[str] = ()) -> None:
         content = msgspec.json.encode(_File(_digest(config), offered, tuple(notes)))
         with contextlib.suppress(OSError):
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make_private_folder(self._folder)
             write_whole(self._path(config), content)
 
     def find(self, config: ServerConfig) -> Offered:

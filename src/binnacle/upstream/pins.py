@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
 from binnacle.upstream.config import Pin
@@ -173,7 +174,7 @@ class Pins:
     def _locked(self) -> Iterator[_File]:
         """The file's content, which nobody else changes meanwhile; what is changed in it is written at the end."""
         try:
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            make_private_folder(os.path.dirname(self._path))
             lock = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 _lock(lock)

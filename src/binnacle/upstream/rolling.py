@@ -3,6 +3,8 @@
 import contextlib
 import os
 
+from binnacle.config.private import make_private_folder
+
 
 class RollingFile:
     """Appends to a file that several processes may share. What is appended at once is whole or not there.
@@ -26,7 +28,7 @@ class RollingFile:
 
     def _begin(self) -> None:
         self.close()
-        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(self._path))
         with contextlib.suppress(FileNotFoundError):
             if os.path.getsize(self._path) > self._limit:
                 os.replace(self._path, f"{self._path}.old")

@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from binnacle.config.private import make_private_folder
+
 BEGINNING = 20_000
 """Bytes of text that a cut result still shows: enough to know what it is, when the rest is in a file."""
 
@@ -198,7 +200,7 @@ def save(content: bytes, suffix: str, folder: str, name: str, files: int = FILES
     own = f"{PREFIX}{time.time_ns()}-{os.urandom(3).hex()}{'-' if label else ''}{label}{suffix}"
     path = os.path.join(os.path.abspath(folder), own)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private_folder(folder)
         _write(path, content)
         _make_room(folder, own, files, total)
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
 
 
@@ -110,7 +111,7 @@ class Breakpoints:
         return count
 
     def _write(self) -> None:
-        os.makedirs(os.path.dirname(self._file), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(self._file))
         write_whole(self._file, msgspec.json.format(msgspec.json.encode(self._kept), indent=1))
 
 

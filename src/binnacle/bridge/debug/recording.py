@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from binnacle.config.private import make_private_folder
+
 FILE_LIMIT = 4 << 20
 """Bytes of one recording. What comes later is counted, not kept."""
 
@@ -81,7 +83,7 @@ def path_of(folder: str, number: int) -> str:
 def _create(folder: str) -> tuple[str, int | None]:
     """A new recording, and room for it. Without a place to write to, sessions are numbered by time."""
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private_folder(folder)
         found = numbers(folder)
         for old in found[: 1 - KEPT]:
             os.unlink(path_of(folder, old))

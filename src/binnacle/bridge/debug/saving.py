@@ -14,6 +14,7 @@ from binnacle.bridge.debug.inspecting import ask_value
 from binnacle.bridge.debug.variables import fetch
 from binnacle.bridge.debug.waiting import Job
 from binnacle.config.inside import is_below, write_inside
+from binnacle.config.private import make_folder
 from binnacle.config.whole import write_whole
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _write(path: str, lines: list[bytes], workspace: str) -> None:
         if is_below(workspace, path):
             write_inside(workspace, path, content, mode=0o600)
         else:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make_folder(os.path.dirname(path))
             write_whole(path, content)
     except OSError as error:
         raise faults.fault("E_FS_ERROR", f"cannot write {path}: {error.strerror}", "give another outputPath") from error

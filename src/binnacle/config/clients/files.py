@@ -62,7 +62,7 @@ def _open_folder(path: str, root: str | None) -> int:
         with inside.folder_inside(top, path) as handle:
             return os.dup(handle)
     folder = os.path.dirname(os.path.realpath(path))
-    os.makedirs(folder, exist_ok=True)
+    make_folder(folder)
     return os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
 
 

@@ -15,6 +15,7 @@ from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
+from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError, UpstreamDown
 from binnacle.upstream.places import logins_folder
@@ -127,9 +128,7 @@ class FileSecrets:
         return os.path.join(self._folder, f"{re.sub(r'[^A-Za-z0-9_-]', '_', key)}.json")
 
     def _make_folder(self) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        if os.stat(self._folder).st_mode & 0o077:
-            os.chmod(self._folder, 0o700)
+        make_private_folder(self._folder)
 
 
 class KeyringSecrets:
