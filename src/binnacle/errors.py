@@ -24,7 +24,6 @@
     ├── BridgeError         E_BRIDGE             a script or its host; each has the code of what went wrong
     ├── GitError            E_GIT                git did not do what it was asked to
     ├── HookFailed          E_HOOK_FAILED        a hook failed that must not
-    ├── PersonNeeded        E_PERSON_NEEDED      only a person may do it
     ├── Refused             E_REFUSED            a rule of the work model says no
     │   ├── Duplicate       E_DUPLICATE          it is there already
     │   ├── Cycle           E_CYCLE              the dependency would close a circle
@@ -33,6 +32,7 @@
     │   ├── Claimed         E_CLAIMED            somebody else holds the task
     │   ├── StaleClaim      E_STALE_CLAIM        the claim was lost to a successor
     │   ├── HoldsAnother    E_HOLDS_ANOTHER      the agent already works on a task
+    │   ├── PersonNeeded    E_PERSON_NEEDED      only a person may do this
     │   └── Full            E_FULL               a list is at its limit
     └── StoreError          E_STORE              the place where work is kept
         ├── StoreBusy       E_STORE_BUSY         locked by someone else for too long
@@ -172,10 +172,6 @@ class ToolDisabled(BinnacleError):
     code = "E_TOOL_DISABLED"
 
 
-class PersonNeeded(BinnacleError):
-    code = "E_PERSON_NEEDED"
-
-
 class UpstreamError(BinnacleError):
     code = "E_UPSTREAM"
 
@@ -287,6 +283,10 @@ class StaleClaim(Refused):
 
 class HoldsAnother(Refused):
     code = "E_HOLDS_ANOTHER"
+
+
+class PersonNeeded(Refused):
+    code = "E_PERSON_NEEDED"
 
 
 class Full(Refused):

@@ -1,12 +1,13 @@
-"""Acts that only a person may do: approvals, settings, tokens, what is trusted."""
+"""Acts that only a person may do: trust, settings, tokens, denials. No agent does them, nor what one started."""
 
 import sys
 
 from binnacle.errors import PersonNeeded
+from binnacle.work import steps
 
 
 def require_person(what: str) -> None:
-    """Refuses to go on for an agent, whatever it calls itself. `what` is the act, after `only a person can`.
+    """Refuses to go on for an agent, whatever it calls itself. `what` is the act, after `only a person may`.
 
     Raises:
         PersonNeeded: an agent is above this process.
@@ -14,10 +15,13 @@ def require_person(what: str) -> None:
     from binnacle.lifecycle.person import find_agent_above
 
     if found := find_agent_above():
-        raise PersonNeeded(
-            f"only a person can {what}: {found.reason}",
-            hint="ask the person you work for to run it in a terminal of their own",
-        )
+        raise refuse(what, found.reason)
+
+
+def refuse(what: str, reason: str = "") -> PersonNeeded:
+    """The error that says so."""
+    message = f"only a person may {what}: {reason}" if reason else f"only a person may {what}"
+    return PersonNeeded(message, hint=steps.ask_person("do this in a terminal of their own"))
 
 
 def is_at_terminal() -> bool:

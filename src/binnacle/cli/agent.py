@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import Ambiguous, InvalidInput, Refused, WrongStatus
@@ -94,6 +94,7 @@ def purpose_of(tx: Reader, agent: Agent) -> str:
     "bn agent list -H",
     arg("--status", choices=("active", "idle", "stale"), help="only those"),
     view=_show_list,
+    needs=READS,
 )
 def list_agents(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
@@ -102,7 +103,7 @@ def list_agents(context: Context, args: Namespace) -> Any:
     return {"agents": found, "total": len(found)}
 
 
-@AGENT.command("show", "everything about an agent", "bn agent show bna-1f3a -H", ID, view=_show_one)
+@AGENT.command("show", "everything about an agent", "bn agent show bna-1f3a -H", ID, view=_show_one, needs=READS)
 def show(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
         agent = _find(tx, args.id)
@@ -123,6 +124,7 @@ def show(context: Context, args: Namespace) -> Any:
     arg("--timeout", type=float, default=5.0, metavar="S", help="seconds between TERM and KILL (5)"),
     arg("--reason", default="killed", help="why; kept in the log"),
     view=_show_ended,
+    needs=by_person("end an agent"),
 )
 def kill(context: Context, args: Namespace) -> Any:
     from binnacle.lifecycle.ending import check_may_end, terminate
@@ -154,6 +156,7 @@ def kill(context: Context, args: Namespace) -> Any:
     "end the registration of every stale agent and give back its tasks; signals nobody",
     "bn agent reap -H",
     view=_show_ended,
+    needs=changes("agent_reap"),
 )
 def reap_stale(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.writing() as tx:

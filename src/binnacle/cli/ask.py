@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import questions, tasks
@@ -61,6 +61,7 @@ def _show_answered(answer: Any, screen: Screen) -> None:
     arg("--all", action="store_true", help="the answered ones as well"),
     arg("-n", "--limit", type=int, default=50, metavar="N", help="how many to show (50)"),
     view=_show_list,
+    needs=READS,
 )
 def list_questions(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
@@ -68,7 +69,9 @@ def list_questions(context: Context, args: Namespace) -> Any:
     return {"questions": found, "total": total}
 
 
-@ASK.command("show", "a question with its options and its answer", "bn ask show bnq-1f3a -H", ID, view=_show_one)
+@ASK.command(
+    "show", "a question with its options and its answer", "bn ask show bnq-1f3a -H", ID, view=_show_one, needs=READS
+)
 def show(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
         question = questions.get(tx, args.id)
@@ -82,6 +85,7 @@ def show(context: Context, args: Namespace) -> Any:
     ID,
     arg("text", nargs="+", metavar="TEXT", help="the number or words of an option, or your own; - reads stdin"),
     view=_show_answered,
+    needs=by_person("answer a question"),
 )
 def answer(context: Context, args: Namespace) -> Any:
     said = context.read_input("-") if args.text == ["-"] else " ".join(args.text)

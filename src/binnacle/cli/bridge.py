@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import UsageError
@@ -56,7 +56,11 @@ def _show_status(answer: Any, screen: Screen) -> None:
 
 
 @BRIDGE.command(
-    "status", "whether a host answers, and which debug adapters there are", "bn bridge status -H", view=_show_status
+    "status",
+    "whether a host answers, and which debug adapters there are",
+    "bn bridge status -H",
+    view=_show_status,
+    needs=READS,
 )
 def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
     import asyncio
@@ -89,6 +93,7 @@ def _show_nothing(answer: Any, screen: Screen) -> None:
     arg("--idle", type=float, metavar="MIN", help="end after this many minutes without a call; never when left out"),
     arg("--workspace", metavar="DIR", help="the directory to serve; the repository when left out"),
     view=_show_nothing,
+    needs=READS,
 )
 def host(context: Context, args: Namespace) -> Any:
     import asyncio
@@ -112,7 +117,13 @@ def _show_stopped(answer: Any, screen: Screen) -> None:
         screen.line("○ no host is there")
 
 
-@BRIDGE.command("stop", "end the debug host, and with it every program it debugs", "bn bridge stop", view=_show_stopped)
+@BRIDGE.command(
+    "stop",
+    "end the debug host, and with it every program it debugs",
+    "bn bridge stop",
+    view=_show_stopped,
+    needs=changes("bridge_stop"),
+)
 def stop(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
     import asyncio
 
@@ -132,6 +143,7 @@ def _show_installed(answer: Any, screen: Screen) -> None:
     "bn bridge install-vscode --editor codium",
     arg("--editor", metavar="CMD", help="its command; the only one on the PATH when left out"),
     view=_show_installed,
+    needs=by_person("install an extension"),
 )
 def install_vscode(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it needs no project
     from binnacle.app.editors import install_extension

@@ -1,7 +1,7 @@
 """How a command is declared: its words, its arguments, what it does, and how people see the answer."""
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from binnacle.cli.context import Context
@@ -12,6 +12,71 @@ Run = Callable[[Context, Namespace], Any]
 
 View = Callable[[Any, Screen], None]
 """Shows the same answer to a person."""
+
+
+class ToolCall(NamedTuple):
+    """A call of a tool that does what a command does."""
+
+    tool: str
+    """Its own name, or that of an act which only a command does (`tools.commands`)."""
+
+    arguments: Mapping[str, Any] | None = None
+    """In the tool's words; None where the command cannot say, so that a limited tool does not allow it."""
+
+
+class Needs(NamedTuple):
+    """What a command amounts to, so that the plan of a session holds for it as for the tools."""
+
+    steps: tuple[tuple[ToolCall, ...], ...] = ()
+    """What it does, one after the other: each with the calls that do it, of which one must be allowed."""
+
+    is_reading: bool = False
+    """Whether it changes nothing."""
+
+    act: str = ""
+    """What only a person may do, in words that follow "only a person may": `approve a server`."""
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """Every tool that is named."""
+        return frozenset(call.tool for step in self.steps for call in step)
+
+
+DeclaredNeeds = Needs | Callable[[Namespace], Needs]
+"""What a command amounts to, which may depend on its arguments."""
+
+READS = Needs(is_reading=True)
+"""Reads what no tool limits."""
+
+
+def reads(*tools: str) -> Needs:
+    """Reads what one of these tools reads."""
+    return Needs((tuple(map(ToolCall, tools)),), is_reading=True)
+
+
+def changes(*tools: str) -> Needs:
+    """Changes what one of these tools changes, whose limits it cannot express."""
+    return Needs((tuple(map(ToolCall, tools)),))
+
+
+def by_person(act: str) -> Needs:
+    """Does what only a person may do."""
+    return Needs(act=act)
+
+
+def calls(*found: ToolCall) -> Needs:
+    """Does what one of these calls does."""
+    return Needs((found,))
+
+
+def reading(found: ToolCall) -> Needs:
+    """Reads what this call reads."""
+    return Needs(((found,),), is_reading=True)
+
+
+def call(tool: str, /, **arguments: Any) -> ToolCall:
+    """A call with the arguments that were given: an option that is not used is none."""
+    return ToolCall(tool, {name: value for name, value in arguments.items() if value not in (None, False, "", [])})
 
 
 class Argument(NamedTuple):
@@ -37,6 +102,11 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...]
     run: Run
     view: View
+    needs: DeclaredNeeds
+
+    def needs_of(self, args: Namespace) -> Needs:
+        """What it amounts to with these arguments."""
+        return self.needs if isinstance(self.needs, Needs) else self.needs(args)
 
 
 class Group:
@@ -46,11 +116,19 @@ class Group:
         self.name = name
         self.commands: dict[str, Command] = {}
 
-    def command(self, words: str, help: str, example: str, *arguments: Argument, view: View) -> Callable[[Run], Run]:  # noqa: A002 - argparse's word
-        """Declares the decorated function as a command."""
+    def command(
+        self,
+        words: str,
+        help: str,  # noqa: A002 - argparse's word
+        example: str,
+        *arguments: Argument,
+        view: View,
+        needs: DeclaredNeeds,
+    ) -> Callable[[Run], Run]:
+        """Declares the decorated function as a command. What it `needs` must hold for all that it does."""
 
         def declare(run: Run) -> Run:
-            self.commands[words] = Command(words, help, example, arguments, run, view)
+            self.commands[words] = Command(words, help, example, arguments, run, view, needs)
             return run
 
         return declare

@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Argument, Command, Group, arg
+from binnacle.cli.command import READS, Argument, Command, Group, arg
 from binnacle.cli.commands import GROUPS
 from binnacle.cli.context import Context
 from binnacle.cli.screen import printable
@@ -49,6 +49,7 @@ def _nothing(answer: Any, screen: Any) -> None:
     "bn completion bash > ~/.local/share/bash-completion/completions/bn",
     arg("shell", choices=tuple(_SCRIPTS), help="your shell"),
     view=_nothing,
+    needs=READS,
 )
 def script(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     sys.stdout.write(_SCRIPTS[args.shell])
@@ -60,6 +61,7 @@ def script(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     "bn completion words -- task sh",
     arg("words", nargs="*", help="the words typed so far, the last one unfinished"),
     view=_nothing,
+    needs=READS,
 )
 def words(context: Context, args: Namespace) -> Any:
     typed: list[str] = args.words or [""]

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.config.location import project_config_file, user_config_file
@@ -31,7 +31,9 @@ def _show_one(answer: Any, screen: Screen) -> None:
     screen.line(str(answer["value"]))
 
 
-@CONFIG.command("list", "all settings, their values and where those come from", "bn config list -H", view=_show_list)
+@CONFIG.command(
+    "list", "all settings, their values and where those come from", "bn config list -H", view=_show_list, needs=READS
+)
 def list_settings(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     settings = context.project.settings
     return {
@@ -48,7 +50,7 @@ def list_settings(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     }
 
 
-@CONFIG.command("get", "the value of a setting", "bn config get claim.minutes", KEY, view=_show_one)
+@CONFIG.command("get", "the value of a setting", "bn config get claim.minutes", KEY, view=_show_one, needs=READS)
 def get(context: Context, args: Namespace) -> Any:
     setting = find_setting(args.key)
     settings = context.project.settings
@@ -63,13 +65,20 @@ def get(context: Context, args: Namespace) -> Any:
     arg("value", help="the value"),
     USER,
     view=_show_one,
+    needs=by_person("change settings"),
 )
 def set_value(context: Context, args: Namespace) -> Any:
     return _write(context, args, args.value)
 
 
 @CONFIG.command(
-    "unset", "take a value out of the file again", "bn config unset store.url --user", KEY, USER, view=_show_one
+    "unset",
+    "take a value out of the file again",
+    "bn config unset store.url --user",
+    KEY,
+    USER,
+    view=_show_one,
+    needs=by_person("change settings"),
 )
 def unset(context: Context, args: Namespace) -> Any:
     return _write(context, args, None)

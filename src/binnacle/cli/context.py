@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from binnacle.app import Project
+    from binnacle.plan.rights import Rights
     from binnacle.store.store import Reader, Store, Writer
     from binnacle.work.actor import Actor
     from binnacle.work.session import Session
@@ -24,6 +25,7 @@ class Context:
         self._project: Project | None = None
         self._store: Store | None = None
         self._session: Session | None = None
+        self._rights: tuple[Rights | None] | None = None
 
     @property
     def project(self) -> "Project":
@@ -45,6 +47,24 @@ class Context:
     @property
     def actor(self) -> "Actor":
         return self.session.actor
+
+    @property
+    def rights(self) -> "Rights | None":
+        """What the session that runs the command may do; None where it may do all that is not left to people."""
+        if self._rights is None:
+            self._rights = (self._find_rights(),)
+        return self._rights[0]
+
+    def _find_rights(self) -> "Rights | None":
+        import os
+
+        project = self.project
+        if not project.settings.text("store.url") and not os.path.exists(project.store_file):
+            return None  # where nothing was ever kept, there is no session
+        from binnacle.app.rights import find_rights
+
+        with self.store(create=True).read() as tx:
+            return find_rights(project, tx)
 
     def store(self, *, create: bool, outage: float = 0.0) -> "Store":
         """The project's store. Reading does not create one that is not there.

@@ -3,13 +3,17 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import Needs, arg, call, calls, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.cli.task import FORCE, ID, TASK, answer_of
 from binnacle.store import dependencies
 
 ON = arg("on", metavar="ON", completes="task", help="the task it waits for")
+
+
+def _needs(args: Namespace) -> Needs:
+    return calls(call("task_update", id=args.id, depends_on=[args.on], force=args.force))
 
 
 def _show(answer: Any, screen: Screen) -> None:
@@ -33,20 +37,35 @@ def _show_tree(answer: Any, screen: Screen) -> None:
     arg("--reason", default="", help="why"),
     FORCE,
     view=_show,
+    needs=_needs,
 )
 def add(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return answer_of(dependencies.add(tx, args.id, args.on, reason=args.reason, force=args.force))
 
 
-@TASK.command("dep rm", "let a task no longer wait for another", "bn task dep rm 1f3 2a4", ID, ON, FORCE, view=_show)
+@TASK.command(
+    "dep rm",
+    "let a task no longer wait for another",
+    "bn task dep rm 1f3 2a4",
+    ID,
+    ON,
+    FORCE,
+    view=_show,
+    needs=_needs,
+)
 def remove(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return answer_of(dependencies.remove(tx, args.id, args.on, force=args.force))
 
 
 @TASK.command(
-    "dep tree", "what a task waits for, and what that waits for", "bn task dep tree 1f3 -H", ID, view=_show_tree
+    "dep tree",
+    "what a task waits for, and what that waits for",
+    "bn task dep tree 1f3 -H",
+    ID,
+    view=_show_tree,
+    needs=reads("task_dependencies", "task_get"),
 )
 def tree(context: Context, args: Namespace) -> Any:
     from binnacle.store import tasks

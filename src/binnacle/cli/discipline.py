@@ -1,9 +1,10 @@
 """`bn discipline`: the personas that work on tasks."""
 
 from argparse import Namespace
+from collections.abc import Callable
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, Needs, arg, by_person, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.feature import given_fields
 from binnacle.cli.screen import Screen
@@ -43,6 +44,17 @@ def _fields(context: Context, args: Namespace) -> dict[str, Any]:
         found["upstreams"] = _upstreams(context, found["upstreams"])
     check_denied(found.get("denied_tools", ()))
     return found
+
+
+def _needs_of_fields(tool: str) -> Callable[[Namespace], Needs]:
+    """What a discipline may not use, and what its servers run, is for people to say."""
+
+    def needs(args: Namespace) -> Needs:
+        if args.denied_tools is not None or args.upstreams is not None:
+            return by_person("say which tools a discipline may not use, or which servers it brings")
+        return changes(tool)
+
+    return needs
 
 
 def _upstreams(context: Context, file: str) -> Any:
@@ -116,19 +128,27 @@ def _show_imported(answer: Any, screen: Screen) -> None:
     *FIELDS,
     arg("--force", action="store_true", help="although one is called nearly the same"),
     view=_show_one,
+    needs=_needs_of_fields("discipline_add"),
 )
 def add(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return {"discipline": features.add_discipline(tx, args.name, _fields(context, args), force=args.force)}
 
 
-@DISCIPLINE.command("list", "all disciplines", "bn discipline list -H", view=_show_list)
+@DISCIPLINE.command("list", "all disciplines", "bn discipline list -H", view=_show_list, needs=reads("discipline_list"))
 def list_disciplines(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         return {"disciplines": features.listed_disciplines(tx)}
 
 
-@DISCIPLINE.command("show", "everything about a discipline", "bn discipline show testing -H", NAME, view=_show_one)
+@DISCIPLINE.command(
+    "show",
+    "everything about a discipline",
+    "bn discipline show testing -H",
+    NAME,
+    view=_show_one,
+    needs=reads("discipline_get"),
+)
 def show(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
         return {"discipline": features.get_discipline(tx, args.name)}
@@ -141,6 +161,7 @@ def show(context: Context, args: Namespace) -> Any:
     NAME,
     *FIELDS,
     view=_show_one,
+    needs=_needs_of_fields("discipline_update"),
 )
 def update(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
@@ -154,6 +175,7 @@ def update(context: Context, args: Namespace) -> Any:
     arg("source", metavar="SET", help="a set, as bn discipline sets lists them, or a FILE.yaml of the same shape"),
     arg("--update", action="store_true", help="bring those that are there up to date with the set"),
     view=_show_imported,
+    needs=by_person("import disciplines, which say what their sessions may not use"),
 )
 def import_disciplines(context: Context, args: Namespace) -> Any:
     from binnacle.plan.library import import_set, load_set
@@ -163,7 +185,7 @@ def import_disciplines(context: Context, args: Namespace) -> Any:
         return {"set": args.source, "imported": import_set(tx, given, update=args.update)}
 
 
-@DISCIPLINE.command("sets", "the ready-made sets of disciplines", "bn discipline sets -H", view=_show_sets)
+@DISCIPLINE.command("sets", "the ready-made sets of disciplines", "bn discipline sets -H", view=_show_sets, needs=READS)
 def list_sets(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     from binnacle.plan.library import sets
 
@@ -181,6 +203,7 @@ def list_sets(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     "bn discipline delete testing",
     NAME,
     view=_show_one,
+    needs=changes("discipline_delete"),
 )
 def delete(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:

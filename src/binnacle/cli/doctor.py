@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import StoreCorrupt
@@ -31,6 +31,7 @@ def _show(answer: Any, screen: Screen) -> None:
     "bn doctor --fix -H",
     arg("--fix", action="store_true", help="mend what follows from the rest; save what can be read of a damaged file"),
     view=_show,
+    needs=lambda args: by_person("repair the store") if args.fix else READS,
 )
 def doctor(context: Context, args: Namespace) -> Any:
     salvaged: dict[str, Any] = {}

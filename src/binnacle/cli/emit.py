@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import READS, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.cli.system import SYSTEM
@@ -42,6 +42,7 @@ def _show(answer: Any, screen: Screen) -> None:
     "bn system emit agents.sh > agents.sh",
     arg("name", nargs="?", choices=tuple(TEMPLATES), help="which"),
     view=_show,
+    needs=READS,
 )
 def emit(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     if args.name is None:

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import features
@@ -92,19 +92,22 @@ def _show_one(answer: Any, screen: Screen) -> None:
     *FIELDS,
     arg("--force", action="store_true", help="although a feature is called nearly the same"),
     view=_show_one,
+    needs=changes("feature_add"),
 )
 def add(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return {"feature": features.add(tx, args.name, given_fields(args, _NAMES), force=args.force)}
 
 
-@FEATURE.command("list", "all features", "bn feature list -H", view=_show_list)
+@FEATURE.command("list", "all features", "bn feature list -H", view=_show_list, needs=reads("feature_list"))
 def list_features(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         return {"features": features.listed(tx)}
 
 
-@FEATURE.command("show", "a feature with its learnings", "bn feature show auth -H", NAME, view=_show_one)
+@FEATURE.command(
+    "show", "a feature with its learnings", "bn feature show auth -H", NAME, view=_show_one, needs=reads("feature_get")
+)
 def show(context: Context, args: Namespace) -> Any:
     from binnacle.store import learnings
 
@@ -120,6 +123,7 @@ def show(context: Context, args: Namespace) -> Any:
     NAME,
     *FIELDS,
     view=_show_one,
+    needs=changes("feature_update"),
 )
 def update(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
@@ -133,6 +137,7 @@ def update(context: Context, args: Namespace) -> Any:
     NAME,
     arg("--into", required=True, metavar="FEATURE", completes="feature", help="the feature that stays"),
     view=_show_one,
+    needs=changes("feature_merge"),
 )
 def merge(context: Context, args: Namespace) -> Any:
     from binnacle.store.merging import merge as merge_features
@@ -141,7 +146,14 @@ def merge(context: Context, args: Namespace) -> Any:
         return {"feature": merge_features(tx, args.name, args.into)}
 
 
-@FEATURE.command("delete", "delete a feature nothing refers to", "bn feature delete billing", NAME, view=_show_one)
+@FEATURE.command(
+    "delete",
+    "delete a feature nothing refers to",
+    "bn feature delete billing",
+    NAME,
+    view=_show_one,
+    needs=changes("feature_delete"),
+)
 def delete(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return {"feature": features.delete(tx, args.name)}

@@ -8,7 +8,7 @@ import signal
 from argparse import Namespace
 from typing import Any, NamedTuple
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import NotFound, Refused
@@ -70,6 +70,7 @@ def _show(answer: Any, screen: Screen) -> None:
     arg("--dry-run", action="store_true", help="say what would happen, and do nothing"),
     arg("--force", action="store_true", help="also as a planner"),
     view=_show,
+    needs=lambda args: READS if args.dry_run else changes("binnacle-goodbye"),
 )
 def goodbye(context: Context, args: Namespace) -> Any:
     if os.environ.get("BN_MCP_SESSION"):

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.cli.trees import dot, mermaid, print_tree
@@ -31,6 +31,7 @@ def _show(answer: Any, screen: Screen) -> None:
     arg("--all", action="store_true", help="the closed tasks too"),
     arg("--format", choices=("json", "tree", "mermaid", "dot"), help="json, or a drawing (-H is the tree)"),
     view=_show,
+    needs=READS,
 )
 def show(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import Refused
@@ -32,7 +32,9 @@ def _limits(one: dict[str, Any]) -> str:
     return ", ".join(filter(None, [*parts, "required" if one["required"] else ""]))
 
 
-@HOOK.command("list", "the hooks of the project, and which wait to be trusted", "bn hook list -H", view=_show_list)
+@HOOK.command(
+    "list", "the hooks of the project, and which wait to be trusted", "bn hook list -H", view=_show_list, needs=READS
+)
 def list_hooks(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
     from binnacle.config.trust import is_trusted
     from binnacle.runner.hooks import find_hooks, item_of
@@ -74,6 +76,7 @@ def _show_run(answer: Any, screen: Screen) -> None:
     arg("--task", default="", metavar="ID", help="what they find in BN_TASK_ID, with its title"),
     arg("--error", default="", metavar="TEXT", help="what they find in BN_ERROR"),
     view=_show_run,
+    needs=changes("hook_run"),
 )
 def run(context: Context, args: Namespace) -> Any:
     import asyncio

@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import READS, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.plan import PLAN, SUBJECT
 from binnacle.cli.screen import Screen, printable
@@ -65,6 +65,7 @@ def _show(answer: Any, screen: Screen) -> None:
     arg("--print", action="store_true", help="show the command; begin nothing, write nothing"),
     arg("arguments", nargs="*", metavar="ARGUMENT", is_passed_on=True, help="after --: for the client, as it is"),
     view=_show,
+    needs=lambda args: READS if args.print else by_person("start a client on a plan"),
 )
 def launch(context: Context, args: Namespace) -> Any:
     import shutil

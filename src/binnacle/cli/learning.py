@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import learnings
@@ -55,6 +55,7 @@ def _show_one(answer: Any, screen: Screen) -> None:
     arg("--reason", default="", help="how it is known"),
     arg("--task", metavar="ID", completes="task", help="the task it was found out in"),
     view=_show_added,
+    needs=changes("learning_add"),
 )
 def add(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
@@ -72,6 +73,7 @@ def add(context: Context, args: Namespace) -> Any:
     arg("-f", "--feature", completes="feature", help="only of this feature"),
     arg("--project", action="store_true", help="only those of the project as a whole"),
     view=_show_list,
+    needs=reads("learning_list"),
 )
 def list_learnings(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
@@ -79,14 +81,26 @@ def list_learnings(context: Context, args: Namespace) -> Any:
 
 
 @LEARNING.command(
-    "review", "mark a learning as checked: shown first, never pruned", "bn learning review bnl-1f3a", ID, view=_show_one
+    "review",
+    "mark a learning as checked: shown first, never pruned",
+    "bn learning review bnl-1f3a",
+    ID,
+    view=_show_one,
+    needs=changes("learning_review"),
 )
 def review(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return {"learning": learnings.review(tx, args.id)}
 
 
-@LEARNING.command("delete", "delete a learning that no longer holds", "bn learning delete bnl-1f3a", ID, view=_show_one)
+@LEARNING.command(
+    "delete",
+    "delete a learning that no longer holds",
+    "bn learning delete bnl-1f3a",
+    ID,
+    view=_show_one,
+    needs=changes("learning_delete"),
+)
 def delete(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return {"learning": learnings.delete(tx, args.id)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.escaping import escape_for_terminal
 from binnacle.cli.screen import Screen
@@ -55,6 +55,7 @@ def _emit(found: Iterable[Event], context: Context, screen: Screen) -> None:
     arg("--since", metavar="TIME", help="only since then: 2026-11-15, 2026-11-15T10:00, or 90m, 12h, 7d ago"),
     arg("-F", "--follow", action="store_true", help="go on until interrupted"),
     view=_show,
+    needs=READS,
 )
 def show(context: Context, args: Namespace) -> Any:
     from binnacle.cli.moments import parse_moment

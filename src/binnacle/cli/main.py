@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from binnacle.errors import BinnacleError, UsageError
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from binnacle.cli.command import Command
 
 EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+SESSION_VARIABLES = ("BN_SESSION", "BN_MCP_SESSION")
+"""Set for commands in the shell of a planned session, and for those that are passed through."""
 
 
 def run() -> NoReturn:
@@ -119,12 +124,26 @@ def _run(options: dict[str, str], words: list[str]) -> int:
         return 0
     context = Context(repo=args.repo or options.get("--repo"), human=args.human or "--human" in options)
     try:
+        if _is_checked(command, args):
+            from binnacle.cli.rights import authorise
+
+            authorise(context, command, args)
         answer = command.run(context, args)
         if answer is not None:
             _print(command, answer, human=context.human)
     finally:
         context.close()
     return context.exit_code
+
+
+def _is_checked(command: "Command", args: "Namespace") -> bool:
+    """Whether it has to be found out who runs a command.
+
+    Reading is free to whoever does not say that they are a session, so that it costs people nothing. It is no secret
+    from an agent, who can read the files of the store as well.
+    """
+    needs = command.needs_of(args)
+    return not needs.is_reading or any(os.environ.get(name) for name in SESSION_VARIABLES)
 
 
 def _print(command: "Command", answer: Any, *, human: bool) -> None:

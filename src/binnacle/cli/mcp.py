@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from binnacle.app.terms import ServedSession
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.errors import BinnacleError, Refused, UsageError
 from binnacle.work.session import Terms, is_planned
@@ -56,6 +56,7 @@ def _nothing(answer: Any, screen: Any) -> None:
     arg("--task", completes="task", help="the task it is about"),
     arg("--session", metavar="ID", help="serve a session that was planned before, with: bn plan launch"),
     view=_nothing,
+    needs=lambda args: READS if args.http is None else by_person("serve other clients over HTTP"),
 )
 def serve(context: Context, args: Namespace) -> Any:
     # Taken at once: nothing that is started from here on has it.

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import READS, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.mcp import MCP
 from binnacle.errors import Refused, UsageError
@@ -50,6 +50,7 @@ def _show_revoked(answer: Any, screen: "Screen") -> None:
     arg("name", nargs="?", help="who it is for; what the client does is recorded under this name"),
     arg("--session", metavar="ID", help="for /mcp/ID, the endpoint of a planned session; the one before is void"),
     view=_show_added,
+    needs=by_person("make a token"),
 )
 def add(context: Context, args: Namespace) -> Any:
     if (args.name is None) == (args.session is None):
@@ -63,7 +64,7 @@ def add(context: Context, args: Namespace) -> Any:
         return {"session": args.session, "token": sessions.issue_secret(tx, args.session)}
 
 
-@MCP.command("token list", "the named tokens of this project", "bn mcp token list -H", view=_show_list)
+@MCP.command("token list", "the named tokens of this project", "bn mcp token list -H", view=_show_list, needs=READS)
 def list_tokens(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     known = _tokens(context).all()
     return {"tokens": [{"name": name, "created_at": token.created_at} for name, token in sorted(known.items())]}
@@ -75,6 +76,7 @@ def list_tokens(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     "bn mcp token revoke laptop-claude",
     arg("name", help="as bn mcp token list shows it"),
     view=_show_revoked,
+    needs=by_person("revoke a token"),
 )
 def revoke(context: Context, args: Namespace) -> Any:
     _check_person(context)

@@ -1,9 +1,10 @@
 """`bn task start`, `done`, `block` …: how tasks move."""
 
 from argparse import Namespace
+from collections.abc import Callable
 from typing import Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import Needs, arg, call, calls
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.cli.task import FENCE, FORCE, ID, TASK, answer_of
@@ -28,17 +29,55 @@ def _answer(move: Move) -> Any:
     return answer_of(move.task, unblocked=move.unblocked, warnings=move.warnings)
 
 
+def needs_of_move(status: str, tool: str = "") -> Callable[[Namespace], Needs]:
+    """What it takes to bring a task to a status: the `tool` for just that, or one for all of them."""
+
+    def needs(args: Namespace) -> Needs:
+        given = {name: getattr(args, name, None) for name in ("id", "reason", "fence", "force")}
+        own = [call(tool, **given)] if tool else []
+        return calls(*own, call("task_status", status=status, **given), call("task_update", status=status, **given))
+
+    return needs
+
+
+def _needs_of_block(args: Namespace) -> Needs:
+    if args.on is None:
+        return needs_of_move("blocked", "task_block")(args)
+    given = {"id": args.id, "reason": args.reason, "fence": args.fence, "force": args.force}
+    return calls(call("task_block", on=args.on, **given))
+
+
+def _needs_of_split(args: Namespace) -> Needs:
+    parts = [{"title": title} for title in args.titles]
+    return calls(call("task_split", id=args.id, parts=parts, chain=args.chain, force=args.force))
+
+
 REASON = arg("-m", "--reason", default="", help="what came of it, or why")
 
 
-@TASK.command("start", "take a task and work on it", "bn task start 1f3", ID, FORCE, view=_show)
+@TASK.command(
+    "start",
+    "take a task and work on it",
+    "bn task start 1f3",
+    ID,
+    FORCE,
+    view=_show,
+    needs=needs_of_move("in_progress"),
+)
 def start(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return _answer(flow.start(tx, args.id, force=args.force))
 
 
 @TASK.command(
-    "release", "give a task back so that others can take it", "bn task release 1f3", ID, FENCE, FORCE, view=_show
+    "release",
+    "give a task back so that others can take it",
+    "bn task release 1f3",
+    ID,
+    FENCE,
+    FORCE,
+    view=_show,
+    needs=needs_of_move("pending", "task_release"),
 )
 def release(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
@@ -46,7 +85,15 @@ def release(context: Context, args: Namespace) -> Any:
 
 
 @TASK.command(
-    "done", "finish a task", "bn task done 1f3 -m 'merged, tests green'", ID, REASON, FENCE, FORCE, view=_show
+    "done",
+    "finish a task",
+    "bn task done 1f3 -m 'merged, tests green'",
+    ID,
+    REASON,
+    FENCE,
+    FORCE,
+    view=_show,
+    needs=needs_of_move("done"),
 )
 def done(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
@@ -68,6 +115,7 @@ def done(context: Context, args: Namespace) -> Any:
     FENCE,
     FORCE,
     view=_show,
+    needs=_needs_of_block,
 )
 def block(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
@@ -83,6 +131,7 @@ def block(context: Context, args: Namespace) -> Any:
     FENCE,
     FORCE,
     view=_show,
+    needs=needs_of_move("cancelled", "task_skip"),
 )
 def skip(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
@@ -90,7 +139,14 @@ def skip(context: Context, args: Namespace) -> Any:
 
 
 @TASK.command(
-    "reopen", "make a task pending again, whatever it was", "bn task reopen 1f3", ID, FENCE, FORCE, view=_show
+    "reopen",
+    "make a task pending again, whatever it was",
+    "bn task reopen 1f3",
+    ID,
+    FENCE,
+    FORCE,
+    view=_show,
+    needs=needs_of_move("pending"),
 )
 def reopen(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
@@ -106,6 +162,7 @@ def reopen(context: Context, args: Namespace) -> Any:
     arg("--chain", action="store_true", help="each part waits for the one before"),
     FORCE,
     view=_show_split,
+    needs=_needs_of_split,
 )
 def split(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:

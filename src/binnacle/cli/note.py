@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import notes
@@ -43,6 +43,7 @@ def _show_progress(answer: Any, screen: Screen) -> None:
     arg("text", help="the note; - reads it from stdin"),
     arg("--type", default="tip", help="learning, stuck, tip (the default) or decision"),
     view=_show_note,
+    needs=changes("note_add"),
 )
 def add(context: Context, args: Namespace) -> Any:
     kind = parse_note_type(args.type)
@@ -51,7 +52,9 @@ def add(context: Context, args: Namespace) -> Any:
         return {"note": notes.add(tx, [(kind, text)])[0]}
 
 
-@NOTE.command("list", "the newest notes", "bn note list -H --type stuck", TYPE, LIMIT, view=_show_notes)
+@NOTE.command(
+    "list", "the newest notes", "bn note list -H --type stuck", TYPE, LIMIT, view=_show_notes, needs=reads("note_list")
+)
 def list_notes(context: Context, args: Namespace) -> Any:
     kind = parse_note_type(args.type) if args.type else None
     with context.reading() as tx:
@@ -60,7 +63,12 @@ def list_notes(context: Context, args: Namespace) -> Any:
 
 
 @NOTE.command(
-    "delete", "delete a note", "bn note delete bnn-1f3a", arg("id", metavar="ID", help="the note"), view=_show_note
+    "delete",
+    "delete a note",
+    "bn note delete bnn-1f3a",
+    arg("id", metavar="ID", help="the note"),
+    view=_show_note,
+    needs=changes("note_delete"),
 )
 def delete(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
@@ -73,6 +81,7 @@ def delete(context: Context, args: Namespace) -> Any:
     "bn progress add 'Login works; logout is next'",
     arg("text", help="what happened; - reads it from stdin"),
     view=_show_progress,
+    needs=changes("progress_add"),
 )
 def add_progress(context: Context, args: Namespace) -> Any:
     text = context.read_input("-") if args.text == "-" else args.text
@@ -80,7 +89,14 @@ def add_progress(context: Context, args: Namespace) -> Any:
         return {"progress": [notes.add_progress(tx, text)]}
 
 
-@PROGRESS.command("list", "the newest entries of the log", "bn progress list -H -n 10", LIMIT, view=_show_progress)
+@PROGRESS.command(
+    "list",
+    "the newest entries of the log",
+    "bn progress list -H -n 10",
+    LIMIT,
+    view=_show_progress,
+    needs=reads("progress_list"),
+)
 def list_progress(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
         found, total = notes.listed_progress(tx, limit=args.limit)

@@ -4,7 +4,7 @@ import os
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError, InvalidInput, did_you_mean
@@ -13,7 +13,8 @@ from binnacle.lifecycle.presence import find_same, registration
 from binnacle.lifecycle.processes import ancestors
 from binnacle.store import agents, overview, queue, tasks
 from binnacle.store.store import Reader, Writer
-from binnacle.tools.agents import AGENT_VARIABLE, MCP_VARIABLE, find_named, find_over_mcp, reap
+from binnacle.tools.agents import find_named, find_over_mcp, reap
+from binnacle.tools.bound import AGENT_VARIABLE, MCP_VARIABLE
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import Agent
 from binnacle.work.text import clean_optional_line
@@ -58,6 +59,7 @@ def _show(answer: Any, screen: Screen) -> None:
     arg("-t", "--type", choices=TYPES, help="default: BN_AGENT_TYPE, or worker"),
     arg("--register", metavar="PURPOSE", help="what you are here for, in a line; kept in the log"),
     view=_show,
+    needs=changes("binnacle-orient"),
 )
 def orient(context: Context, args: Namespace) -> Any:
     purpose = clean_optional_line(args.register or "", what="purpose")

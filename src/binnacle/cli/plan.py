@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.work.session import Terms
@@ -93,6 +93,7 @@ def _show_matrix(answer: Any, screen: Screen) -> None:
     RECIPE,
     *SUBJECT,
     view=_show,
+    needs=READS,
 )
 def show(context: Context, args: Namespace) -> Any:
     if args.recipe is None:
@@ -145,6 +146,7 @@ def _show_diff(answer: Any, screen: Screen) -> None:
     arg("second", completes="recipe", help="another"),
     *SUBJECT,
     view=_show_diff,
+    needs=READS,
 )
 def diff(context: Context, args: Namespace) -> Any:
     import msgspec
@@ -179,6 +181,7 @@ def _show_explanation(answer: Any, screen: Screen) -> None:
     arg("--recipe", completes="recipe", help="in this recipe only"),
     *SUBJECT,
     view=_show_explanation,
+    needs=READS,
 )
 def explain(context: Context, args: Namespace) -> Any:
     from binnacle.plan.session import choose, subject
@@ -215,6 +218,7 @@ def _show_renewed(answer: Any, screen: Screen) -> None:
     "bn plan renew bns-1f3a",
     arg("session", help="its id"),
     view=_show_renewed,
+    needs=changes("plan_renew"),
 )
 def renew(context: Context, args: Namespace) -> Any:
     from contextlib import suppress

@@ -4,7 +4,7 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.plan import SUBJECT, planned
 from binnacle.cli.screen import Screen, printable
@@ -34,6 +34,7 @@ def _show(answer: Any, screen: Screen) -> None:
     arg("--input", metavar="TEXT", default="", help="what a person wants of it; - reads it from stdin"),
     arg("--template", metavar="FILE", help="as this template makes it for a run, instead of the recipe"),
     view=_show,
+    needs=READS,
 )
 def show(context: Context, args: Namespace) -> Any:
     said = context.read_input("-") if args.input == "-" else args.input
@@ -74,6 +75,7 @@ def _show_template(answer: Any, screen: Screen) -> None:
     arg("-o", "--output", metavar="FILE", help="write it there; .binnacle/prompts/run.md is used by every run"),
     arg("--force", action="store_true", help="also over a file that is there"),
     view=_show_template,
+    needs=lambda args: by_person("write a template to a file") if args.output else READS,
 )
 def template(context: Context, args: Namespace) -> Any:
     from binnacle.config.inside import hint_of

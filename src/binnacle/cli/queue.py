@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import queue
@@ -24,7 +24,7 @@ def _answer(found: list[Task]) -> Any:
     return {"tasks": [brief(task) for task in found]}
 
 
-@QUEUE.command("", "the queue in order", "bn queue -H", view=_show)
+@QUEUE.command("", "the queue in order", "bn queue -H", view=_show, needs=READS)
 def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         return _answer(queue.listed(tx))
@@ -37,13 +37,14 @@ def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     IDS,
     arg("--first", action="store_true", help="at its beginning"),
     view=_show,
+    needs=changes("queue_add"),
 )
 def add(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return _answer(queue.add(tx, args.ids, first=args.first))
 
 
-@QUEUE.command("rm", "take tasks out of the queue", "bn queue rm 1f3", IDS, view=_show)
+@QUEUE.command("rm", "take tasks out of the queue", "bn queue rm 1f3", IDS, view=_show, needs=changes("queue_remove"))
 def remove(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         return _answer(queue.remove(tx, args.ids))

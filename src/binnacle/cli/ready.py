@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import Group, Needs, arg, call, calls, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import tasks
@@ -23,15 +23,22 @@ FILTERS = (
 )
 
 
-def filter_of(args: Namespace) -> TaskFilter:
-    """The filter that the options ask for; the tasks' own conditions come on top."""
+def filter_of(args: Namespace, *, feature: str | None = None) -> TaskFilter:
+    """The filter that the options ask for, with `feature` if none is named; the tasks' own conditions come on top."""
     return TaskFilter(
-        feature=args.feature,
+        feature=args.feature or feature,
         discipline=args.discipline,
         kind=parse_kind(args.kind) if args.kind else None,
         priority=parse_priority(args.priority) if args.priority else None,
         tag=args.tag,
     )
+
+
+def _needs(args: Namespace) -> Needs:
+    if not args.claim:
+        return reads("task_next", "task_list")
+    which = {"feature": args.feature, "discipline": args.discipline, "kind": args.kind, "force": args.force}
+    return calls(call("task_claim", **which, priority=args.priority, tag=args.tag))
 
 
 def _show(answer: Any, screen: Screen) -> None:
@@ -62,7 +69,13 @@ def _show_next(answer: Any, screen: Screen) -> None:
 
 
 @READY.command(
-    "", "tasks that can be taken now, in the order to take them", "bn ready -H -n 5", LIMIT, *FILTERS, view=_show
+    "",
+    "tasks that can be taken now, in the order to take them",
+    "bn ready -H -n 5",
+    LIMIT,
+    *FILTERS,
+    view=_show,
+    needs=reads("task_list", "task_next"),
 )
 def ready(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
@@ -70,7 +83,14 @@ def ready(context: Context, args: Namespace) -> Any:
     return {"tasks": [brief(task) for task in page], "total": total}
 
 
-@BLOCKED.command("", "tasks that cannot go on, and what they wait for", "bn blocked -H", LIMIT, view=_show_blocked)
+@BLOCKED.command(
+    "",
+    "tasks that cannot go on, and what they wait for",
+    "bn blocked -H",
+    LIMIT,
+    view=_show_blocked,
+    needs=reads("task_list"),
+)
 def blocked(context: Context, args: Namespace) -> Any:
     from binnacle.store import dependencies
 
@@ -98,6 +118,7 @@ def blocked(context: Context, args: Namespace) -> Any:
     arg("--force", action="store_true", help="take another although you already work on one"),
     *FILTERS,
     view=_show_next,
+    needs=_needs,
 )
 def next_task(context: Context, args: Namespace) -> Any:
     if not args.claim:
@@ -108,8 +129,10 @@ def next_task(context: Context, args: Namespace) -> Any:
         return {"task": brief(task) if task else None, "claimed": is_held} | ({"held": True} if is_held else {})
     from binnacle.store import flow
 
+    rights = context.rights
+    which = filter_of(args, feature=rights.feature if rights else None)
     with context.writing(claim=True) as writer:
-        move = flow.claim_next(writer, filter_of(args), force=args.force)
+        move = flow.claim_next(writer, which, force=args.force)
     if move is None:
         return {"task": None, "claimed": False}
     answer = {"task": brief(move.task), "claimed": True, "fence": move.task.fence, "warnings": list(move.warnings)}

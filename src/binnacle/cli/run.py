@@ -7,7 +7,7 @@ from argparse import Namespace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import ConfigError, InvalidInput, UsageError, did_you_mean
@@ -58,7 +58,7 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
     arg("-y", "--yes", action="store_true", help="trust what the run uses of the project, without asking"),
     arg("--headless", action="store_true", help="plain lines instead of the live view; nobody is asked anything"),
     arg("--json", action="store_true", dest="as_json", help="everything that happens, a JSON value a line"),
-    view=_ended,
+    view=_ended, needs=by_person("start a run"),
 )  # fmt: skip
 def run(context: Context, args: Namespace) -> Any:
     import asyncio
@@ -88,9 +88,6 @@ def _ask_about_project(context: Context, args: Namespace) -> None:
     waiting = [one for one in found if one.state != "trusted" and one.item.kind in ("setting", "hook", "template")]
     if not waiting or not (args.yes or _has_person(args)):
         return
-    from binnacle.app.person import require_person
-
-    require_person("trust a project")
     trusted, how = ask_to_trust(waiting, yes=args.yes)
     if trusted:
         grant(context.project, [one.item for one in trusted], how=how)

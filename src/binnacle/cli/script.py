@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput, NotFound, did_you_mean
@@ -71,6 +71,7 @@ def _show_list(answer: Any, screen: Screen) -> None:
     "all scripts, in the box and of the project, and what is wrong with them",
     "bn script list -H",
     view=_show_list,
+    needs=READS,
 )
 def list_scripts(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
     from binnacle.bridge.manifest import shipped
@@ -125,7 +126,9 @@ def _said_of(one: dict[str, Any]) -> str:
     return "; ".join(filter(None, parts))
 
 
-@SCRIPT.command("info", "what a script takes and answers", "bn script info debug.start", NAME, view=_show_info)
+@SCRIPT.command(
+    "info", "what a script takes and answers", "bn script info debug.start", NAME, view=_show_info, needs=READS
+)
 def info(context: Context, args: Namespace) -> Any:
     import msgspec
 
@@ -155,6 +158,7 @@ def _show_run(answer: Any, screen: Screen) -> None:
     arg("-p", "--param", action="append", default=[], metavar="K=V", help="a parameter; again for the next one"),
     arg("--json", dest="arguments", metavar="PARAMS", help="all parameters as JSON; - reads them from stdin"),
     view=_show_run,
+    needs=lambda args: changes(args.name),
 )
 def run(context: Context, args: Namespace) -> Any:
     import asyncio

@@ -4,7 +4,7 @@ import os
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.cli.script import SCRIPT, problem_row, show_problems
@@ -63,6 +63,7 @@ def _show_new(answer: Any, screen: Screen) -> None:
     arg("--python", action="store_true", help="a Python program; so it is when neither is given"),
     arg("--sh", action="store_true", help="a shell script"),
     view=_show_new,
+    needs=changes("script_new"),
 )
 def new(context: Context, args: Namespace) -> Any:
     from binnacle.app.toolbox import catalog_of
@@ -120,6 +121,7 @@ def _show_build(answer: Any, screen: Screen) -> None:
     "bn script build",
     arg("folder", nargs="?", metavar="DIR", help="where the metadata is; .binnacle/scripts when left out"),
     view=_show_build,
+    needs=by_person("write a manifest"),
 )
 def build(context: Context, args: Namespace) -> Any:
     from datetime import UTC, datetime

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import Group, arg, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, marked
 from binnacle.store.search import find
@@ -36,6 +36,7 @@ def _show(answer: Any, screen: Screen) -> None:
     arg("--in", dest="entity", choices=("task", "comment", "note", "learning"), help="only in these"),
     arg("-n", "--limit", type=int, default=20, metavar="N", help="how many to show (20)"),
     view=_show,
+    needs=reads("task_search"),
 )
 def search(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import sessions
@@ -74,13 +74,16 @@ def _text(entry: "Entry") -> str:
     "bn session list -H",
     arg("-n", "--limit", type=int, default=20, metavar="N", help="how many to show (20)"),
     view=_show_list,
+    needs=READS,
 )
 def list_sessions(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
         return {"sessions": sessions.listed(tx, limit=args.limit)}
 
 
-@SESSION.command("show", "a session with its iterations", "bn session show bns-1f3a -H", ID, view=_show_one)
+@SESSION.command(
+    "show", "a session with its iterations", "bn session show bns-1f3a -H", ID, view=_show_one, needs=READS
+)
 def show(context: Context, args: Namespace) -> Any:
     from binnacle.app.planning import session_folder
 
@@ -97,6 +100,7 @@ def show(context: Context, args: Namespace) -> Any:
     ID,
     arg("--iteration", type=int, metavar="N", help="only this one"),
     view=_show_transcript,
+    needs=READS,
 )
 def transcript(context: Context, args: Namespace) -> Any:
     from binnacle.app.planning import session_folder

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group
+from binnacle.cli.command import Group, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import STATUS_MARKS, Screen
 from binnacle.store import overview, questions, tasks
@@ -99,7 +99,13 @@ def _pairs(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
-@STATUS.command("", "the state of the project: what is going on, what is ready", "bn -H", view=_show_status)
+@STATUS.command(
+    "",
+    "the state of the project: what is going on, what is ready",
+    "bn -H",
+    view=_show_status,
+    needs=reads("project_info", "project_progress"),
+)
 def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         counts = overview.overview(tx)
@@ -131,7 +137,7 @@ def _not_trusted(context: Context) -> list[str]:
     return find_waiting(context.project)
 
 
-@STATS.command("", "the project in numbers", "bn stats -H", view=_show_stats)
+@STATS.command("", "the project in numbers", "bn stats -H", view=_show_stats, needs=reads("project_progress"))
 def stats(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         return overview.stats(tx)

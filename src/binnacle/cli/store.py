@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.progress import Bar
 from binnacle.cli.screen import Screen
@@ -37,7 +37,9 @@ def _show_import(answer: Any, screen: Screen) -> None:
         screen.line(f"{screen.styled('warning:', 'yellow')} left out {edge}: it would close a circle")
 
 
-@STORE.command("show", "what the store is, where, and how much is in it", "bn store show -H", view=_show_fields)
+@STORE.command(
+    "show", "what the store is, where, and how much is in it", "bn store show -H", view=_show_fields, needs=READS
+)
 def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     from binnacle.store.schema import LATEST
     from binnacle.store.transfer import TABLES
@@ -64,6 +66,7 @@ def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     "the directory where this project's data is kept",
     'cd "$(bn store path -H)"',
     view=lambda answer, screen: screen.line(answer["path"]),
+    needs=READS,
 )
 def path(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     return {"path": context.project.data_dir}
@@ -75,6 +78,7 @@ def path(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     "bn store export backup.jsonl; bn store export - | gzip > backup.gz",
     arg("file", help="the file to write; - for stdout"),
     view=_show_fields,
+    needs=lambda args: READS if args.file == "-" else by_person("export the store to a file"),
 )
 def export(context: Context, args: Namespace) -> Any:
     store = context.store(create=False)
@@ -123,6 +127,7 @@ def _export(store: Any, file: IO[bytes]) -> int:
     arg("file", help="the file to read; - for stdin"),
     arg("--replace", action="store_true", help="clear the store first; a backup is kept"),
     view=_show_import,
+    needs=by_person("import into the store"),
 )
 def import_store(context: Context, args: Namespace) -> Any:
     import msgspec
@@ -160,6 +165,7 @@ def _lines(name: str) -> Iterator[bytes]:
     "bn store clear --yes",
     arg("--yes", action="store_true", help="yes, everything"),
     view=_show_fields,
+    needs=by_person("clear the store"),
 )
 def clear_store(context: Context, args: Namespace) -> Any:
     from binnacle.store.importing import clear

@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import READS, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.cli.store import STORE
@@ -52,7 +52,13 @@ def _as_json(store: Any) -> dict[str, Any]:
     return {**msgspec.to_builtins(store), "place": show_path(store.place)}
 
 
-@STORE.command("init", "make this folder a project with a store", "bn store init", view=_show_one)
+@STORE.command(
+    "init",
+    "make this folder a project with a store",
+    "bn store init",
+    view=_show_one,
+    needs=by_person("make a folder a project"),
+)
 def init(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     from binnacle.config.location import show_path
 
@@ -66,7 +72,9 @@ def init(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     }
 
 
-@STORE.command("list", "every store of this machine, and the place it belongs to", "bn store list -H", view=_show_list)
+@STORE.command(
+    "list", "every store of this machine, and the place it belongs to", "bn store list -H", view=_show_list, needs=READS
+)
 def list_all(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     from binnacle.app.stores import list_stores
 
@@ -80,6 +88,7 @@ def list_all(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     arg("key", metavar="KEY", help="its id, or how that begins; see bn store list"),
     arg("--force", action="store_true", help="also one whose place is not known"),
     view=_show_one,
+    needs=by_person("adopt a store"),
 )
 def adopt_store(context: Context, args: Namespace) -> Any:
     from binnacle.app.stores import adopt
@@ -97,6 +106,7 @@ def adopt_store(context: Context, args: Namespace) -> Any:
     arg("--dry-run", action="store_true", help="only say which"),
     arg("--yes", action="store_true", help="do not ask before tasks are removed"),
     view=_show_pruned,
+    needs=lambda args: READS if args.dry_run else by_person("delete stores"),
 )
 def prune(context: Context, args: Namespace) -> Any:
     from binnacle.app.stores import choose_prunable, list_stores, remove

@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.config.clients.known import CLIENTS, Client, Scope
@@ -95,6 +95,7 @@ def _short(path: str, worktree: str) -> str:
     arg("--remove", action="store_true", help="take it out again: all of it, or of the clients named"),
     arg("--dry-run", action="store_true", help="show what would change, change nothing"),
     view=_show,
+    needs=lambda args: READS if args.dry_run else by_person("set up clients"),
 )
 def init(context: Context, args: Namespace) -> Any:
     from binnacle.config.clients.places import find_worktree

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import Group, Needs, ToolCall, arg, call, calls, reading, reads
 from binnacle.cli.context import Context
 from binnacle.cli.ready import FILTERS, filter_of
 from binnacle.cli.screen import Screen
@@ -64,6 +64,37 @@ def fields_of(context: Context, args: Namespace) -> dict[str, Any]:
     return found
 
 
+def _needs_of_add(args: Namespace) -> Needs:
+    steps: list[tuple[ToolCall, ...]] = [(ToolCall("task_add"),)]
+    if args.source is None:
+        status = "draft" if args.draft else args.status
+        given = call("task_add", title=args.title, status=status, depends_on=args.after, **_options(args))
+        steps = [(ToolCall("task_add", {"tasks": [given.arguments]}),)]
+    return Needs((*steps, *([(ToolCall("queue_add"),)] if args.queue else [])))
+
+
+def _needs_of_update(args: Namespace) -> Needs:
+    more = {"title": args.title, "status": args.status, "reason": args.reason, "fence": args.fence, "force": args.force}
+    found = [call("task_update", id=args.id, **more, **_options(args))]
+    if args.status is not None and not _options(args) and args.title is None:
+        found.append(call("task_status", id=args.id, **more))
+    return calls(*found)
+
+
+def _needs_of_move(args: Namespace) -> Needs:
+    given = [{"id": one, "feature": args.to, "force": args.force} for one in args.ids]
+    return Needs(tuple((call("task_move", **one), call("task_update", **one)) for one in given))
+
+
+def _options(args: Namespace) -> dict[str, Any]:
+    """What the options say of a task, in the words of the tools."""
+    return {
+        field: value
+        for option, field in (*_NAMES.items(), ("priority", "priority"), ("kind", "kind"))
+        if (value := getattr(args, option)) is not None
+    }
+
+
 def _show_added(answer: Any, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
@@ -103,6 +134,7 @@ def _show_details(answer: Any, screen: Screen) -> None:
         "--from", dest="source", metavar="FILE", help="a JSON array of tasks; - for stdin; '#1' names the first of them"
     ),
     view=_show_added,
+    needs=_needs_of_add,
 )
 def add(context: Context, args: Namespace) -> Any:
     from binnacle.store import queue, tasks
@@ -127,15 +159,24 @@ def _drafts(context: Context, args: Namespace) -> list[NewTask]:
         except msgspec.DecodeError as error:
             hint = 'an array such as [{"title": "one"}, {"title": "two", "depends_on": ["#1"]}]'
             raise InvalidInput(f"not a list of tasks: {error}", hint=hint) from error
-        return [msgspec.structs.replace(draft, provenance=provenance) for draft in found]
+        return [_within_plan(context, msgspec.structs.replace(draft, provenance=provenance)) for draft in found]
     if args.title is None:
         raise UsageError("bn task add: a title is missing", hint="bn task add 'what is to be done'")
     status = "draft" if args.draft else parse_status(args.status or "pending")
     after = tuple(args.after or ())
     fields = fields_of(context, args)
-    return [
-        NewTask(title=args.title, status=status, depends_on=after, reason=args.reason, provenance=provenance, **fields)
-    ]
+    made = NewTask(
+        title=args.title, status=status, depends_on=after, reason=args.reason, provenance=provenance, **fields
+    )
+    return [_within_plan(context, made)]
+
+
+def _within_plan(context: Context, draft: NewTask) -> NewTask:
+    """A new task as the plan of the session wants it: in which status, and in which feature if none is named."""
+    if (rights := context.rights) is None:
+        return draft
+    status, feature = rights.created_status or draft.status, draft.feature or rights.feature
+    return msgspec.structs.replace(draft, status=status, feature=feature)
 
 
 @TASK.command(
@@ -150,6 +191,7 @@ def _drafts(context: Context, args: Namespace) -> list[NewTask]:
     arg("-n", "--limit", type=int, default=100, metavar="N", help="how many to show (100)"),
     arg("--offset", type=int, default=0, metavar="N", help="how many to pass over"),
     view=_show_list,
+    needs=reads("task_list"),
 )
 def list_tasks(context: Context, args: Namespace) -> Any:
     from binnacle.store import tasks
@@ -169,7 +211,14 @@ def list_tasks(context: Context, args: Namespace) -> Any:
     return {"tasks": [brief(task) for task in page], "total": total}
 
 
-@TASK.command("show", "everything about a task", "bn task show 1f3 -H", ID, view=_show_details)
+@TASK.command(
+    "show",
+    "everything about a task",
+    "bn task show 1f3 -H",
+    ID,
+    view=_show_details,
+    needs=lambda args: reading(call("task_get", id=args.id)),
+)
 def show(context: Context, args: Namespace) -> Any:
     from binnacle.store.details import details
 
@@ -189,6 +238,7 @@ def show(context: Context, args: Namespace) -> Any:
     FENCE,
     FORCE,
     view=_show_changed,
+    needs=_needs_of_update,
 )
 def update(context: Context, args: Namespace) -> Any:
     from binnacle.store import flow, tasks
@@ -214,6 +264,7 @@ def update(context: Context, args: Namespace) -> Any:
     arg("--to", required=True, metavar="FEATURE", completes="feature", help="where they belong"),
     FORCE,
     view=_show_added,
+    needs=_needs_of_move,
 )
 def move(context: Context, args: Namespace) -> Any:
     from binnacle.store import tasks
@@ -223,7 +274,16 @@ def move(context: Context, args: Namespace) -> Any:
     return {"tasks": [brief(task) for task in moved]}
 
 
-@TASK.command("delete", "delete a task nothing refers to", "bn task delete 1f3", ID, FENCE, FORCE, view=_show_changed)
+@TASK.command(
+    "delete",
+    "delete a task nothing refers to",
+    "bn task delete 1f3",
+    ID,
+    FENCE,
+    FORCE,
+    view=_show_changed,
+    needs=lambda args: calls(call("task_delete", id=args.id, fence=args.fence, force=args.force)),
+)
 def delete(context: Context, args: Namespace) -> Any:
     from binnacle.store import tasks
 
@@ -238,6 +298,7 @@ def delete(context: Context, args: Namespace) -> Any:
     ID,
     arg("text", help="the comment; - reads it from stdin"),
     view=lambda answer, screen: screen.line(f"{answer['comment'].id} on {answer['comment'].task_id}"),
+    needs=lambda args: calls(call("comment_add", task_id=args.id, body=args.text)),
 )
 def comment(context: Context, args: Namespace) -> Any:
     from binnacle.store import comments

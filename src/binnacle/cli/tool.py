@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 
@@ -27,6 +27,7 @@ def _show(answer: Any, screen: Screen) -> None:
     arg("--json", dest="arguments", default="{}", metavar="ARGS", help="its arguments; - reads them from stdin"),
     arg("--schema", action="store_true", help="show what it takes instead of calling it"),
     view=_show,
+    needs=READS,
 )
 def call(context: Context, args: Namespace) -> Any:
     import asyncio

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import NotFound, UsageError, did_you_mean
@@ -46,12 +46,11 @@ def _show_problems(answer: Any, screen: Screen) -> None:
     NAMES,
     arg("-y", "--yes", action="store_true", help="ask nothing, for CI; refused where an agent is at work"),
     view=_show_answer,
+    needs=by_person("trust a project"),
 )
 def trust(context: Context, args: Namespace) -> Any:
-    from binnacle.app.person import require_person
     from binnacle.app.trust import grant
 
-    require_person("trust a project")
     found = _look(context)
     chosen = _named(found, args.names)
     waiting = [one for one in chosen if one.state != "trusted"]
@@ -136,6 +135,7 @@ def _show_list(answer: Any, screen: Screen) -> None:
     "bn trust show -H",
     NAMES,
     view=_show_list,
+    needs=READS,
 )
 def show(context: Context, args: Namespace) -> Any:
     found = _look(context)
@@ -165,14 +165,17 @@ def _show_revoked(answer: Any, screen: Screen) -> None:
 
 
 @TRUST.command(
-    "revoke", "take trust back, of everything or of what is named", "bn trust revoke", NAMES, view=_show_revoked
+    "revoke",
+    "take trust back, of everything or of what is named",
+    "bn trust revoke",
+    NAMES,
+    view=_show_revoked,
+    needs=by_person("take trust back"),
 )
 def revoke(context: Context, args: Namespace) -> Any:
-    from binnacle.app.person import require_person
     from binnacle.app.trust import revoke as take_back
     from binnacle.config.trust import find_trusted
 
-    require_person("take trust back")
     known = find_trusted(context.project.repo)
     keys = None if not args.names else [key for key in known if _is_named(key, args.names)]
     return {"revoked": take_back(context.project, keys)}

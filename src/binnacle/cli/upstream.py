@@ -4,7 +4,7 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import Group, arg
+from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
@@ -117,6 +117,7 @@ def _state(row: Any) -> str:
     "bn upstream list -H",
     DISCIPLINE,
     view=_show_list,
+    needs=READS,
 )
 def list_servers(context: Context, args: Namespace) -> Any:
     from binnacle.upstream.overview import row

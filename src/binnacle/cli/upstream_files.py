@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.cli.upstream import NAME, UPSTREAM, find_server, look_around, refuse_agents, short, show_problem
@@ -47,6 +47,7 @@ def _show_written(answer: Any, screen: Screen) -> None:
         "--allow", action="append", default=[], metavar="TOOL", help="only this tool; may be repeated, may be a pattern"
     ),
     view=_show_written,
+    needs=by_person("configure upstream servers"),
 )
 def add(context: Context, args: Namespace) -> Any:
     from binnacle.app.trust import grant_written
@@ -75,7 +76,14 @@ def add(context: Context, args: Namespace) -> Any:
     return answer
 
 
-@UPSTREAM.command("remove", "take a server out of its file", "bn upstream remove database", NAME, view=_show_written)
+@UPSTREAM.command(
+    "remove",
+    "take a server out of its file",
+    "bn upstream remove database",
+    NAME,
+    view=_show_written,
+    needs=by_person("configure upstream servers"),
+)
 def remove(context: Context, args: Namespace) -> Any:
     from binnacle.config.trust import forget
     from binnacle.upstream.edit import take_server
@@ -90,13 +98,25 @@ def remove(context: Context, args: Namespace) -> Any:
     return answer
 
 
-@UPSTREAM.command("enable", "let a server be used again", "bn upstream enable database", NAME, view=_show_written)
+@UPSTREAM.command(
+    "enable",
+    "let a server be used again",
+    "bn upstream enable database",
+    NAME,
+    view=_show_written,
+    needs=by_person("configure upstream servers"),
+)
 def enable(context: Context, args: Namespace) -> Any:
     return _switch(context, args.name, enabled=True)
 
 
 @UPSTREAM.command(
-    "disable", "keep a server in its file but out of use", "bn upstream disable database", NAME, view=_show_written
+    "disable",
+    "keep a server in its file but out of use",
+    "bn upstream disable database",
+    NAME,
+    view=_show_written,
+    needs=by_person("configure upstream servers"),
 )
 def disable(context: Context, args: Namespace) -> Any:
     return _switch(context, args.name, enabled=False)

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import READS, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.cli.upstream import UPSTREAM, look_around, refuse_agents, short
@@ -48,6 +48,7 @@ def _show_imported(answer: Any, screen: Screen) -> None:
         "--user", action="store_true", help="into your own file: all of yours, and of the project those that are named"
     ),
     view=_show_imported,
+    needs=lambda args: READS if args.dry_run else by_person("configure upstream servers"),
 )
 def import_servers(context: Context, args: Namespace) -> Any:
     if args.user:

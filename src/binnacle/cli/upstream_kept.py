@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import READS, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.cli.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around, refuse_agents
@@ -33,6 +33,7 @@ def _show_log(answer: Any, screen: Screen) -> None:
     arg("-n", dest="number", type=int, default=LINES, metavar="N", help=f"the last N lines ({LINES})"),
     DISCIPLINE,
     view=_show_log,
+    needs=READS,
 )
 def logs(context: Context, args: Namespace) -> Any:
     from binnacle.upstream.places import log_file
@@ -67,6 +68,7 @@ def _show_accepted(answer: Any, screen: Screen) -> None:
     arg("tool", nargs="?", metavar="TOOL", help="one tool, by its server's name for it; all that changed otherwise"),
     arg("-y", "--yes", action="store_true", help="ask nothing; what is accepted is in the answer"),
     view=_show_accepted,
+    needs=by_person("accept changed tools"),
 )
 def accept(context: Context, args: Namespace) -> Any:
     from binnacle.upstream.pins import Pins

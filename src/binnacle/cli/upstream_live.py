@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import READS, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.cli.upstream import DISCIPLINE, UPSTREAM, find_server, look_around, show_problem
@@ -103,6 +103,7 @@ def _show_tested(answer: Any, screen: Screen) -> None:
     arg("names", nargs="+", metavar="NAME", help="the servers; bn upstream list names them"),
     DISCIPLINE,
     view=_show_tested,
+    needs=READS,
 )
 def test(context: Context, args: Namespace) -> Any:
     overview = look_around(context, args.discipline)
@@ -146,6 +147,7 @@ def _show_doctor(answer: Any, screen: Screen) -> None:
     NAMES,
     DISCIPLINE,
     view=_show_doctor,
+    needs=READS,
 )
 def doctor(context: Context, args: Namespace) -> Any:
     overview = look_around(context, args.discipline)
@@ -190,6 +192,7 @@ def _show_tools(answer: Any, screen: Screen) -> None:
     NAMES,
     DISCIPLINE,
     view=_show_tools,
+    needs=READS,
 )
 def tools(context: Context, args: Namespace) -> Any:
     from binnacle.upstream.naming import may_share
@@ -239,6 +242,7 @@ def _show_result(answer: Any, screen: Screen) -> None:
     arg("--json", dest="arguments", default="{}", metavar="ARGS", help="its arguments; - reads them from stdin"),
     DISCIPLINE,
     view=_show_result,
+    needs=READS,
 )
 def call(context: Context, args: Namespace) -> Any:
     from msgspec import Raw

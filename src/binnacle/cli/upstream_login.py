@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import arg
+from binnacle.cli.command import arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.cli.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around
@@ -32,6 +32,7 @@ def _show_login(answer: Any, screen: Screen) -> None:
     arg("--device", action="store_true", help="with a code that is typed in on another device"),
     DISCIPLINE,
     view=_show_login,
+    needs=by_person("sign in to an upstream server"),
 )
 def login(context: Context, args: Namespace) -> Any:
     import asyncio
@@ -81,6 +82,7 @@ def _show_logout(answer: Any, screen: Screen) -> None:
     NAME,
     DISCIPLINE,
     view=_show_logout,
+    needs=by_person("sign out of an upstream server"),
 )
 def logout(context: Context, args: Namespace) -> Any:
     import asyncio

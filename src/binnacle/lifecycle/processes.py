@@ -90,6 +90,16 @@ def ancestors(pid: int | None = None) -> list[Process]:
     return found
 
 
+def variable_of(pid: int, name: str) -> str:
+    """A variable of the environment that a process was started with; empty where there is none or it is kept from us.
+
+    What a shell has set or unset since is not seen, which is why it is asked for.
+    """
+    begins = f"{name}="
+    found = (one for one in _read(pid, "environ").split("\0") if one.startswith(begins))
+    return next(found, "").removeprefix(begins)
+
+
 def _from_proc(pid: int) -> Process | None:
     name, fields = _stat(pid)
     if not _is_there(fields):

@@ -18,6 +18,7 @@ from binnacle.tools.outcome import Reply
 from binnacle.tools.spec import Alias, ToolSpec
 from binnacle.tools.work.access import Access
 from binnacle.work import steps
+from binnacle.work.actor import Actor
 from binnacle.work.status import Status
 from binnacle.work.task import Task
 
@@ -60,13 +61,21 @@ def task_check(access: Access, own: str | None) -> Check:
     """Checks against the session's task; without one, against the task that the caller holds."""
 
     async def check(caller: Caller, given: str | None, scope: Scope) -> str:
-        return await access.run(caller, lambda tx: _meant(tx, caller, given or own, own, scope), writes=False)
+        return await access.run(
+            caller, lambda tx: check_scope(tx, caller.actor, given or own, own=own, scope=scope), writes=False
+        )
 
     return check
 
 
-def _meant(tx: Reader, caller: Caller, given: str | None, own: str | None, scope: Scope) -> str:
-    mine = [tasks.get(tx, own)] if own else tasks.held_by(tx, caller.actor.name)
+def check_scope(tx: Reader, by: Actor, given: str | None, *, own: str | None, scope: Scope) -> str:
+    """The task that is meant: `given`, or else the session's `own`, or the one that `by` holds.
+
+    Raises:
+        NotReady: the session works on no task.
+        Refused: the task is outside the scope.
+    """
+    mine = [tasks.get(tx, own)] if own else tasks.held_by(tx, by.name)
     if not mine:
         raise NotReady("this session works on no task", hint=steps.ASK_FOR_TASK)
     meant = tasks.get(tx, given) if given else mine[0]

@@ -16,6 +16,7 @@ from binnacle.errors import ConfigError, NotFound, did_you_mean
 from binnacle.plan.sections import SECTIONS
 from binnacle.plan.wording import Step, bare_names, tools_in
 from binnacle.tools.catalog import Catalog, Found
+from binnacle.tools.commands import COMMANDS
 from binnacle.tools.schema import input_schema
 from binnacle.tools.spec import ToolSpec
 from binnacle.work import steps
@@ -25,7 +26,7 @@ BOX = os.path.join(os.path.dirname(__file__), "recipes")
 TOOL_LIMIT = 40
 """Tools a recipe may name: more confuse more than they help."""
 
-SAME = ("sections", "instead", "created_status", "keeps_to_feature", "upstreams", "budget", "tool_budget")
+SAME = ("sections", "instead", "commands", "created_status", "keeps_to_feature", "upstreams", "budget", "tool_budget")
 """What a recipe takes over as it is written."""
 
 Scope = Literal["any", "own", "near"]
@@ -56,6 +57,12 @@ class Recipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
     instructions: tuple[Step, ...] = ()
     instead: Mapping[str, str] = {}
     """A tool that agents try although it is not here, and the one to use."""
+
+    commands: tuple[str, ...] = ()
+    """The tools, by name or pattern, that `bn` commands reach although they are not among `tools`.
+
+    Also acts that only commands do, as `queue_add`. What only people do is never among them.
+    """
 
     created_status: Status | None = None
     """What new tasks get, whatever is asked for."""
@@ -88,6 +95,7 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sections: tuple[str, ...] | UnsetType = UNSET
     instructions: tuple[str | tuple[str, ...], ...] | UnsetType = UNSET
     instead: dict[str, str] | UnsetType = UNSET
+    commands: tuple[str, ...] | UnsetType = UNSET
     created_status: Status | UnsetType | None = UNSET
     keeps_to_feature: bool | UnsetType = UNSET
     upstreams: bool | UnsetType = UNSET
@@ -204,6 +212,9 @@ def _check_words(written: _File, base: Recipe, lines: Lines, catalog: Catalog) -
         if not any(_is_named(rule.name, (name,), catalog) for rule in base.tools):
             hint = did_you_mean(name, [rule.name for rule in base.tools]) or "'extends' says where from"
             raise ConfigError(f"{lines.at('without', index)}: {name!r} is not in what it extends", hint=hint)
+    for index, name in enumerate(written.commands or ()):
+        if "*" not in name and name not in COMMANDS:
+            _find(name, catalog, lines.at("commands", index))
     for index, name in enumerate(written.sections or ()):
         if name not in SECTIONS:
             raise ConfigError(

@@ -17,13 +17,9 @@ from binnacle.lifecycle.presence import has_server, is_of_process, is_present, s
 from binnacle.lifecycle.processes import Process, ancestors
 from binnacle.store import agents, sessions, tasks
 from binnacle.store.store import Reader, Writer
+from binnacle.tools.bound import AGENT_VARIABLE, MCP_VARIABLE, SESSION_VARIABLE, find_by_secret_above, find_by_server
 from binnacle.tools.client_facts import ClientFacts
 from binnacle.work.session import Agent, is_planned
-
-AGENT_VARIABLE = "BN_AGENT_ID"
-SESSION_VARIABLE = "BN_SESSION"
-MCP_VARIABLE = "BN_MCP_SESSION"
-"""Says to a passed-through command in which session it runs. It names, and proves nothing."""
 
 
 def _connection(facts: ClientFacts) -> agents.Connection:
@@ -91,8 +87,12 @@ def find_in_shell(tx: Reader, environ: Mapping[str, str]) -> Agent | None:
         NotReady: BN_SESSION is not the secret of a session that goes on.
         Refused: the process above is several agents, and nothing says which of them this is.
     """
+    if not environ.get(SESSION_VARIABLE, "").strip() and (session := find_by_secret_above(tx)):
+        return agents.get_active(tx, session.id)
     if (named := find_named(tx, environ)) is not None:
         return named
+    if (session := find_by_server(tx, environ)) is not None:
+        return agents.get_active(tx, session.id)
     known = [agent for agent in agents.listed(tx) if agent.pid is not None]
     if not known:
         return None  # and no process needs to be looked at

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from binnacle.errors import BinnacleError, NotReady, TimedOut, ToolDisabled
+from binnacle.errors import BinnacleError, Hint, NotReady, TimedOut, ToolDisabled
 from binnacle.tools import arguments
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog, Found
@@ -79,14 +79,18 @@ class Dispatcher:
         if shown := self._by_tool.get(found.spec.name):
             return Found(shown.spec, found.alias)
         other = self._by_tool.get(self._instead.get(found.spec.name, ""))
-        hint = f"use {other.name} instead" if other else "tools/list names those that are"
-        raise ToolDisabled(f"{name} is not enabled in this session", hint=hint)
+        raise disabled_tool(name, other.name if other else None, otherwise="tools/list names those that are")
 
     def _tell(self, name: str, caller: Caller, outcome: Outcome) -> None:
         found = self.catalog.find(name).spec if name in self.catalog else None
         if self._audit is not None and found is not None and found.hints.open_world and not found.hints.read_only:
             ok = not outcome.is_error
             self._audit(caller, found.name, {"ok": ok, "duration": round(outcome.seconds * 1000, 3)})
+
+
+def disabled_tool(name: str, other: str | None, *, otherwise: Hint) -> ToolDisabled:
+    """That a session does not have a tool, and the `other` one to use, or else what to do otherwise."""
+    return ToolDisabled(f"{name} is not enabled in this session", hint=f"use {other} instead" if other else otherwise)
 
 
 async def _answer(spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> Reply:

@@ -13,6 +13,7 @@ from itertools import count
 
 from binnacle.config import inside
 from binnacle.config.edit import replace_file
+from binnacle.config.private import make_folder
 from binnacle.errors import ConfigError
 
 _LONGEST_WAIT = 10.0

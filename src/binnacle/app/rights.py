@@ -1,0 +1,56 @@
+"""The rights of a command: those of the session in whose shell it runs. Loads no plan for people."""
+
+import os
+from typing import TYPE_CHECKING
+
+from binnacle.app import Project
+from binnacle.config.location import PROJECT_DIR
+from binnacle.work.session import BARE, SessionRecord, Terms
+
+if TYPE_CHECKING:
+    from binnacle.plan.rights import Rights
+    from binnacle.store.store import Reader
+
+
+def find_rights(project: Project, tx: "Reader") -> "Rights | None":
+    """What the session that runs this command may do; None where it may do all that is not left to people.
+
+    A person may do everything. An agent without a planned session is under the recipe `default`, which leaves nothing
+    out but what is left to people, unless the project has one of its own.
+    """
+    from binnacle.tools.agents import find_in_shell
+    from binnacle.tools.bound import find_bound
+
+    bound = find_bound(tx, os.environ)
+    if bound is not None:
+        return load_rights(project, tx, _terms(project, bound))
+    if not _has_own_default(project) or find_in_shell(tx, os.environ) is None:
+        return None
+    return load_rights(project, tx, BARE)
+
+
+def load_rights(project: Project, tx: "Reader", terms: Terms) -> "Rights":
+    """What a session under these terms may do, as things stand now."""
+    from binnacle.app.toolbox import catalog_of
+    from binnacle.plan.recipe import load_recipe
+    from binnacle.plan.rights import Rights
+    from binnacle.plan.session import subject
+
+    catalog = catalog_of(project)
+    recipe = load_recipe(terms.recipe, catalog, repo=project.repo)
+    return Rights(recipe, catalog, subject(tx, terms.discipline, terms.feature, terms.task))
+
+
+def _terms(project: Project, session: SessionRecord) -> Terms:
+    """The terms that a session works under now: a run plans its sessions anew for every iteration."""
+    from binnacle.app.planning import session_folder, terms_of
+    from binnacle.plan.files import is_kept, read
+
+    folder = session_folder(project, session.id)
+    kept = read(folder) if is_kept(folder) else None
+    terms = terms_of(session)
+    return terms._replace(recipe=kept.recipe, task=kept.task or terms.task) if kept else terms
+
+
+def _has_own_default(project: Project) -> bool:
+    return os.path.exists(os.path.join(project.repo, PROJECT_DIR, "recipes", f"{BARE.recipe}.yaml"))
