@@ -13,6 +13,7 @@ from binnacle.errors import NotReady, Refused
 from binnacle.lifecycle.processes import this_process
 from binnacle.plan.context import load
 from binnacle.plan.files import Kept, is_kept, read, write
+from binnacle.plan.narrowing import narrow
 from binnacle.plan.recipe import Recipe, load_recipe, matching
 from binnacle.plan.session import SessionPlan, plan, subject
 from binnacle.store import agents, flow, reports, sessions
@@ -33,13 +34,21 @@ class Made(NamedTuple):
 
 
 def make_plan(
-    tx: Reader, project: Project, catalog: Catalog, terms: Terms, *, session: str = "", said: str = "", extra: str = ""
+    tx: Reader,
+    project: Project,
+    catalog: Catalog,
+    terms: Terms,
+    *,
+    session: str = "",
+    said: str = "",
+    extra: str = "",
+    first: Recipe | None = None,
 ) -> Made:
-    """The plan of a session under these terms, as things stand now.
+    """The plan of a session under these terms, as things stand now, with nothing that `first` did not have.
 
     `said` is what a person wants of it, `extra` what else its agent is to know.
     """
-    recipe = load_recipe(terms.recipe, catalog, repo=project.repo)
+    recipe = narrow(load_recipe(terms.recipe, catalog, repo=project.repo), first, catalog)
     about = subject(tx, terms.discipline, terms.feature, terms.task)
     loaded = load(
         tx,
@@ -179,6 +188,22 @@ def prompt_of(project: Project, session: ServedSession) -> str:
         return made.plan.prompt.text
 
 
+def kept_limits(project: Project, session: str, recipe: str) -> Recipe | None:
+    """The most that a session may have under a recipe, if that was kept."""
+    folder = session_folder(project, session)
+    kept = read(folder) if is_kept(folder) else None
+    return kept.limits if kept and kept.recipe == recipe else None
+
+
+def planned_recipes(project: Project, session: str) -> tuple[str, ...]:
+    """The recipes that a session was planned under."""
+    with open_store(project, create=False) as store, store.read() as tx:
+        recipe = terms_of(sessions.get(tx, session)).recipe
+    folder = session_folder(project, session)
+    kept = read(folder) if is_kept(folder) else None
+    return (recipe, kept.recipe) if kept else (recipe,)
+
+
 def kept_input(project: Project, session: str) -> str:
     """What a person said they want of a session, as far as it was kept."""
     folder = session_folder(project, session)
@@ -210,7 +235,8 @@ def kept_plan(tx: Reader, project: Project, catalog: Catalog, session: SessionRe
     folder = session_folder(project, session.id)
     kept = read(folder) if is_kept(folder) else None
     said = kept.input if kept else ""
-    made = make_plan(tx, project, catalog, terms_of(session), session=session.id, said=said)
+    first = kept.limits if kept else None
+    made = make_plan(tx, project, catalog, terms_of(session), session=session.id, said=said, first=first)
     if kept is not None and kept.catalog == made.plan.catalog:
         return made.plan
     write(folder, made.plan, cwd=project.repo)

@@ -8,6 +8,7 @@ from binnacle.config.location import PROJECT_DIR
 from binnacle.work.session import BARE, SessionRecord, Terms
 
 if TYPE_CHECKING:
+    from binnacle.plan.recipe import Recipe
     from binnacle.plan.rights import Rights
     from binnacle.store.store import Reader
 
@@ -23,33 +24,37 @@ def find_rights(project: Project, tx: "Reader") -> "Rights | None":
 
     bound = find_bound(tx, os.environ)
     if bound is not None:
-        return load_rights(project, tx, _terms(project, bound))
+        return _rights_of(project, tx, bound)
     if not _has_own_default(project) or find_in_shell(tx, os.environ) is None:
         return None
     return load_rights(project, tx, BARE)
 
 
-def load_rights(project: Project, tx: "Reader", terms: Terms) -> "Rights":
-    """What a session under these terms may do, as things stand now."""
+def load_rights(project: Project, tx: "Reader", terms: Terms, *, first: "Recipe | None" = None) -> "Rights":
+    """What a session under these terms may do, as things stand now, with nothing that `first` did not have."""
     from binnacle.app.toolbox import catalog_of
+    from binnacle.plan.narrowing import narrow
     from binnacle.plan.recipe import load_recipe
     from binnacle.plan.rights import Rights
     from binnacle.plan.session import subject
 
     catalog = catalog_of(project)
-    recipe = load_recipe(terms.recipe, catalog, repo=project.repo)
+    recipe = narrow(load_recipe(terms.recipe, catalog, repo=project.repo), first, catalog)
     return Rights(recipe, catalog, subject(tx, terms.discipline, terms.feature, terms.task))
 
 
-def _terms(project: Project, session: SessionRecord) -> Terms:
-    """The terms that a session works under now: a run plans its sessions anew for every iteration."""
+def _rights_of(project: Project, tx: "Reader", session: SessionRecord) -> "Rights":
+    """What a planned session may do now: a run plans its sessions anew for every iteration."""
     from binnacle.app.planning import session_folder, terms_of
     from binnacle.plan.files import is_kept, read
 
     folder = session_folder(project, session.id)
     kept = read(folder) if is_kept(folder) else None
     terms = terms_of(session)
-    return terms._replace(recipe=kept.recipe, task=kept.task or terms.task) if kept else terms
+    if kept is None:
+        return load_rights(project, tx, terms)
+    terms = terms._replace(recipe=kept.recipe, task=kept.task or terms.task)
+    return load_rights(project, tx, terms, first=kept.limits)
 
 
 def _has_own_default(project: Project) -> bool:

@@ -23,6 +23,8 @@ from binnacle.config.child_environment import for_agent
 from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
 from binnacle.plan.files import bn_command
+from binnacle.plan.narrowing import limits_of
+from binnacle.plan.recipe import load_recipe
 from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents import AgentCommand
 from binnacle.runner.budget import Budget, Spending
@@ -192,12 +194,19 @@ class _Desk:
         self.server = free_server_name(seats[0].cwd)
         """What agents know the server of their session as."""
 
+        catalog = catalog_of(project)
+        names = {opened.terms.recipe, PLANNING}
+        self._first = {name: limits_of(load_recipe(name, catalog, repo=project.repo)) for name in names}
+        """The recipes as they were when the run began: its agents can write the files."""
+
         self._made: dict[str, Made] = {}
         """The latest plan of each session."""
 
     @asynccontextmanager
     async def serve(self, session: str, recipe: str) -> AsyncIterator[Sequence[acp.McpServer]]:
-        served = ServedSession(self._terms._replace(recipe=recipe), session, self._cwds[session])
+        served = ServedSession(
+            self._terms._replace(recipe=recipe), session, self._cwds[session], first=self._first.get(recipe)
+        )
         path = f"/mcp/{session}"
         token = secrets.token_urlsafe(24)
         async with open_engine(
@@ -232,7 +241,8 @@ class _Desk:
         terms, catalog = self._terms._replace(recipe=recipe), catalog_of(project)
         extra = "\n\n".join(part for part in (wanted.extra, more) if part)
         with open_store(project) as store, store.read() as tx:
-            made = make_plan(tx, project, catalog, terms, session=session, said=self._said, extra=extra)
+            first = self._first.get(recipe)
+            made = make_plan(tx, project, catalog, terms, session=session, said=self._said, extra=extra, first=first)
             plan = made.plan
             if wanted.template is not None and recipe != PLANNING:
                 values = Values(run=wanted.name, session=session, iteration=iteration)

@@ -120,6 +120,7 @@ class LazyProject:
         """The list of tools, and the same where every tool takes a handle."""
 
         self._terms = session.terms
+        self._session = session
         self._start = session.start
         self._timeout = timeout
         self._upstreams = upstreams
@@ -181,11 +182,16 @@ class LazyProject:
     def box(self) -> "Toolbox":
         """What executes the tools."""
         if self._box is None:
+            from binnacle.app.planning import kept_limits
             from binnacle.app.toolbox import Toolbox
 
+            first = self._session.first
+            if first is None and self._session.id is not None:
+                first = kept_limits(self._project, self._session.id, self._terms.recipe)
             self._box = Toolbox(
                 self._project,
                 self._terms,
+                first=first,
                 start=self._start,
                 timeout=self._timeout,
                 upstreams=self._upstreams.get,

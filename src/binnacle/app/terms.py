@@ -1,8 +1,11 @@
 """What a server is asked to serve. Light: a server knows it before it loads anything else."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from binnacle.work.session import Terms
+
+if TYPE_CHECKING:
+    from binnacle.plan.recipe import Recipe
 
 
 class ServedSession(NamedTuple):
@@ -14,3 +17,6 @@ class ServedSession(NamedTuple):
 
     start: str | None = None
     """The folder in which its agent works, if that is not ours."""
+
+    first: "Recipe | None" = None
+    """The most that it may have, if that is known already."""

@@ -12,6 +12,7 @@ from binnacle.errors import BinnacleError, NotReady
 from binnacle.passthrough.runner import Runner
 from binnacle.plan.binding import task_check
 from binnacle.plan.listing import listed
+from binnacle.plan.narrowing import limits_of, narrow
 from binnacle.plan.recipe import Recipe, load_recipe
 from binnacle.plan.session import Subject, bind, choose, finders, introduction, shown_names, subject
 from binnacle.store import agents, overview, tasks
@@ -76,19 +77,23 @@ class Toolbox:
         project: Project,
         terms: Terms,
         *,
+        first: Recipe | None,
         start: str | None,
         timeout: float,
         upstreams: "Callable[[bool], Upstreams | None]",
         heard: Callable[[], None],
         updated: Callable[[str], None],
     ) -> None:
-        """`start` is where in the project the session's agent works.
+        """`first` is the most that the session may have; without it, what its recipe says now.
+
+        `start` is where in the project the session's agent works.
 
         `upstreams` gives the way to servers if there are any, or if it is told that the session brings some.
         `heard` is called when an upstream server has come, gone or changed, `updated` when a resource of one has.
         """
         self._project = project
         self._terms = terms
+        self._first = first
         self._access = open_access(project, is_served=True)
         self._runner = Runner()
         finder = Finder(self._searched, self._reply)
@@ -118,7 +123,9 @@ class Toolbox:
         if reread:
             self._own = [*self._built_in, *self._scripts.specs(self._built_in)]
             self._made_of = None
-            self._recipe = load_recipe(self._terms.recipe, Catalog(self._own), repo=self._project.repo)
+            written = load_recipe(self._terms.recipe, Catalog(self._own), repo=self._project.repo)
+            self._recipe = narrow(written, self._first, Catalog(self._own))
+            self._first = self._first or limits_of(written)
         recipe, about = self._recipe, self._subject()
         self._connect(recipe, about.discipline)
         offers = self.gateway.offers() if self.gateway else {}

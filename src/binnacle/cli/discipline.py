@@ -10,6 +10,7 @@ from binnacle.cli.feature import given_fields
 from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput
 from binnacle.store import features
+from binnacle.tools.policy import check_discipline_change
 
 DISCIPLINE = Group("discipline")
 
@@ -132,7 +133,9 @@ def _show_imported(answer: Any, screen: Screen) -> None:
 )
 def add(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
-        return {"discipline": features.add_discipline(tx, args.name, _fields(context, args), force=args.force)}
+        given = _fields(context, args)
+        check_discipline_change(tx, args.name, given)
+        return {"discipline": features.add_discipline(tx, args.name, given, force=args.force)}
 
 
 @DISCIPLINE.command("list", "all disciplines", "bn discipline list -H", view=_show_list, needs=reads("discipline_list"))
@@ -165,7 +168,9 @@ def show(context: Context, args: Namespace) -> Any:
 )
 def update(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
-        return {"discipline": features.update_discipline(tx, args.name, _fields(context, args))}
+        given = _fields(context, args)
+        check_discipline_change(tx, args.name, given)
+        return {"discipline": features.update_discipline(tx, args.name, given)}
 
 
 @DISCIPLINE.command(
@@ -207,4 +212,5 @@ def list_sets(context: Context, args: Namespace) -> Any:  # noqa: ARG001
 )
 def delete(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
+        check_discipline_change(tx, args.name, None)
         return {"discipline": features.delete_discipline(tx, args.name)}

@@ -5,15 +5,15 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 
 from binnacle.app.terms import ServedSession
 from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
-from binnacle.errors import BinnacleError, Refused, UsageError
-from binnacle.work.session import Terms, is_planned
+from binnacle.errors import NotReady, PersonNeeded, UsageError
+from binnacle.work.session import Terms
 
 MCP = Group("mcp")
 
@@ -84,15 +84,15 @@ def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
     """The session to be served. One that begins with the server also ends with it."""
     terms = Terms(args.recipe or "default", args.discipline, args.feature, args.task)
     is_chosen = args.recipe is not None or not terms.is_bare
-    if args.session is None and not is_chosen:
-        args.session = _session_of_environment(context)
+    if (own := _session_above(context, is_chosen=is_chosen or args.session is not None)) is not None:
+        _check_own(context, args, own)
+        args.session = own
     if args.session is not None:
         if not terms.is_bare:
             raise UsageError("bn mcp serve: --session brings its own subject", hint="leave out the others")
         from binnacle.app.planning import resume_session
         from binnacle.app.presence import present
 
-        _check_belonging(context, args.session)
         terms = resume_session(context.project, args.session)
         terms = terms._replace(recipe=args.recipe or terms.recipe)
         with present(context.project, args.session):
@@ -106,30 +106,35 @@ def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
             yield ServedSession(terms, session)
 
 
-def _session_of_environment(context: Context) -> str | None:
+def _session_above(context: Context, *, is_chosen: bool) -> str | None:
     """The session whose agent started this server: it gets its own plan, however its client is configured."""
+    from binnacle.lifecycle.processes import ancestors, variable_of
+
     secret = os.environ.get("BN_SESSION", "").strip()
-    if not secret:
+    found = secret or next(filter(None, (variable_of(one.pid, "BN_SESSION").strip() for one in ancestors())), "")
+    if not found:
         return None
     from binnacle.app.planning import check_secret
     from binnacle.config.secret import id_of
 
-    check_secret(context.project, id_of(secret), secret)
-    return id_of(secret)
+    try:
+        check_secret(context.project, id_of(found), found)
+    except NotReady:
+        if secret and not is_chosen:
+            raise
+        return None  # it has ended, and what is asked for is another
+    return id_of(found)
 
 
-def _check_belonging(context: Context, session: str) -> None:
-    """Refuses to serve a planned session to who is known to be in another one, by its secret or by its process."""
-    if secret := os.environ.get("BN_SESSION", "").strip():
-        from binnacle.app.planning import check_secret
+def _check_own(context: Context, args: Namespace, own: str) -> None:
+    """Refuses a server of another session, or with more than was planned, to the agent of a session."""
+    from binnacle.app.planning import planned_recipes
+    from binnacle.runner.desk import PLANNING
 
-        check_secret(context.project, session, secret)
-        return
-    caller = None
-    with suppress(BinnacleError):  # who cannot be told is not known to be in another
-        caller = context.session.id
-    if is_planned(caller) and caller != session:
-        raise Refused(f"session {session[:40]!r} is not the one you are in", hint="serve your own: leave out --session")
+    if args.session not in (None, own):
+        raise PersonNeeded("only a person may serve another session", hint="leave out --session")
+    if args.recipe is not None and args.recipe not in (PLANNING, *planned_recipes(context.project, own)):
+        raise PersonNeeded("only a person may serve a session with another recipe", hint="leave out --recipe")
 
 
 def _http_loop() -> Any:

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import READS, Group, arg, changes
+from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.work.session import Terms
@@ -218,7 +218,7 @@ def _show_renewed(answer: Any, screen: Screen) -> None:
     "bn plan renew bns-1f3a",
     arg("session", help="its id"),
     view=_show_renewed,
-    needs=changes("plan_renew"),
+    needs=by_person("plan a session anew"),
 )
 def renew(context: Context, args: Namespace) -> Any:
     from contextlib import suppress

@@ -2,11 +2,16 @@
 
 import sys
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from binnacle.tools.catalog import Catalog
+    from binnacle.tools.dispatch import Dispatcher
+    from binnacle.tools.work.access import Access
 
 TOOL = Group("tool")
 
@@ -35,7 +40,6 @@ def call(context: Context, args: Namespace) -> Any:
     from binnacle.app.toolbox import open_access
     from binnacle.tools.caller import Caller
     from binnacle.tools.catalog import Catalog
-    from binnacle.tools.dispatch import Dispatcher
     from binnacle.tools.schema import input_schema
     from binnacle.tools.work.catalog import work_tools
 
@@ -49,12 +53,21 @@ def call(context: Context, args: Namespace) -> Any:
             return {"name": args.name, "description": found.spec.description, "schema": schema, "text": str(schema)}
         raw = context.read_input("-") if args.arguments == "-" else args.arguments
         caller = Caller(session=context.session)
-        outcome = asyncio.run(
-            Dispatcher(catalog, in_shell=True).call(args.name, raw.encode("utf-8", "replace"), caller)
-        )
+        dispatcher = _dispatcher(context, catalog, access)
+        outcome = asyncio.run(dispatcher.call(args.name, raw.encode("utf-8", "replace"), caller))
     if outcome.is_error:
         context.exit_code = 1
     if context.human and outcome.is_error:
         Screen(sys.stderr).block(outcome.text, indent=0)
         return None
     return {**outcome.envelope, "text": outcome.text} if context.human else outcome.envelope
+
+
+def _dispatcher(context: Context, catalog: "Catalog", access: "Access") -> "Dispatcher":
+    """Calls the tools of the catalog that the caller may call, within the limits of their session."""
+    from binnacle.tools.dispatch import Dispatcher
+
+    if (rights := context.rights) is None:
+        return Dispatcher(catalog, in_shell=True)
+    known = {name: other for name, other in rights.recipe.instead.items() if name in catalog and other in catalog}
+    return Dispatcher(catalog, exposed=rights.expose(catalog, access), instead=known, in_shell=True)

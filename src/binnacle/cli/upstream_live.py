@@ -255,6 +255,8 @@ def call(context: Context, args: Namespace) -> Any:
 
     async def work(reach: "Reach") -> dict[str, Any]:
         offer = reach.find(args.tool)
+        if (rights := context.rights) is not None:
+            rights.check_foreign(offer.name)
         return await reach.gateway.call(offer.name, Raw(raw), None, who=context.actor.name, progress=_teller(context))
 
     owners = [name for name in overview.servers if may_own(name, args.tool)]

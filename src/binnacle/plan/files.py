@@ -22,6 +22,7 @@ from binnacle.config.clients.session_server import free_server_name
 from binnacle.config.location import show_path
 from binnacle.config.private import make_new_private_folder, make_private_folder, private_opener
 from binnacle.errors import ConfigError, InvalidInput, Refused
+from binnacle.plan.recipe import Recipe
 from binnacle.plan.session import SCHEMA, SessionPlan
 from binnacle.upstream.overview import allowed_entries
 from binnacle.work import steps
@@ -47,6 +48,8 @@ class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: Mapping[str, int]
     catalog: str
     schema: int
+    limits: Recipe | None = None
+    """The most that the session may ever have, whatever its recipe says later."""
 
 
 class Kept(NamedTuple):
@@ -219,6 +222,7 @@ def _context(plan: SessionPlan) -> Context:
         tokens={"prompt": plan.prompt.tokens, "tools": plan.tool_tokens},
         catalog=plan.catalog,
         schema=SCHEMA,
+        limits=plan.limits,
     )
 
 

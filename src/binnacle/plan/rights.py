@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from binnacle.errors import BinnacleError, InvalidInput, NextStep, ToolDisabled
-from binnacle.plan.binding import CREATES, Check, check_scope
+from binnacle.plan.binding import CREATES, check_scope, task_check
 from binnacle.plan.recipe import Recipe, ToolRule, matching, names_of, task_parameter
 from binnacle.plan.session import Subject, bind, choose
 from binnacle.store.store import Reader
@@ -23,6 +23,7 @@ from binnacle.tools import arguments
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import disabled_tool
 from binnacle.tools.exposed import Exposed
+from binnacle.tools.work.access import Access
 from binnacle.work.actor import Actor
 from binnacle.work.status import Status
 
@@ -102,6 +103,15 @@ class Rights:
             own = self._about.task.id if self._about.task else None
             check_scope(tx, by, getattr(values, name or ""), own=own, scope=found.rule.task)
 
+    def check_foreign(self, tool: str) -> None:
+        """Refuses the tool of an upstream server, by the name that sessions know it by.
+
+        Raises:
+            ToolDisabled: the recipe lets no tools of others join, or it is denied to the discipline.
+        """
+        if matching(self._denied, (tool,)) or not (self.recipe.upstreams or matching(self.recipe.commands, (tool,))):
+            raise self._disabled(tool)
+
     def _disabled(self, tool: str) -> ToolDisabled:
         own = self._own_name(tool)
         instead = {self._own_name(name): self._own_name(other) for name, other in self.recipe.instead.items()}
@@ -112,8 +122,9 @@ class Rights:
     def _own_name(self, tool: str) -> str:
         return self._catalog.find(tool).spec.name if tool in self._catalog else tool
 
-    def expose(self, catalog: Catalog, check: Check) -> list[Exposed]:
+    def expose(self, catalog: Catalog, access: Access) -> list[Exposed]:
         """The tools of a catalog that the session may call, those that only its commands reach included."""
+        check = task_check(access, self._about.task.id if self._about.task else None)
         own = [one.rule for name, one in self._allowed.items() if name in catalog]
         bound = bind(self.recipe, own, catalog, self._about, check=check)
         others = (

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from binnacle.plan.binding import Check, expose
 from binnacle.plan.context import Loaded
+from binnacle.plan.narrowing import limits_of
 from binnacle.plan.prompt import Prompt, render
 from binnacle.plan.recipe import Recipe, Scope, ToolRule, expanded, matching, names_of
 from binnacle.plan.tokens import count
@@ -62,6 +63,9 @@ class SessionPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     catalog: str
     """Changes whenever the tools, their limits or the recipe do."""
+
+    limits: Recipe
+    """The most that the session may ever have."""
 
     schema: int = SCHEMA
 
@@ -119,6 +123,7 @@ def plan(recipe: Recipe, catalog: Catalog, about: Subject, loaded: Loaded, *, se
         prompt=render(recipe, loaded, names, all_names=all_names(catalog)),
         upstreams=about.discipline.upstreams if about.discipline and not recipe.upstreams else {},
         catalog=digest(recipe, entries),
+        limits=limits_of(recipe),
     )
 
 

@@ -7,7 +7,6 @@ COMMANDS = (
     "learning_delete",
     "learning_review",
     "note_delete",
-    "plan_renew",
     "queue_add",
     "queue_remove",
     "script_new",

@@ -9,6 +9,7 @@ from binnacle.store.merging import merge
 from binnacle.store.store import Reader, Writer
 from binnacle.tools.denials import check_denied
 from binnacle.tools.outcome import Reply
+from binnacle.tools.policy import check_discipline_change
 from binnacle.tools.work.define import tool
 from binnacle.tools.work.words import Lines
 from binnacle.work.feature import Discipline, Feature
@@ -164,6 +165,7 @@ def feature_context(
 def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[DisciplineFields]) -> Reply:
     """Adds a discipline: a persona that works on tasks."""
     check_denied(fields.get("denied_tools", ()))
+    check_discipline_change(tx, name, fields)
     made = features.add_discipline(tx, name, fields, force=force)
     return Reply({"discipline": made}, f"Added discipline {_discipline(made)}")
 
@@ -179,6 +181,7 @@ def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Un
 def discipline_update(tx: Writer, name: Name, **changes: Unpack[DisciplineFields]) -> Reply:
     """Changes a discipline. What is not given stays; a list given replaces the old one."""
     check_denied(changes.get("denied_tools", ()))
+    check_discipline_change(tx, name, changes)
     made = features.update_discipline(tx, name, changes)
     return Reply({"discipline": made}, f"Changed discipline {_discipline(made)}")
 
@@ -207,5 +210,6 @@ def discipline_list(tx: Reader) -> Reply:
 )
 def discipline_delete(tx: Writer, name: Name) -> Reply:
     """Deletes a discipline no task refers to."""
+    check_discipline_change(tx, name, None)
     gone = features.delete_discipline(tx, name)
     return Reply({"deleted": gone.name}, f"Deleted discipline {gone.name}")

@@ -1,0 +1,48 @@
+"""Keeps a session from getting more than it began with.
+
+A recipe is a file of the repository, which an agent can write. So a change of it takes away from a session at once,
+and gives nothing more until a person plans the session anew (`bn plan renew`, or a new session).
+"""
+
+from msgspec.structs import replace
+
+from binnacle.plan.recipe import Recipe, Scope, ToolRule, expanded
+from binnacle.tools.catalog import Catalog
+
+_STRICTER: tuple[Scope, ...] = ("any", "near", "own")
+
+
+def limits_of(recipe: Recipe) -> Recipe:
+    """A recipe without its words: what is kept of it as the most that a session may ever have."""
+    return replace(recipe, description="", sections=(), instructions=(), instead={})
+
+
+def narrow(recipe: Recipe, first: Recipe | None, catalog: Catalog) -> Recipe:
+    """The recipe without anything that `first`, the one that the session began with, did not have."""
+    if first is None:
+        return recipe
+    most = {_own(rule, catalog): rule for rule in expanded(first, catalog)}
+    found = ((rule, most.get(_own(rule, catalog))) for rule in expanded(recipe, catalog))
+    rules = (_stricter(rule, limit) for rule, limit in found if limit is not None)
+    return replace(
+        recipe,
+        tools=tuple(rule for rule in rules if rule is not None),
+        commands=tuple(one for one in recipe.commands if one in first.commands or "*" in first.commands),
+        created_status=first.created_status or recipe.created_status,
+        upstreams=recipe.upstreams and first.upstreams,
+    )
+
+
+def _own(rule: ToolRule, catalog: Catalog) -> str:
+    return catalog.find(rule.name).spec.name if rule.name in catalog else rule.name
+
+
+def _stricter(rule: ToolRule, limit: ToolRule) -> ToolRule | None:
+    """The rule with the limits of both; None where they leave no parameter."""
+    only = rule.only or limit.only
+    if rule.only and limit.only:
+        only = tuple(one for one in rule.only if one in limit.only)
+        if not only:
+            return None
+    task = max(rule.task, limit.task, key=_STRICTER.index)
+    return replace(rule, only=only, task=task)
