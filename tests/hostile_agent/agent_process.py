@@ -6,6 +6,7 @@ product of all recipes and commands takes seconds.
 """
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -66,6 +67,8 @@ def run(words: list, env: dict) -> dict:
 
 
 load()
+gc.collect()
+gc.freeze()
 for line in sys.stdin:
     asked = json.loads(line)
     sys.stdout.write(json.dumps(run(asked["words"], asked["env"])) + "\n")

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from identity.clients import Client
-
 
 def test_a_shell_in_a_loop_deletes_no_task(bn, hostile):
     other = bn.add("Somebody's")
@@ -86,12 +84,13 @@ def test_a_tool_called_from_a_shell_is_held_to_the_plan(bn, hostile):
     assert bn("task", "show", other)["task"]["status"] == "pending"
 
 
+@pytest.mark.usefixtures("denied")
 class TestDenials:
     @pytest.fixture
     def denied(self, bn) -> None:
         bn("discipline", "add", "reader", "--deny", "task_*", "--deny", "queue_*")
 
-    def test_they_hold_for_commands_that_are_passed_through(self, bn, client, denied):
+    def test_they_hold_for_commands_that_are_passed_through(self, bn, client):
         task = bn.add("Somebody's")
         talk = client().pipe(options=("--discipline", "reader"))
         talk.data("binnacle-set_agent", path=str(bn.repo))
@@ -102,20 +101,20 @@ class TestDenials:
         assert [one["title"] for one in bn("task", "list")["tasks"]] == ["Somebody's"]
         assert talk.data("bn_run", args=["note", "add", "may be kept"])["exit_code"] == 0
 
-    def test_they_hold_in_the_shell(self, bn, hostile, denied):
+    def test_they_hold_in_the_shell(self, bn, hostile):
         agent = hostile(recipe="default", discipline="reader")
         assert agent.bn("task", "add", "x").error["code"] == "E_TOOL_DISABLED"
         assert agent.bn("tool", "task_add", "--json", '{"tasks": [{"title": "x"}]}').code == 1
         assert bn("task", "list")["tasks"] == []
 
     @pytest.mark.parametrize("words", [["--deny", ""], ["--upstreams", ""], ["--title", "Free"]])
-    def test_no_session_changes_what_binds_it(self, bn, hostile, denied, words):
+    def test_no_session_changes_what_binds_it(self, bn, hostile, words):
         agent = hostile(recipe="default", discipline="reader")
         assert agent.bn("discipline", "update", "reader", *words).error["code"] == "E_PERSON_NEEDED"
         assert agent.bn("discipline", "delete", "reader").error["code"] == "E_PERSON_NEEDED"
         assert bn("discipline", "show", "reader")["discipline"]["denied_tools"] == ["task_*", "queue_*"]
 
-    def test_nor_by_the_tool_of_the_recipe_that_shapes_disciplines(self, bn, client, denied):
+    def test_nor_by_the_tool_of_the_recipe_that_shapes_disciplines(self, bn, client):
         talk = client().pipe(options=("--recipe", "discuss", "--discipline", "reader"))
         bn("discipline", "add", "writer")
         for change in ({"denied_tools": []}, {"upstreams": {"x": {"command": "sh"}}}, {"title": "Free"}):
@@ -141,7 +140,7 @@ class TestRecipes:
         write_recipe("mine", "description: mine\ntools: [task_status]\n")
         assert agent.bn("task", "done", other).error["code"] == "E_REFUSED"
 
-    def test_a_served_session_does_not_widen_either(self, bn, client, write_recipe):
+    def test_a_served_session_does_not_widen_either(self, client, write_recipe):
         write_recipe("mine", "description: mine\ntools: [get_task, list_tasks]\n")
         talk = client().pipe(options=("--recipe", "mine"))
         assert list(talk.tools()) == ["get_task", "list_tasks"]
@@ -152,7 +151,7 @@ class TestRecipes:
         assert talk.error("task_add", tasks=[{"title": "x"}])["code"] == "E_TOOL_DISABLED"
 
 
-def test_an_unplanned_agent_is_under_the_projects_own_default(bn, client: type[Client], write_recipe):
+def test_an_unplanned_agent_is_under_the_projects_own_default(bn, client, write_recipe):
     write_recipe("default", "extends: default\nwithout: [task_add]\ncommands: []\n")
     one = client()
     one.pipe().data("task_list")
