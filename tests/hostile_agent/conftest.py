@@ -8,7 +8,7 @@ import pytest
 from cli.conftest import bn  # noqa: F401 - the fixture
 from hostile_agent.acting import HostileAgent, plan_session
 from identity.conftest import client  # noqa: F401 - the fixture
-from scenarios.conftest import store, write_recipe  # noqa: F401 - the fixtures
+from scenarios.conftest import connect, store, write_recipe  # noqa: F401 - the fixtures
 
 Plan = Callable[..., HostileAgent]
 

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from server.clients import wait_for
+from server.test_upstream_content import flag, prompt_names, refused, until_there, uris
+
 
 def test_a_shell_in_a_loop_deletes_no_task(bn, hostile):
     other = bn.add("Somebody's")
@@ -41,15 +44,24 @@ def test_new_tasks_are_what_the_recipe_makes_them(bn, hostile):
     assert {task["status"] for task in bn("task", "list")["tasks"]} == {"draft"}
 
 
-@pytest.mark.parametrize("words", [["config", "set", "claim.minutes", "1"], ["config", "set", "claim.minutes", "1", "--user"],
-                                   ["upstream", "add", "docs", "docs-server", "--user"], ["run", "--agent", "sh -c true"],
-                                   ["hook", "approve", "--yes"], ["plan", "launch", "claude"], ["mcp", "token", "add", "x"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "config set claim.minutes 1",
+        "config set claim.minutes 1 --user",
+        "upstream add docs docs-server --user",
+        "run --agent true",
+        "hook approve --yes",
+        "plan launch claude",
+        "mcp token add x",
+    ],
+)
 def test_what_is_left_to_people_is_refused_to_every_session(bn, hostile, words):
     agent = hostile(recipe="default")
-    error = agent.bn(*words).error
+    error = agent.bn(*words.split()).error
     assert error["code"] == "E_PERSON_NEEDED", error
     assert error["hint"]
-    assert agent.bn(*words, BN_SESSION=None).error["code"] == "E_PERSON_NEEDED"
+    assert agent.bn(*words.split(), BN_SESSION=None).error["code"] == "E_PERSON_NEEDED"
 
 
 @pytest.mark.parametrize("env", [{"BN_SESSION": None}, {"BN_SESSION": ""}, {"BN_SESSION": None, "BN_AGENT_ID": "other"},
@@ -122,6 +134,23 @@ class TestDenials:
             assert (error["code"], bool(error["hint"])) == ("E_PERSON_NEEDED", True)
         assert talk.error("update_discipline", name="writer", denied_tools=["task_add"])["code"] == "E_PERSON_NEEDED"
         talk.data("update_discipline", name="writer", title="The Writer")
+
+
+def test_a_server_that_is_denied_has_no_resources_and_prompts_either(bn, connect):
+    bn("discipline", "add", "deaf", "--deny", "mcp_docs_*")
+    agent = connect("--discipline", "deaf", *flag("docs"), *flag("music"))
+    until_there(agent, "music")
+    wait_for(lambda: '"state":"ready"' in _standing(agent, "docs"), "docs does not connect")
+    assert "memo://docs/own" not in uris(agent)
+    assert not [name for name in prompt_names(agent) if "docs" in name]
+    assert refused(agent, "resources/read", {"uri": "memo://docs/own"})["message"]
+    assert not [name for name in agent.tools() if name.startswith("mcp_docs_")]
+
+
+def _standing(agent, server: str) -> str:
+    status = json.loads(agent.ask("resources/read", {"uri": "binnacle://status"})["contents"][0]["text"])
+    found = [one for one in status.get("upstreams", ()) if one.get("name") == server]
+    return json.dumps(found, separators=(",", ":"))
 
 
 class TestRecipes:

@@ -109,6 +109,7 @@ class Toolbox:
         """Whether the discipline brings other upstream servers than those that were read."""
 
         self.gateway: Gateway | None = None
+        self._denied: tuple[str, ...] = ()
         self._made_of: tuple[Recipe, Discipline | None, Mapping[str, Offer]] | None = None
         try:
             if not terms.is_bare:
@@ -127,6 +128,7 @@ class Toolbox:
             self._recipe = narrow(written, self._first, Catalog(self._own))
             self._first = self._first or limits_of(written)
         recipe, about = self._recipe, self._subject()
+        self._denied = about.discipline.denied_tools if about.discipline else ()
         self._connect(recipe, about.discipline)
         offers = self.gateway.offers() if self.gateway else {}
         if self._made_of == (recipe, about.discipline, offers):
@@ -172,7 +174,7 @@ class Toolbox:
             return None
         from binnacle.tools.content import UpstreamContent
 
-        return UpstreamContent(self.gateway)
+        return UpstreamContent(self.gateway, self._denied)
 
     async def reload_upstreams(self) -> None:
         """Reads anew which upstream servers there are."""

@@ -1,6 +1,8 @@
 """Resources and prompts of other MCP servers, for a session that may use them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -16,25 +18,49 @@ from binnacle.upstream.gateway import Asked, Gateway
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from binnacle.wire.mcp import RESOURCE_NOT_FOUND, CompleteParams
 
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
+"""What the names of tools have an underscore for."""
+
 
 class UpstreamContent:
     """What the servers of a gateway have besides tools. Whose something is, is looked up and never told from a name."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, denied: Sequence[str] = ()) -> None:
+        """`denied` are the patterns of tools that the session may not use."""
         self._gateway = gateway
+        self._denied = denied
 
     def resources(self) -> Mapping[str, Raw]:
-        return _entries(self._gateway.contents().resources)
+        return self._entries(self._gateway.contents().resources)
 
     def templates(self) -> Mapping[str, Raw]:
-        return _entries(self._gateway.contents().templates)
+        return self._entries(self._gateway.contents().templates)
 
     def prompts(self) -> Mapping[str, Raw]:
-        return _entries(self._gateway.contents().prompts)
+        return self._entries(self._gateway.contents().prompts)
+
+    def _entries(self, pieces: Mapping[str, Piece]) -> dict[str, Raw]:
+        return {
+            name: one.entry for name, one in pieces.items() if not self._is_denied(name) and self._may_use(one.server)
+        }
+
+    def _is_denied(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self._denied)
+
+    def _may_use(self, server: str) -> bool:
+        """Whether a server is left to the session. One of which every tool is denied has nothing else for it either."""
+        return not self._is_denied(f"mcp_{_FOREIGN.sub('_', server)}_*")
+
+    def _owners(self, uri: str) -> tuple[str, ...]:
+        return tuple(server for server in self._gateway.owners(uri) if self._may_use(server))
+
+    def _prompt(self, name: str) -> Piece | None:
+        found = self._gateway.contents().prompts.get(name)
+        return found if found and not self._is_denied(name) and self._may_use(found.server) else None
 
     async def read(self, uri: str, caller: Caller) -> Result | None:
         missing = self._unknown(uri, caller)
-        for owner in self._gateway.owners(uri):
+        for owner in self._owners(uri):
             try:
                 return await self._ask(owner, "resources/read", {"uri": uri}, caller)
             except RpcError as error:
@@ -48,22 +74,22 @@ class UpstreamContent:
     def _unknown(self, uri: str, caller: Caller) -> RpcError | None:
         """Says who has resources, to a client that asks for one that nobody has."""
         contents = self._gateway.contents()
-        having = dict.fromkeys(one.server for one in (*contents.resources.values(), *contents.templates.values()))
+        pieces = (*contents.resources.values(), *contents.templates.values())
+        having = dict.fromkeys(one.server for one in pieces if self._may_use(one.server))
         if not having:
             return None
         text = f"no resource {uri!r}, and no server is known to have it; these have resources: {', '.join(having)}"
         return RpcError(_missing(caller), text, {"uri": uri, "servers": list(having)})
 
     async def prompt(self, name: str, arguments: Mapping[str, str], caller: Caller) -> Result | None:
-        found = self._gateway.contents().prompts.get(name)
+        found = self._prompt(name)
         if found is None:
             return None
         return await self._ask(found.server, "prompts/get", {"name": found.name, "arguments": arguments}, caller)
 
     async def complete(self, params: CompleteParams, caller: Caller) -> Result | None:
-        contents = self._gateway.contents()
-        prompt = contents.prompts.get(params.ref.name)
-        owners = (prompt.server,) if prompt else self._gateway.owners(params.ref.uri)
+        prompt = self._prompt(params.ref.name)
+        owners = (prompt.server,) if prompt else self._owners(params.ref.uri)
         if not owners:
             return None
         about = {"name": prompt.name} if prompt else {"uri": params.ref.uri}
@@ -80,7 +106,7 @@ class UpstreamContent:
             return {"completion": {"values": [], "hasMore": False}}
 
     async def follow(self, uris: frozenset[str]) -> None:
-        await self._gateway.follow(uris)
+        await self._gateway.follow(frozenset(uri for uri in uris if self._owners(uri)))
 
     async def _ask(self, server: str, method: Asked, params: Mapping[str, Any], caller: Caller) -> Result:
         try:
@@ -92,10 +118,6 @@ class UpstreamContent:
             told = f"[{error.code}] {error.message}"
             hint = render_hint(error, (), called="")
             raise RpcError(INTERNAL_ERROR, f"{told}; {hint}" if hint else told, error.to_dict(hint=hint)) from error
-
-
-def _entries(pieces: Mapping[str, Piece]) -> dict[str, Raw]:
-    return {name: piece.entry for name, piece in pieces.items()}
 
 
 def _says_missing(error: RpcError) -> bool:
