@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from binnacle.config.child_environment import for_upstream
 from binnacle.errors import UpstreamDown
@@ -202,22 +203,22 @@ class _Reading(asyncio.Protocol):
 
     def __init__(self, take: Callable[[bytes], None]) -> None:
         self._take = take
-        self._transport: asyncio.ReadTransport | None = None
+        self._transport: Any = None
+        """A read transport; that of uvloop is none of asyncio's classes."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.ReadTransport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
         began = time.perf_counter()
         self._take(data)
         spent = time.perf_counter() - began
-        if spent > BUSY_SECONDS and self._transport is not None and not self._transport.is_closing():
+        if spent > BUSY_SECONDS and not self._transport.is_closing():
             self._transport.pause_reading()
             asyncio.get_running_loop().call_later(spent, self._go_on)
 
     def _go_on(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if not self._transport.is_closing():
             self._transport.resume_reading()
 
 
