@@ -177,7 +177,7 @@ class BridgeClient:
             "E_BRIDGE_UNAVAILABLE",
             f"the {stranger.kind} host (process {stranger.pid}) has no proof for us",
             hint=(
-                "it is older than this, or keeps its data elsewhere (BN_DATA_DIR)",
+                "it is older than this program, or keeps its data in another folder",
                 NextStep("update the extension and reload the window", "bridge install-vscode", for_person=True),
             ),
             details={"pid": stranger.pid, "kind": stranger.kind},
