@@ -171,11 +171,11 @@ class TestCall:
         assert {one["who"] for one in servers.audit()} == {"ann"}
 
     def test_what_fails_is_a_failure(self, bn, servers):
-        servers(one=rogue(timeout=1), bad=rogue("crash"))
+        servers(one=rogue(), hung=rogue(timeout=1), bad=rogue("crash"))
         done = bn.run("upstream", "call", "one:fail")
         assert (done.code, done.json["isError"]) == (1, True)
         assert bn.fails("upstream", "call", "one:refuse")["code"] == "E_UPSTREAM"
-        assert bn.fails("upstream", "call", "one:hang")["code"] == "E_TIMEOUT"
+        assert bn.fails("upstream", "call", "hung:hang")["code"] == "E_TIMEOUT"
         assert "exit code 7" in bn.fails("upstream", "call", "one:die")["message"]
         assert bn.fails("upstream", "call", "one:ecco")["hint"] == "did you mean 'one:echo'?"
         assert bn.fails("upstream", "call", "mcp_nobody_x")["code"] == "E_NOT_FOUND"

@@ -41,8 +41,11 @@ def entry(name):
     hints = {"readOnlyHint": name in ("echo", "die_once")}
     said = f"The tool {name}."
     if name == "echo" and "says" in WORDS:
-        with open(WORDS["says"], encoding="utf-8") as file:
-            said = file.read()
+        try:
+            with open(WORDS["says"], encoding="utf-8") as file:
+                said = file.read()
+        except OSError:
+            os._exit(4)
     return {"name": name, "description": said, "inputSchema": schema, "annotations": hints, "x-own": 1}
 
 

@@ -48,8 +48,8 @@ class Bench:
         server.start()
         return server
 
-    async def call(self, server, tool, text="", *, face=None, repeatable=False, progress=None):
-        deadline = Deadline(server.config.timeout, extends=True)
+    async def call(self, server, tool, text="", *, face=None, repeatable=False, progress=None, timeout=None):
+        deadline = Deadline(timeout or server.config.timeout, extends=True)
 
         def told(params):
             deadline.extend()
@@ -283,7 +283,7 @@ async def test_a_server_that_answers_no_more_is_spared_until_it_gives_a_sign_of_
     outcomes = await asyncio.gather(*(made.call(server, "hang") for _ in range(5)), return_exceptions=True)
     assert all(isinstance(one, TimedOut) for one in outcomes)
     await until(lambda: server.status.state == "ready")
-    assert await made.said(server, "echo", "again") == "again"
+    assert await made.said(server, "echo", "again", timeout=10) == "again"
 
 
 @bench

@@ -203,7 +203,7 @@ def test_tools_of_a_server_that_is_lost_stay_listed_for_a_while_only(tmp_path, m
 
     @at_desk
     async def scenario(desk):
-        gateway = desk.gateway(a_server("one", f"says={says}", connect_timeout=0.5), a_server("two"))
+        gateway = desk.gateway(a_server("one", f"says={says}"), a_server("two"))
         await ready(gateway, "one", "two")
         says.unlink()  # without it, it cannot tell its tools
         with pytest.raises(UpstreamDown):

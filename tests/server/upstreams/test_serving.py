@@ -209,17 +209,18 @@ class TestCalls:
         assert "x" * 50_000 in saved.read_text()
 
     def test_every_call_is_on_record(self, connect, servers):
-        servers(one=rogue(timeout=0.5))
+        servers(one=rogue(), two=rogue(timeout=0.5))
         agent = connect()
         wait_for_tool(agent, "mcp_one_echo")
-        for tool in ("echo", "fail", "refuse", "hang", "die"):
-            agent.result(f"mcp_one_{tool}", text="")
+        wait_for_tool(agent, "mcp_two_hang")
+        for tool in ("one_echo", "one_fail", "one_refuse", "two_hang", "one_die"):
+            agent.result(f"mcp_{tool}", text="")
         lines = servers.audit()
         assert [(line["tool"], line["outcome"]) for line in lines] == [
             ("one:echo", "ok"),
             ("one:fail", "failed"),
             ("one:refuse", "E_UPSTREAM"),
-            ("one:hang", "E_TIMEOUT"),
+            ("two:hang", "E_TIMEOUT"),
             ("one:die", "E_UPSTREAM_DOWN"),
         ]
         assert all(line["who"].startswith("mcp-") and line["ms"] >= 0 and line["at"] for line in lines)
