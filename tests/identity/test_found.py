@@ -176,6 +176,14 @@ def test_a_planned_session_is_not_taken_over_by_its_public_id(bn, client, planne
     assert client().pipe().error("binnacle-set_agent", path=str(bn.repo), agent_id=session)
 
 
+def test_whoever_is_in_one_planned_session_cannot_serve_another(bn, planned):
+    one, other = (planned("yap", bn.add(title))[0] for title in ("First", "Second"))
+    secret = bn("mcp", "token", "add", "--session", one)["token"]
+    error = bn.fails("mcp", "serve", "--session", other, env={"BN_SESSION": secret})
+    assert other in error["message"]
+    assert bn.run("mcp", "serve", "--session", one, env={"BN_SESSION": secret}).code == 0
+
+
 def test_an_agent_of_one_token_is_not_taken_over_with_another(bn, client, serve):
     bn.add("First")
     tokens = [bn("mcp", "token", "add", name)["token"] for name in ("a", "b")]

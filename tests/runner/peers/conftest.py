@@ -223,6 +223,7 @@ def lead(request, tmp_path: Path, monkeypatch) -> Iterator[Lead]:
     """Afterwards no process of the agent is left."""
     mark = uuid.uuid4().hex
     monkeypatch.setenv("STAGE", mark)
+    monkeypatch.setenv("BN_PASS_ENV", "STAGE")
     place = Ground(str(tmp_path), mark, None)
     with models.playing(Led()) as model:
         yield Lead(request.param, place, model)
