@@ -80,6 +80,7 @@ def test_what_is_written(folder):
         "tokens": {"prompt": made.prompt.tokens, "tools": made.tool_tokens},
         "catalog": made.catalog,
         "schema": SCHEMA,
+        "limits": msgspec.to_builtins(made.limits),
     }
     assert "task_search" in context["disabled_tools"]
     assert not {"search_tasks", "task_search"} & set(context["enabled_tools"])

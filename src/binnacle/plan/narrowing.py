@@ -14,7 +14,14 @@ _STRICTER: tuple[Scope, ...] = ("any", "near", "own")
 
 def limits_of(recipe: Recipe) -> Recipe:
     """A recipe without its words: what is kept of it as the most that a session may ever have."""
-    return replace(recipe, description="", sections=(), instructions=(), instead={})
+    return Recipe(
+        name=recipe.name,
+        description="",
+        tools=recipe.tools,
+        commands=recipe.commands,
+        created_status=recipe.created_status,
+        upstreams=recipe.upstreams,
+    )
 
 
 def narrow(recipe: Recipe, first: Recipe | None, catalog: Catalog) -> Recipe:

@@ -134,8 +134,8 @@ class TestFiles:
     def context(self, folder: Path) -> dict:
         return json.loads((folder / "context.json").read_text())
 
-    def test_a_changed_recipe_makes_the_files_anew(self, connect, auth, planned, write_recipe):
-        write_recipe("mine", "description: mine\ntools: [get_task]\n")
+    def test_a_changed_recipe_makes_the_files_anew(self, connect, bn, auth, planned, write_recipe):
+        write_recipe("mine", "description: mine\ntools: [get_task, list_tasks]\n")
         session, folder = planned("mine", auth)
         before = self.context(folder)
         (folder / "transcript.jsonl").write_text("{}\n")
@@ -143,7 +143,10 @@ class TestFiles:
         assert self.context(folder) == before, "nothing has changed, nothing is written"
         write_recipe("mine", "description: mine\ntools: [get_task, bn_run]\n")
         agent = connect("--session", session)
-        assert list(agent.tools()) == ["get_task", "bn_run"] == self.context(folder)["enabled_tools"]
+        assert list(agent.tools()) == ["get_task"] == self.context(folder)["enabled_tools"], "less at once, no more"
+        agent.leave()
+        bn("plan", "renew", session)
+        assert list(connect("--session", session).tools()) == ["get_task", "bn_run"]
         assert self.context(folder)["catalog"] != before["catalog"]
         assert (folder / "transcript.jsonl").read_text() == "{}\n"
 
@@ -245,8 +248,8 @@ class TestChanges:
             bn("discipline", "update", "reader", "--deny", "get_task")
         assert list(agent.tools()) == ["list_tasks"], "the recipe as it was, and the discipline as it is"
         with agent.told_of_change():
-            write_recipe("mine", "description: mine\ntools: [search_tasks]\n")
-        assert list(agent.tools()) == ["search_tasks"]
+            write_recipe("mine", "description: mine\ntools: [get_task, search_tasks]\n")
+        assert list(agent.tools()) == []
         said = re.findall("cannot be made anew: .*mine.yaml:2: no tool", agent.server.said)
         assert len(said) == 1
 
