@@ -77,13 +77,15 @@ def test_a_call_survives_the_death_of_the_fork_server_and_the_next_has_a_new_one
 
 
 def test_a_fork_server_that_does_not_answer_is_replaced(stage, monkeypatch):
-    monkeypatch.setattr(forkserver, "GUARD_PATIENCE", 0.5)
-
     async def stop_it():
         async with stage.runner() as runner:
             *_, server = await family(stage, runner)
             os.kill(server, signal.SIGSTOP)
-            *_, after = await family(stage, runner)
+            with monkeypatch.context() as hurry:
+                hurry.setattr(forkserver, "GUARD_PATIENCE", 0.5)
+                calling = asyncio.create_task(family(stage, runner))
+                await asyncio.to_thread(wait_gone, [server])
+            *_, after = await calling
             return server, after
 
     server, after = bounded(stop_it())
