@@ -10,8 +10,8 @@ from binnacle.work.session import Session
 PERSON = Caller(session=Session(actor=Actor("ann")))
 
 
-def by_person(tools, name, **arguments):
-    outcome = tools.outcome(name, by=PERSON, **arguments)
+def by_person(tools, tool, /, **arguments):
+    outcome = tools.outcome(tool, by=PERSON, **arguments)
     assert not outcome.is_error, outcome.text
     return msgspec.json.decode(msgspec.json.encode(outcome.envelope))["data"]
 
