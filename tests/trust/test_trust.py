@@ -146,3 +146,13 @@ def test_people_and_agents_are_told_that_something_waits(bn):
     finally:
         client.end()
     assert json.loads(text)["not_trusted"] == ALL
+
+
+def test_files_that_look_like_a_repository_are_files_of_the_one_around_them(bn):
+    """Else a clone could bring a repository within itself, with an id of its choice."""
+    inner = bn.repo / "docs"
+    (inner / "objects").mkdir(parents=True)
+    (inner / "info").mkdir()
+    (inner / "HEAD").write_text("ref: refs/heads/main\n")
+    (inner / "info" / "binnacle").write_text("stolen\n")
+    assert bn("status", cwd=inner)["repo"] == str(bn.repo)

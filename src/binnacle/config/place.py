@@ -21,13 +21,20 @@ def find_place(start: str | None = None) -> Place:
     if not os.path.isdir(origin):
         raise InvalidInput(f"no such directory: {origin!r}", hint="give an existing directory with -C or BN_REPO")
     origin = os.path.realpath(origin)
-    here = origin
+    return _find_git_place(origin) or _find_plain_place(origin)
+
+
+def _find_git_place(origin: str) -> Place | None:
+    """The repository around a folder. A bare one within another is files of that one."""
+    here, bare = origin, None
     while True:
-        if found := git_place(here):
+        found = git_place(here)
+        if found and found.git_dir != here:
             return found
+        bare = bare or found
         parent = os.path.dirname(here)
         if parent == here:
-            return _find_plain_place(origin)
+            return bare
         here = parent
 
 
