@@ -93,7 +93,10 @@ def call(request_id, params):  # noqa: C901, PLR0911, PLR0912, PLR0915 - one mis
         raw(b'plain words\n\xff\xfe{}\n\x1b[31m{"half": \n[1, 2]\n\n')
     if name == "big":
         return text("x" * int(said))
-    if name == "late":
+    if name == "late" and os.path.isabs(said):
+        while not os.path.exists(said):
+            time.sleep(0.01)
+    elif name == "late":
         time.sleep(float(said))
     if name == "flood":
         block = b"noise " * 10000 + b"\n"

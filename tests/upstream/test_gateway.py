@@ -236,13 +236,19 @@ async def test_a_lazy_server_rests_until_it_is_called_once_its_tools_are_known(d
     assert desk.started == ["one", "one"]
 
 
-@at_desk
-async def test_calls_beyond_what_a_server_takes_at_once_wait_for_their_turn(desk):
-    gateway = desk.gateway(a_server("one", limits=Limits(concurrency=1)))
-    await ready(gateway, "one")
-    both = [asyncio.create_task(said(gateway, "mcp_one_late", "0.2")) for _ in range(3)]
-    await until(lambda: gateway.servers["one"].gate.waiting == 2)
-    assert await asyncio.gather(*both) == ["0.2"] * 3
+def test_calls_beyond_what_a_server_takes_at_once_wait_for_their_turn(tmp_path):
+    go = tmp_path / "go"
+
+    @at_desk
+    async def scenario(desk):
+        gateway = desk.gateway(a_server("one", limits=Limits(concurrency=1)))
+        await ready(gateway, "one")
+        calls = [asyncio.create_task(said(gateway, "mcp_one_late", str(go))) for _ in range(3)]
+        await until(lambda: gateway.servers["one"].gate.waiting == 2)
+        go.touch()
+        assert await asyncio.gather(*calls) == [str(go)] * 3
+
+    scenario(tmp_path)
 
 
 @at_desk
