@@ -163,7 +163,7 @@ async def test_a_call_that_its_client_cancels_is_cancelled_on_the_server(made, t
     server = made.server()
     await server.ready()
     call = asyncio.ensure_future(made.call(server, "hang", str(tmp_path / "told")))
-    await asyncio.sleep(0.3)
+    await until((tmp_path / "told.began").exists)
     call.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await call
@@ -171,11 +171,11 @@ async def test_a_call_that_its_client_cancels_is_cancelled_on_the_server(made, t
 
 
 @bench
-async def test_one_that_dies_in_a_call_leaves_its_last_words_and_is_back_for_the_next(made, place):
+async def test_one_that_dies_in_a_call_leaves_its_last_words_and_is_back_for_the_next(made, tmp_path):
     server = made.server()
-    others = asyncio.gather(*(made.call(server, "hang") for _ in range(3)), return_exceptions=True)
-    await server.ready()
-    await asyncio.sleep(0.2)
+    notes = [str(tmp_path / str(number)) for number in range(3)]
+    others = asyncio.gather(*(made.call(server, "hang", note) for note in notes), return_exceptions=True)
+    await until(lambda: all(os.path.exists(f"{note}.began") for note in notes))
     with pytest.raises(UpstreamDown, match=r"exit code 7[^$]*last words") as caught:
         await made.call(server, "die")
     assert "rogue" in caught.value.message
