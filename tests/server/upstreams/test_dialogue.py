@@ -56,7 +56,7 @@ class TestQuestions:
         client.send(call(1, "mcp_one_ask"))
         while (question := client.read()).get("method") != "elicitation/create":
             assert "result" not in question, question
-        assert question["params"]["message"] == "which?"
+        assert question["params"]["message"] == "The MCP server 'one' asks: which?"
         assert question["params"]["requestedSchema"]["properties"] == {"which": {"type": "string"}}
         client.send({"jsonrpc": "2.0", "id": question["id"], "result": ANSWER})
         assert holds_answer(client.answer(1))
@@ -66,7 +66,7 @@ class TestQuestions:
         assert asked["resultType"] == "input_required"
         ((key, question),) = asked["inputRequests"].items()
         assert question["method"] == "elicitation/create"
-        assert question["params"]["message"] == "which?"
+        assert question["params"]["message"] == "The MCP server 'one' asks: which?"
         answered = client.ask(new_ask(2, inputResponses={key: ANSWER}, requestState=asked["requestState"]))
         assert holds_answer(answered)
 
