@@ -38,7 +38,7 @@ def make_folder(path: str) -> None:
 
 
 def make_private_folder(path: str) -> None:
-    """Makes a folder and those above it that are missing, all of them private; closes those of ours that are open.
+    """Makes a folder and those above it that are missing, all of them private. One that was open is closed: itself, and those above it in our places.
 
     Raises:
         OSError: it cannot be made.
@@ -56,6 +56,7 @@ def make_private_folder(path: str) -> None:
             os.mkdir(folder, FOLDER_MODE)
     if not os.path.isdir(path):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    _close_to_others(path)
     while is_private_place(above):
         _close_to_others(above)
         above = os.path.dirname(above)
