@@ -38,7 +38,9 @@ def make_folder(path: str) -> None:
 
 
 def make_private_folder(path: str) -> None:
-    """Makes a folder and those above it that are missing, all of them private. One that was open is closed: itself, and those above it in our places.
+    """Makes a folder and those above it that are missing, all of them private.
+
+    One that was open is closed: itself, and those above it in our places.
 
     Raises:
         OSError: it cannot be made.
