@@ -23,6 +23,7 @@ from scenarios.agents import Agent, HttpAgent, StdioAgent
 
 CALLS = 1_000
 CLIENTS = 4
+PAGE = 500
 WITHIN_SECONDS = 100
 
 SCHEMA = "restarts"
@@ -80,7 +81,10 @@ TROUBLES: list[Callable[[Server], None]] = [cut_all, kill_backend, restart, cut_
 
 
 class Worker:
-    """A client that adds tasks one by one, and does what the errors tell it to do."""
+    """A client that adds tasks one by one, and does what the errors tell it to do.
+
+    A title is taken once: a change that was made twice would be refused as a duplicate, which is not among them.
+    """
 
     def __init__(self, agent: Agent, name: str, count: int) -> None:
         self._agent = agent
@@ -107,8 +111,16 @@ class Worker:
             self.acknowledged.append(title)
 
     def _known(self) -> set[str]:
-        result = self._agent.result("task_list", limit=CALLS)
-        return set() if result["isError"] else {task["title"] for task in result["structuredContent"]["data"]["tasks"]}
+        """The titles of all tasks, asked for until there is an answer."""
+        pages = [self._page(offset) for offset in range(0, CALLS, PAGE)]
+        return {title for page in pages for title in page}
+
+    def _page(self, offset: int) -> list[str]:
+        while True:
+            result = self._agent.result("task_list", limit=PAGE, offset=offset)
+            if not result["isError"]:
+                return [task["title"] for task in result["structuredContent"]["data"]["tasks"]]
+            assert result["structuredContent"]["error"]["code"] == "E_STORE_UNREACHABLE", result
 
 
 def test_nothing_acknowledged_is_lost_and_nothing_is_done_twice_in_a_thousand_calls(bn, shared):
