@@ -7,9 +7,30 @@ from pathlib import Path
 from cli.conftest import BN
 from scenarios.agents import StdioAgent
 from server.clients import Http, wait_for
-from server.upstreams.servers import ROGUE, rogue, said, wait_for_no_tool, wait_for_tool
+from server.upstreams.servers import ROGUE, hostile, rogue, said, wait_for_no_tool, wait_for_tool
 
 PLANTED = "sk-planted-0123456789abcdef"
+
+
+class TestBounds:
+    def test_a_server_with_endless_tools_stalls_neither_a_session_nor_the_next_one(self, bn, servers, tmp_path):
+        count = tmp_path / "count"
+        servers(bad=hostile("endless", "page=500", f"count={count}"), good=rogue())
+        for session in (1, 2):
+            with StdioAgent(bn, env={}) as agent:
+                wait_for_tool(agent, "mcp_good_echo")
+                assert said(agent, "mcp_good_echo", "hi") == "hi"
+                wait_for(lambda: _status(agent)["bad"]["state"] == "ready", "it is not ready")
+                row = _status(agent)["bad"]
+                assert (row["tools"], row["pin"]) == (1000, "warn")
+                assert "its list of tools has more than 1000 tools; the rest is not offered" in row["notes"]
+            assert len(count.read_text().splitlines()) <= session * 4
+
+
+def _status(agent) -> dict[str, dict]:
+    """How the servers of a session stand, by name."""
+    text = agent.ask("resources/read", {"uri": "binnacle://status"})["contents"][0]["text"]
+    return {one["name"]: one for one in json.loads(text)["upstreams"]}
 
 
 class TestPins:
