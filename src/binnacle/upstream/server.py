@@ -139,7 +139,9 @@ class Upstream:
         self._kick = asyncio.Event()
         self._changed: set[str] = set()
         self._news = asyncio.Event()
-        self._updates: set[str] = set()
+        self._updates: dict[str, None] = {}
+        """Resources that have changed and were not announced yet, in the order in which the server told of them."""
+
         self._announcing: asyncio.TimerHandle | None = None
         self._followed: dict[object, frozenset[str]] = {}
         self._following = asyncio.Lock()
@@ -375,12 +377,12 @@ class Upstream:
     def _notice_update(self, uri: str) -> None:
         if len(uri) > bounds.MAX_URI_CHARACTERS or len(self._updates) >= bounds.MAX_UPDATES:
             return
-        self._updates.add(uri)
+        self._updates[uri] = None
         if self._announcing is None:
             self._announcing = asyncio.get_running_loop().call_later(UPDATES_TOGETHER_SECONDS, self._announce_updates)
 
     def _announce_updates(self) -> None:
-        uris, self._updates, self._announcing = self._updates, set(), None
+        uris, self._updates, self._announcing = self._updates, {}, None
         for uri in uris:
             for updated in list(self.updated):
                 updated(uri)
