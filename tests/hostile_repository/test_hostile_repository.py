@@ -2,8 +2,10 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from fnmatch import fnmatch
+from pathlib import Path, PurePath
 
 import pytest
 
@@ -11,7 +13,7 @@ from binnacle.cli.command import Command
 from binnacle.cli.commands import GROUPS
 from binnacle.cli.parser import load_group
 from binnacle.config.project_files import PROJECT_FILES
-from cli.conftest import BN, Bn
+from cli.conftest import Bn
 from cli.test_mcp import Client
 from hostile_repository.clone import (
     NAME,
@@ -48,6 +50,11 @@ VALUES = {
     "system init": ("--yes",),
 }
 """What commands are given that need something of the kind that there is; all others are given a name."""
+
+NAMED = ("spec.md", "*.bak", "exported.jsonl*", ".exported.jsonl*", ".binnacle/scripts/good.tool.*", "docs", "src")
+"""Files that a command was told of, and what the codebase is described by."""
+
+WATCHED = str(Path(__file__).with_name("watched.py"))
 
 BY_A_PERSON = ("trust", "trust revoke")
 """Commands by which a person decides; the tests of trust have them."""
@@ -87,6 +94,7 @@ def test_no_command_does_what_the_repository_asks_for(bn, traps, group, way):
         if name not in BY_A_PERSON:
             told.append(run(here, *name.split(), *given(name, command)))
     traps.check("".join(told))
+    assert unknown_files(here) == []
     assert left_running(here) == []
 
 
@@ -100,10 +108,24 @@ def is_required(options: dict) -> bool:
     return options.get("nargs") not in ("?", "*")
 
 
+def opened(bn: Bn) -> Path:
+    """Where is written down what commands open in the clone."""
+    return bn.repo.with_name("opened")
+
+
+def unknown_files(bn: Bn) -> list[str]:
+    """What was opened in the clone and is not on the list of what we read there."""
+    known = [*(place.path for place in PROJECT_FILES), ".git/*", ".git", *NAMED]
+    known += [parent.as_posix() for path in known for parent in PurePath(path).parents if parent.name]
+    names = dict.fromkeys(opened(bn).read_text().splitlines() if opened(bn).exists() else ())
+    return [name for name in names if not any(fnmatch(name, pattern) for pattern in known)]
+
+
 def run(bn: Bn, *words: str) -> str:
     """All that a command says. It may fail, but neither hang nor break."""
+    command = [sys.executable, WATCHED, str(opened(bn)), *words]
     done = subprocess.run(
-        [BN, *words], cwd=bn.repo, env=bn.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
+        command, cwd=bn.repo, env=bn.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
     )
     told = done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
     assert "E_INTERNAL" not in told, (words, told)

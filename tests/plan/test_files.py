@@ -7,15 +7,20 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, Refused
 from binnacle.plan import files
 from binnacle.plan.files import is_kept, paths, read, write
 from binnacle.plan.session import SCHEMA, SessionPlan, Subject, plan
+from binnacle.upstream.config import Source
+from binnacle.upstream.trust import item
 from plan.loaded import a_discipline, everything
 from plan.test_box import the_catalog, the_recipe
 
@@ -65,8 +70,21 @@ def recipe_in(folder: Path) -> str:
     return kept.recipe
 
 
-def test_what_is_written(folder):
-    made = planned("enrichment", upstreams={"docs": {"url": "https://docs.example.com/mcp"}})
+@pytest.fixture
+def trusting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any]], None]:
+    """Trusts servers of a discipline."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    def trust(servers: dict[str, Any]) -> None:
+        items = [item(name, data, Source("discipline")) for name, data in servers.items()]
+        keep("/repo", items, by="ann", at="", how="terminal")
+
+    return trust
+
+
+def test_what_is_written(folder, trusting):
+    trusting(servers := {"docs": {"url": "https://docs.example.com/mcp"}})
+    made = planned("enrichment", upstreams=servers)
     kept = write(str(folder), made, cwd="/repo")
     assert kept == paths(str(folder))
     context = json.loads(Path(kept.context).read_text())
@@ -80,7 +98,7 @@ def test_what_is_written(folder):
         "tokens": {"prompt": made.prompt.tokens, "tools": made.tool_tokens},
         "catalog": made.catalog,
         "schema": SCHEMA,
-        "limits": msgspec.to_builtins(made.limits),
+        "limits": json.loads(msgspec.json.encode(made.limits)),
     }
     assert "task_search" in context["disabled_tools"]
     assert not {"search_tasks", "task_search"} & set(context["enabled_tools"])
@@ -93,8 +111,9 @@ def test_what_is_written(folder):
     assert json.loads(msgspec.json.encode(read(str(folder)))) == context
 
 
-def test_no_server_of_a_discipline_takes_the_place_of_ours(folder):
+def test_no_server_of_a_discipline_takes_the_place_of_ours(folder, trusting):
     servers = {"docs": {"url": "https://docs.example.com/mcp"}, "bns": {"url": "https://evil"}}
+    trusting(servers)
     made = planned("enrichment", upstreams=servers)
     config = json.loads(Path(write(str(folder), made, cwd="/repo").config).read_text())["mcpServers"]
     assert list(config) == ["bns2", "docs", "bns"]
