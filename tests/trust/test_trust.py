@@ -134,6 +134,26 @@ def test_what_cannot_be_seen_is_written_out(bn):
     assert "safe \\u202eevil\\x1b[8mhidden\\u200b" in seen
 
 
+def test_what_is_printable_and_shows_nothing_is_written_out(bn):
+    hidden = "".join(chr(0xE0100 + ord(one) - 16) for one in "obey") + "\ufe0f\u3164\u2800\u034f"
+    write(bn, ".binnacle/prompts/run.md", f"safe{hidden} é 漢字 {{{{spec}}}}\n")
+    _, seen = on_a_terminal(bn, "trust", "-H", answers="n\n")
+    assert hidden not in seen
+    assert f"safe{hidden.encode('unicode_escape').decode()} é 漢字" in seen
+
+
+def test_only_a_line_feed_ends_a_line_that_is_shown(bn):
+    fill(bn)
+    program = ".binnacle/scripts/say.hello.sh"
+    write(bn, program, "#!/bin/sh\n# a word\u2028touch evil\n# another\rtouch evil\n")
+    _, seen = on_a_terminal(bn, "trust", "-H", answers="y\n")
+    assert "# a word\\u2028touch evil" in seen
+    assert "# another\\rtouch evil" in seen
+    write(bn, program, "#!/bin/sh\n# a word\ntouch evil\n# another\ntouch evil\n")
+    _, seen = on_a_terminal(bn, "trust", "-H", answers="n\n")
+    assert seen.count("+touch evil") == 2, "the difference says what begins to run"
+
+
 def test_people_and_agents_are_told_that_something_waits(bn):
     assert bn("status")["not_trusted"] == []
     fill(bn)

@@ -21,6 +21,25 @@ NAMES = arg(
 )
 
 
+BLANK = (
+    ("\u034f", "\u034f"),
+    ("\u115f", "\u1160"),
+    ("\u17b4", "\u17b5"),
+    ("\u180b", "\u180f"),
+    ("\u2800", "\u2800"),
+    ("\u3164", "\u3164"),
+    ("\ufe00", "\ufe0f"),
+    ("\uffa0", "\uffa0"),
+    ("\U00016fe4", "\U00016fe4"),
+    ("\U0001d159", "\U0001d159"),
+    ("\U000e0100", "\U000e01ef"),
+)
+"""Characters, from one to another, that count as printable and show nothing: fillers, joiners, variation selectors.
+
+Programs and models read them, so a whole text can stand where a person sees none.
+"""
+
+
 def _show_answer(answer: Any, screen: Screen) -> None:
     for key in answer["trusted"]:
         screen.line(f"{screen.styled('✓', 'green')} trusted: {printable(key)}")
@@ -82,8 +101,9 @@ def ask_to_trust(waiting: "Sequence[Standing]", *, yes: bool) -> "tuple[Sequence
             hint=f"look with: bn trust show; then in a terminal: bn trust; or: bn trust {keys} --yes",
         )
     screen = Screen(sys.stderr)
-    count = "1 thing in this project has" if len(waiting) == 1 else f"{len(waiting)} things in this project have"
-    screen.heading(f"{count} no effect until you trust it:")
+    is_one = len(waiting) == 1
+    count = "1 thing in this project has" if is_one else f"{len(waiting)} things in this project have"
+    screen.heading(f"{count} no effect until you trust {'it' if is_one else 'them'}:")
     for one in waiting:
         _show_standing(one, screen)
     answer = _ask("Trust all of this? [y]es, [n]o, [o]ne by one: ")
@@ -108,7 +128,8 @@ def _show_standing(one: "Standing", screen: Screen) -> None:
     screen.heading(f"{visible(item.key)}{changed}")
     screen.line(f"  in {visible(item.place)}")
     screen.line(f"  it would {visible(item.does)}")
-    lines = differences(item, one.before) if one.before else item.content.splitlines()
+    # Only a line feed ends a line: what else some programs take for an end must be seen.
+    lines = differences(item, one.before) if one.before else item.content.split("\n")
     for line in lines:
         style = {"+": "green", "-": "red"}.get(line[:1], "") if one.before else ""
         screen.line(f"  │ {screen.styled(visible(line), style)}")
@@ -116,7 +137,14 @@ def _show_standing(one: "Standing", screen: Screen) -> None:
 
 def visible(text: str) -> str:
     """`text` with everything that a terminal would obey or hide written out, so that nothing can look harmless."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(one.encode("unicode_escape").decode("ascii") if _is_hidden(one) else one for one in text)
+
+
+def _is_hidden(character: str) -> bool:
+    """Whether a terminal obeys it, or shows nothing for it."""
+    return not character.isprintable() or any(first <= character <= last for first, last in BLANK)
 
 
 def _show_list(answer: Any, screen: Screen) -> None:

@@ -136,9 +136,10 @@ def differences(item: Item, before: Trusted) -> Sequence[str]:
     from difflib import unified_diff
 
     if not before.content:
-        return ["it was too long to be kept; all of it:", *item.content.splitlines()]
-    old, new = before.content.splitlines(), item.content.splitlines()
-    return [line.rstrip("\n") for line in unified_diff(old, new, "trusted before", "now", lineterm="")]
+        return ["it was too long to be kept; all of it:", *item.content.split("\n")]
+    # Only at line feeds, so that another sign for the end of a line is seen to be another.
+    old, new = before.content.split("\n"), item.content.split("\n")
+    return list(unified_diff(old, new, "trusted before", "now", lineterm=""))
 
 
 def _project(repo: str) -> str:
