@@ -68,6 +68,12 @@ def test_a_model_is_given_in_the_way_the_agent_takes_it(environ):
         return agent.argv[1:], dict(agent.env), agent.model
 
     assert given("goose") == (("acp",), {"GOOSE_MODEL": "m"}, None)
-    assert given("gemini") == (("--acp", "--model", "m"), {"GEMINI_CLI_NO_RELAUNCH": "true"}, None)
+    assert given("gemini") == (("--acp", "--model=m"), {"GEMINI_CLI_NO_RELAUNCH": "true"}, None)
     assert given("opencode") == (("acp",), {}, "m")
     assert given(f"{sys.executable} x") == (("x",), {}, "m")
+
+
+@pytest.mark.parametrize("name", ["gemini", "copilot"])
+def test_a_model_is_never_an_option(environ, name):
+    """A project's settings may name the model, before anybody trusted them."""
+    assert "--yolo" not in resolve_agent(name, model="--yolo", environ=environ).argv

@@ -115,7 +115,8 @@ def resolve_agent(words: str, *, model: str | None = None, environ: Mapping[str,
     if model is None or known is None:
         return replace(agent, model=model)
     if known.model_flag:
-        return replace(agent, argv=(*agent.argv, known.model_flag, model))
+        # In one word: a project may name the model, and a name like `--yolo` must not become an option.
+        return replace(agent, argv=(*agent.argv, f"{known.model_flag}={model}"))
     if known.model_variable:
         return replace(agent, env={**agent.env, known.model_variable: model})
     return replace(agent, model=model)
