@@ -51,7 +51,7 @@ def test_new_tasks_are_what_the_recipe_makes_them(bn, hostile):
         "config set claim.minutes 1 --user",
         "upstream add docs docs-server --user",
         "run --agent true",
-        "hook approve --yes",
+        "trust --yes",
         "plan launch claude",
         "mcp token add x",
     ],

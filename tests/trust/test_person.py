@@ -58,6 +58,36 @@ def test_an_agent_that_unsets_its_variables_is_one_all_the_same(project):
         assert not is_trusted(project)
 
 
+DEEP = """
+import os, subprocess, sys
+for _ in range(300):
+    if child := os.fork():
+        os.waitpid(child, 0)
+        os._exit(0)
+subprocess.run(sys.argv[1:])
+"""
+
+
+def test_no_number_of_processes_between_hides_an_agent(project, tmp_path):
+    client = tmp_path / "claude"
+    client.write_text(f'#!/bin/sh\n"{sys.executable}" -c "$1" "{BN}" trust --yes\ntrue\n')
+    client.chmod(0o755)
+    assert "E_REFUSED" in run(project, str(client), DEEP).stderr
+    assert not is_trusted(project)
+
+
+def test_the_shell_of_a_client_that_nobody_knows_by_name_is_refused(project, client, tmp_path):
+    """Whether it has registered or not, and wherever it says that the data is."""
+    stranger = client()
+    stranger.pipe()
+    for env in ({}, {"BN_DATA_DIR": str(tmp_path / "another")}):
+        done = stranger.shell("trust", "--yes", **env)
+        assert "E_PERSON_NEEDED" in done["err"], done
+        done = stranger.shell("config", "set", "--user", "run.agent", "evil", **env)
+        assert "E_PERSON_NEEDED" in done["err"], done
+    assert not is_trusted(project)
+
+
 def test_what_a_session_runs_is_refused_with_or_without_an_agent_id(project):
     client = Client(project)
     try:

@@ -77,17 +77,36 @@ def is_older(one: str, than: str) -> bool:
 
 
 def ancestors(pid: int | None = None) -> list[Process]:
-    """The parent of a process, its parent, and so on; of this process when none is given."""
+    """The parent of a process, its parent, and so on; of this process when none is given.
+
+    Raises:
+        Refused: there are more than anybody has. Whoever is at the top cannot be told, so nothing is guessed.
+    """
     if pid is None:
         parent_pid = os.getppid()
     else:
         process = look(pid)
         parent_pid = process.parent_pid if process else 0
     found: list[Process] = []
-    while len(found) < LONGEST_CHAIN and (process := look(parent_pid)):
+    while process := look(parent_pid):
+        if len(found) == LONGEST_CHAIN:
+            hint = "run it from a shell with fewer programs above it"
+            raise Refused(f"more than {LONGEST_CHAIN} processes are above this one", hint=hint)
         found.append(process)
         parent_pid = process.parent_pid
     return found
+
+
+def find_commands(*words: str) -> list[Process]:
+    """The processes that this one can see whose command line has these words, one after the other."""
+    wanted = f" {' '.join(words)} "
+    if os.path.isdir("/proc/self"):
+        pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+        found = [pid for pid in pids if wanted in f" {_read(pid, 'cmdline').replace(chr(0), ' ')} "]
+    else:
+        lines = (line.split(None, 1) for line in _run_ps("-axww", "-o", "pid=", "-o", "args=").splitlines())
+        found = [int(line[0]) for line in lines if len(line) == 2 and wanted in f" {line[1]} "]
+    return [process for process in map(look, found) if process]
 
 
 def variable_of(pid: int, name: str) -> str:
@@ -162,9 +181,13 @@ def _from_ps(pid: int) -> Process | None:
 
 
 def _ask_ps(pid: int, *columns: str) -> str:
+    return _run_ps("-ww", *(word for column in columns for word in ("-o", column)), "-p", str(pid))
+
+
+def _run_ps(*options: str) -> str:
     import subprocess
 
-    words = ["ps", "-ww", *(word for column in columns for word in ("-o", column)), "-p", str(pid)]
+    words = ["ps", *options]
     plain = os.environ | {"LC_ALL": "C", "TZ": "UTC0"}
     try:
         return subprocess.run(words, env=plain, capture_output=True, text=True, timeout=10, check=False).stdout
