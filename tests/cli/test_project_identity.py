@@ -224,6 +224,19 @@ def test_without_a_place_for_the_id_the_path_does(bn, tmp_path):
     assert len(titles(at(bn, bn.repo.rename(tmp_path / "moved")))) == 2
 
 
+def test_a_bare_repository_in_a_clone_takes_over_no_folder_outside_of_git(bn, folder):
+    """Git tracks the files of one as any others, and the id of a folder follows from its path."""
+    plain = at(bn, folder)
+    plain.add("Private")
+    git("init", "--bare", "inner", at=bn.repo)
+    (bn.repo / "inner" / "info" / "binnacle").write_text(f"id {project_key(str(folder))}\nplace /nowhere\n")
+    inner = at(bn, bn.repo / "inner")
+    assert titles(inner) == []
+    inner.add("Theirs")
+    assert titles(plain) == ["Private"]
+    assert titles(inner) == ["Theirs"]
+
+
 def test_an_id_that_came_with_an_archive_takes_over_no_living_project(bn, tmp_path):
     bn.add("One")
     git("init", "foreign", at=tmp_path)

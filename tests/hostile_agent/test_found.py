@@ -1,6 +1,7 @@
 """Ways around the plan of a session that were found, each of which worked once."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -74,6 +75,26 @@ def test_variables_take_nobody_out_of_their_session(bn, hostile, env):
     assert agent.bn("task", "delete", task, **env).error["code"] == "E_TOOL_DISABLED"
     added = json.loads(agent.bn("task", "add", "Found on the way", **env).out)["tasks"][0]["id"]
     assert bn("log", "--of", added)["events"][0]["actor"] == agent.session, "it acts as its session"
+
+
+@pytest.mark.parametrize("env", [{}, {"BN_SESSION": None}])
+def test_a_session_changes_nothing_in_another_project(bn, hostile, tmp_path, env):
+    there = ("-C", str(tmp_path / "another"))
+    fresh = ("-C", str(tmp_path / "fresh"))
+    for _, folder in (there, fresh):
+        subprocess.run(["git", "init", "--quiet", folder], check=True, timeout=60)
+    task = bn(*there, "task", "add", "Somebody's")["tasks"][0]["id"]
+    agent = hostile(recipe="loop")
+    for words in (
+        [*there, "task", "delete", task],
+        [*there, "tool", "task_delete", "--json", json.dumps({"id": task})],
+        [*fresh, "task", "add", "x"],
+    ):
+        error = agent.bn(*words, **env).error
+        assert error["code"] == "E_REFUSED", words
+        assert agent.session in error["message"]
+    assert agent.bn(*there, "task", "list", **env).code == 0, "reading is free"
+    assert [one["action"] for one in bn(*there, "log")["events"]] == ["added"]
 
 
 def test_no_server_with_more_is_started_in_the_shell_of_a_session(bn, hostile):

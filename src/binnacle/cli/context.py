@@ -56,15 +56,34 @@ class Context:
         return self._rights[0]
 
     def _find_rights(self) -> "Rights | None":
-        import os
-
-        project = self.project
-        if not project.settings.text("store.url") and not os.path.exists(project.store_file):
+        if not self._is_kept():
             return None  # where nothing was ever kept, there is no session
         from binnacle.app.rights import find_rights
 
+        project = self.project
+
         with self.store(create=True).read() as tx:
             return find_rights(project, tx)
+
+    def _is_kept(self) -> bool:
+        import os
+
+        return bool(self.project.settings.text("store.url")) or os.path.exists(self.project.store_file)
+
+    def check_at_home(self) -> None:
+        """Refuses the agent of a session of another project.
+
+        Raises:
+            Refused: it runs in the shell of one.
+        """
+        import os
+
+        from binnacle.tools.bound import check_at_home
+
+        if not self._is_kept():
+            return check_at_home(None, os.environ)
+        with self.store(create=True).read() as tx:
+            return check_at_home(tx, os.environ)
 
     def store(self, *, create: bool, outage: float = 0.0) -> "Store":
         """The project's store. Reading does not create one that is not there.

@@ -32,6 +32,8 @@ def check_plan(context: Context, needs: Needs) -> None:
     """Refuses what the plan of the session does not allow."""
     rights = context.rights
     if rights is None:
+        if not needs.is_reading:
+            context.check_at_home()
         return
     by = context.actor
     with context.reading() as tx:

@@ -52,8 +52,8 @@ def call(context: Context, args: Namespace) -> Any:
             schema = input_schema(found.spec, found.alias)
             return {"name": args.name, "description": found.spec.description, "schema": schema, "text": str(schema)}
         raw = context.read_input("-") if args.arguments == "-" else args.arguments
-        caller = Caller(session=context.session)
         dispatcher = _dispatcher(context, catalog, access)
+        caller = Caller(session=context.session)
         outcome = asyncio.run(dispatcher.call(args.name, raw.encode("utf-8", "replace"), caller))
     if outcome.is_error:
         context.exit_code = 1
@@ -68,6 +68,7 @@ def _dispatcher(context: Context, catalog: "Catalog", access: "Access") -> "Disp
     from binnacle.tools.dispatch import Dispatcher
 
     if (rights := context.rights) is None:
+        context.check_at_home()
         return Dispatcher(catalog, in_shell=True)
     known = {name: other for name, other in rights.recipe.instead.items() if name in catalog and other in catalog}
     return Dispatcher(catalog, exposed=rights.expose(catalog, access), instead=known, in_shell=True)

@@ -250,6 +250,8 @@ def call(context: Context, args: Namespace) -> Any:
     from binnacle.upstream.naming import may_own
 
     raw = _arguments(context.read_input("-") if args.arguments == "-" else args.arguments)
+    if context.rights is None:
+        context.check_at_home()
     overview = look_around(context, args.discipline)
     server, is_pair, _ = args.tool.partition(":")
 

@@ -16,7 +16,8 @@ the data directory has a record (`project`) that leads back there. So, reading t
   once agree without talking. A directory that belongs to another place is passed over.
 
 The place in the data directory's record is asked as well before a repository counts as
-moved: a file that came with an archive cannot take over the data of a living project.
+moved: a file that came with an archive, or with a clone in which a bare repository is hidden,
+cannot take over the data of a living project, in git or not.
 
 Nothing is written here. `config.settlement` writes, when a store is made or an existing
 one is opened. Git's folder may be read-only: then the id
@@ -137,6 +138,8 @@ def _belongs_to(record: Record, place: Place) -> bool:
 def _find_original(place: Place, known: Record) -> str:
     """The repository that `place` is a copy of: another one that has the same id."""
     stored = read_record(record_file(known.id))
+    if stored and stored.kept == "path" and stored.place != place.repo and carries(stored.place, known.id):
+        return stored.place  # its id follows from its path: no file there has to say so
     for folder in (known.place, stored.place if stored else ""):
         there = git_place(folder) if folder not in ("", place.repo) else None
         if there and _marked_id(there) == known.id:

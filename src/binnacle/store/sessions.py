@@ -54,6 +54,11 @@ def get(tx: Reader, session_id: str) -> SessionRecord:
     return found
 
 
+def is_known(tx: Reader, session_id: str) -> bool:
+    """Whether there is a session with this id, which may have ended."""
+    return tx.row("select 1 from session where id = ?", session_id) is not None
+
+
 def issue_secret(tx: Writer, session_id: str) -> str:
     """A new secret of a session, which proves that a process or a client belongs to it. The one before is void."""
     issued = secret.issue(get(tx, session_id).id)

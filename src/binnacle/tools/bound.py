@@ -11,8 +11,9 @@ A process that runs as the same user can do whatever the user can. This keeps a 
 wall against one that takes the store's file apart.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from binnacle.config.secret import id_of
 from binnacle.errors import Refused
 from binnacle.lifecycle.processes import Process, ancestors, variable_of
 from binnacle.store import agents, sessions
@@ -38,12 +39,33 @@ def find_bound(tx: Reader, environ: Mapping[str, str]) -> SessionRecord | None:
     return mine or find_by_secret_above(tx) or find_by_server(tx, environ)
 
 
+def check_at_home(tx: Reader | None, environ: Mapping[str, str]) -> None:
+    """Refuses the agent of a planned session of another project: its plan says nothing about this one.
+
+    `tx` is None where nothing was ever kept, so that no session can be from there.
+
+    Raises:
+        Refused: the command runs in the shell of a session that this store does not know.
+    """
+    for secret in (environ.get(SESSION_VARIABLE, "").strip(), *_secrets_above()):
+        session_id = id_of(secret)
+        if session_id and (tx is None or not sessions.is_known(tx, session_id)):
+            raise Refused(
+                f"this shell belongs to the session {session_id}, which is none of this project",
+                hint="change only what belongs to the project of your session",
+            )
+
+
+def _secrets_above() -> Iterator[str]:
+    """The secrets that the processes above were started with."""
+    yield from dict.fromkeys(variable_of(process.pid, SESSION_VARIABLE).strip() for process in ancestors())
+
+
 def find_by_secret_above(tx: Reader) -> SessionRecord | None:
     """The planned session in whose shell a command runs, as the processes above it were started."""
     if not _planned(agents.listed(tx)):
         return None  # and no process needs to be looked at
-    secrets = (variable_of(process.pid, SESSION_VARIABLE).strip() for process in ancestors())
-    found = (sessions.prove(tx, secret) for secret in dict.fromkeys(secrets) if secret)
+    found = (sessions.prove(tx, secret) for secret in _secrets_above() if secret)
     return next((session for session in found if session), None)
 
 
