@@ -101,6 +101,15 @@ def test_what_a_session_runs_is_refused_with_or_without_an_agent_id(project):
     assert not is_trusted(project)
 
 
+@pytest.mark.parametrize("wrapper", [["timeout", "60"], ["script", "-qec"], ["bash", "-c", '"$0" "$@"; exit $?']])
+def test_what_a_person_starts_a_run_through_is_no_run(project, wrapper):
+    words = [BN, "run", "--agent", "no-such-agent"]
+    command = [*wrapper, " ".join(words)] if wrapper[0] == "script" else [*wrapper, *words]
+    done = run(project, *command)
+    said = done.stdout + done.stderr
+    assert "no such command: no-such-agent" in said, said
+
+
 def test_names_that_only_look_like_an_agents_are_people(project, tmp_path):
     folder = tmp_path / "binnacle" / "claude"
     folder.mkdir(parents=True)

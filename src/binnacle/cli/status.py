@@ -25,7 +25,8 @@ def _show_status(answer: Any, screen: Screen) -> None:
     if answer["not_trusted"]:
         count = len(answer["not_trusted"])
         what = "1 thing of this project has" if count == 1 else f"{count} things of this project have"
-        screen.line(f"{screen.styled('!', 'yellow')} {what} no effect until you trust them: bn trust")
+        which = "it" if count == 1 else "them"
+        screen.line(f"{screen.styled('!', 'yellow')} {what} no effect until you trust {which}: bn trust")
     if not counts.tasks:
         screen.line("no tasks yet; add one with: bn task add 'TITLE'")
         return

@@ -1,9 +1,10 @@
 """Whether a person is at work, or an agent: by the processes above this one, which an agent cannot leave out.
 
 Variables can be unset and ids left away, but the process that started us stays above us. So what is above decides: our
-own servers and runs, whose sessions are never people; the programs of known agents; what those left in the
-environments that the processes above were started with; and whatever has started an MCP server of ours. Where nothing of that is found, it is a person, or somebody who
-took the trouble to get away from all of it, which one user's processes can always do (docs/security.md).
+own servers and runs, whose sessions are never people; the programs of known agents; what those left in the environments
+that the processes above were started with; and whatever has started an MCP server of ours. Where nothing of that is
+found, it is a person, or somebody who took the trouble to get away from all of it, which one user's processes can
+always do (docs/security.md).
 """
 
 import os
@@ -91,8 +92,8 @@ def _is_ours(process: Process) -> str:
         return "a part of Binnacle that runs programs for agents"
     names = [os.path.basename(word) for word in words[:4]]
     at = next((index for index, name in enumerate(names) if name == "bn"), None)
-    if at is None:
-        return ""
+    if at is None or (at and not names[0].lower().startswith(("python", "pypy"))):
+        return ""  # or a program that runs one, as `timeout 60 bn run`, which is the person's own
     for command in OURS:
         if command == tuple(_skip_options(words[at + 1 :])[: len(command)]):
             return f"bn {' '.join(command)}"
