@@ -96,7 +96,7 @@ class TestDoctor:
         text.write_text("Repeats.")
         servers(mine=rogue(f"says={text}"))
         servers.in_project(theirs=rogue(f"says={text}"))
-        servers.approve()
+        bn("trust", "--yes")
         pins = {one["name"]: one["pin"] for one in bn("upstream", "doctor")["servers"]}
         assert (
             pins
@@ -243,7 +243,7 @@ class TestAccept:
 
     @pytest.mark.usefixtures("changed")
     def test_nobody_else_does(self, bn):
-        assert bn.fails("upstream", "accept", "one", "--yes", env=bn.agent("bob"))["code"] == "E_REFUSED"
+        assert bn.fails("upstream", "accept", "one", "--yes", env=bn.agent("bob"))["code"] == "E_PERSON_NEEDED"
         assert "--yes" in bn.fails("upstream", "accept", "one", code=2)["hint"]
         assert bn.fails("upstream", "accept", "one", "ecco", "--yes")["hint"] == "did you mean 'echo'?"
         assert bn.fails("upstream", "accept", "nobody", "--yes")["code"] == "E_NOT_FOUND"

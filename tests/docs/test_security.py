@@ -14,6 +14,7 @@ ON_THE_SIDE = {
     "test_without_an_agent_above_yes_is_enough",
     "test_what_a_client_that_node_runs_starts_is_refused",
     "test_names_that_only_look_like_an_agents_are_people",
+    "test_what_a_person_starts_a_run_through_is_no_run",
     "test_the_error_says_who_is_above_and_what_to_do",
 }
 """Tests in them that hold the others up, and no promise."""
