@@ -131,10 +131,14 @@ def write_files(repo: Path, traps: Traps) -> None:
     (repo / "spec.md").write_text("# Build a thing\n")
 
 
+SETTINGS = ".binnacle/config.toml"
+"""As a link it stops every command, so it is one in the tests of links alone."""
+
+
 def write_links(repo: Path, traps: Traps) -> None:
-    """Every place as a link to what is outside."""
+    """Every place but the settings as a link to what is outside."""
     for place in PROJECT_FILES:
-        for name in names_of(place.path):
+        for name in names_of(place.path) if place.path != SETTINGS else ():
             path = repo / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.symlink_to(traps.secret)
@@ -142,9 +146,11 @@ def write_links(repo: Path, traps: Traps) -> None:
 
 
 def write_folder_links(repo: Path, traps: Traps) -> None:
-    """Every folder that we look into as a link to what is outside."""
-    for name in {place.path.partition("/")[0] for place in PROJECT_FILES if "/" in place.path}:
-        (repo / name).symlink_to(traps.outside)
+    """Every folder that we look into, but the one of the settings, as a link to what is outside."""
+    folders = {Path(place.path).parent for place in PROJECT_FILES} - {Path(), Path(SETTINGS).parent}
+    for folder in folders:
+        (repo / folder).parent.mkdir(parents=True, exist_ok=True)
+        (repo / folder).symlink_to(traps.outside)
     (repo / "spec.md").write_text("# Build a thing\n")
 
 

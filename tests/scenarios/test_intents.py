@@ -104,7 +104,7 @@ def test_52_an_agent_may_not_answer_its_own_question(connect, bn, task, work_on)
     other("binnacle-set_agent", path=str(bn.repo))
     ran = other("bn_run", args=["ask", "answer", question, "email"])
     assert ran["exit_code"] == 1
-    assert "for people to answer" in ran["stderr"]
+    assert "only a person may answer" in ran["stderr"]
     assert status(bn, task) == "needs_input"
 
 

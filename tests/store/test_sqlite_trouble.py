@@ -152,3 +152,19 @@ def test_nobody_else_may_look_into_the_directory_of_a_store(there):
 def test_a_directory_where_the_store_should_be_is_said(tmp_path):
     found = outcome("read-only", str(tmp_path))
     assert found["open"]["code"] == "E_STORE_READONLY"
+
+
+READER = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); print(db.execute('select count(*) from task').fetchone()[0])"
+
+
+def test_a_second_store_of_a_process_takes_no_locks_from_the_first(sqlite_place):
+    """Else the next reader would think itself the last, and take the log of the first away."""
+    first = sqlite_place.open()
+    put(first, "One")
+    sqlite_place.open().close()
+    for number in (1, 2, 3):
+        done = subprocess.run(
+            [sys.executable, "-c", READER, sqlite_place.where], capture_output=True, text=True, timeout=60, check=True
+        )
+        assert int(done.stdout) == number
+        put(first, f"Another {number}")

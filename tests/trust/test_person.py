@@ -76,18 +76,6 @@ def test_no_number_of_processes_between_hides_an_agent(project, tmp_path):
     assert not is_trusted(project)
 
 
-def test_the_shell_of_a_client_that_nobody_knows_by_name_is_refused(project, client, tmp_path):
-    """Whether it has registered or not, and wherever it says that the data is."""
-    stranger = client()
-    stranger.pipe()
-    for env in ({}, {"BN_DATA_DIR": str(tmp_path / "another")}):
-        done = stranger.shell("trust", "--yes", **env)
-        assert "E_PERSON_NEEDED" in done["err"], done
-        done = stranger.shell("config", "set", "--user", "run.agent", "evil", **env)
-        assert "E_PERSON_NEEDED" in done["err"], done
-    assert not is_trusted(project)
-
-
 def test_what_a_session_runs_is_refused_with_or_without_an_agent_id(project):
     client = Client(project)
     try:

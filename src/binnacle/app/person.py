@@ -3,7 +3,6 @@
 import sys
 
 from binnacle.errors import PersonNeeded
-from binnacle.work import steps
 
 
 def require_person(what: str) -> None:
@@ -21,7 +20,7 @@ def require_person(what: str) -> None:
 def refuse(what: str, reason: str = "") -> PersonNeeded:
     """The error that says so."""
     message = f"only a person may {what}: {reason}" if reason else f"only a person may {what}"
-    return PersonNeeded(message, hint=steps.ask_person("do this in a terminal of their own"))
+    return PersonNeeded(message, hint="ask the person you work for to do this in a terminal of their own")
 
 
 def is_at_terminal() -> bool:

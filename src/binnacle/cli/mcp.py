@@ -56,7 +56,7 @@ def _nothing(answer: Any, screen: Any) -> None:
     arg("--task", completes="task", help="the task it is about"),
     arg("--session", metavar="ID", help="serve a session that was planned before, with: bn plan launch"),
     view=_nothing,
-    needs=lambda args: READS if args.http is None else by_person("serve other clients over HTTP"),
+    needs=READS,
 )
 def serve(context: Context, args: Namespace) -> Any:
     # Taken at once: nothing that is started from here on has it.

@@ -106,15 +106,14 @@ def ask_to_trust(waiting: "Sequence[Standing]", *, yes: bool) -> "tuple[Sequence
     screen.heading(f"{count} no effect until you trust {'it' if is_one else 'them'}:")
     for one in waiting:
         _show_standing(one, screen)
-    answer = _ask("Trust all of this? [y]es, [n]o, [o]ne by one: ")
+    answer = _ask("Trust all of this? [y]es, [n]o, [o]ne by one:", screen)
     if answer in ("o", "one"):
-        return [one for one in waiting if _ask(f"Trust {printable(one.item.key)}? [y/N] ") in ("y", "yes")], "terminal"
+        return [one for one in waiting if _ask(f"Trust {printable(one.item.key)}? [y/N]", screen) in ("y", "yes")], "terminal"
     return (waiting if answer in ("y", "yes") else []), "terminal"
 
 
-def _ask(question: str) -> str:
-    sys.stderr.write(question)
-    sys.stderr.flush()
+def _ask(question: str, screen: Screen) -> str:
+    screen.ask(question)
     return sys.stdin.readline().strip().lower()
 
 

@@ -74,6 +74,23 @@ def make_new_private_folder(path: str) -> None:
     os.mkdir(path, FOLDER_MODE)
 
 
+def make_private_file(path: str) -> None:
+    """Makes an empty private file, or closes to others the one that is there, without opening that.
+
+    A database must not be opened beside its engine: closing any descriptor of a file gives up all locks that this
+    process has on it, also those of a connection, and then another process takes its log away.
+
+    Raises:
+        OSError: it cannot be made or closed.
+    """
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
+    except FileExistsError:
+        found = os.lstat(path)
+        if stat.S_ISREG(found.st_mode) and found.st_mode & OTHERS and found.st_uid == os.geteuid():
+            os.chmod(path, stat.S_IMODE(found.st_mode) & ~OTHERS)
+
+
 def private_opener(path: str, flags: int) -> int:
     """For `open(…, opener=private_opener)`: a file that it makes is private, and one that is there becomes so."""
     handle = os.open(path, flags | os.O_CLOEXEC, FILE_MODE)

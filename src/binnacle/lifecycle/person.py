@@ -1,10 +1,9 @@
 """Whether a person is at work, or an agent: by the processes above this one, which an agent cannot leave out.
 
 Variables can be unset and ids left away, but the process that started us stays above us. So what is above decides: our
-own servers and runs, whose sessions are never people; the programs of known agents; what those left in the environments
-that the processes above were started with; and whatever has started an MCP server of ours. Where nothing of that is
-found, it is a person, or somebody who took the trouble to get away from all of it, which one user's processes can
-always do (docs/security.md).
+own servers and runs, whose sessions are never people; the programs of known agents; and what those left in the
+environments that the processes above were started with. Where nothing of that is found, it is a person, or somebody who
+took the trouble to get away from all of it, which one user's processes can always do (docs/security.md).
 """
 
 import os
@@ -12,8 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from binnacle.lifecycle.caller import find_client
-from binnacle.lifecycle.processes import Process, ancestors, find_commands
+from binnacle.lifecycle.processes import Process, ancestors
 
 CLIENTS = frozenset(
     ("aider", "amp", "auggie", "claude", "cline", "codex", "codex-acp", "copilot", "crush", "cursor-agent", "droid",
@@ -57,31 +55,14 @@ def find_agent_above(pid: int | None = None) -> AgentAbove | None:
     own = frozenset(os.environ if pid is None else _variables(pid))
     if found := _mark_in(own):
         return AgentAbove(f"{found} is set, which agents' processes have")
-    above = ancestors(pid)
-    for process in above:
+    for process in ancestors(pid):
         if told := _is_ours(process) or _is_client(process):
             return AgentAbove(f"it was started by {told} (process {process.pid})")
         if found := _mark_in(_variables(process.pid)):
             return AgentAbove(
                 f"{process.name} (process {process.pid}) above it was started for an agent: it has {found}"
             )
-    if client := _find_client_in(above):
-        return AgentAbove(f"{client.name} (process {client.pid}) above it is the client of a bn mcp serve")
     return None
-
-
-def _find_client_in(above: Sequence[Process]) -> Process | None:
-    """The process of these that started an MCP server of ours: a client that nobody knows by name is one, too."""
-    # The first process of all takes in servers whose client is gone, and started none.
-    known = {(process.pid, process.started) for process in above if process.pid != 1}
-    servers = (server for server in find_commands("mcp", "serve") if server.pid != os.getpid() and _is_on_stdio(server))
-    clients = (find_client(ancestors(server.pid)) for server in servers)
-    return next((client for client in clients if client and (client.pid, client.started) in known), None)
-
-
-def _is_on_stdio(server: Process) -> bool:
-    """Whether it serves whoever started it. One on HTTP serves others, and may well be a person's."""
-    return bool(_is_ours(server)) and not any(word.startswith("--http") for word in server.command.split())
 
 
 def _is_ours(process: Process) -> str:

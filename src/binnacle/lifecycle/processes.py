@@ -97,18 +97,6 @@ def ancestors(pid: int | None = None) -> list[Process]:
     return found
 
 
-def find_commands(*words: str) -> list[Process]:
-    """The processes that this one can see whose command line has these words, one after the other."""
-    wanted = f" {' '.join(words)} "
-    if os.path.isdir("/proc/self"):
-        pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-        found = [pid for pid in pids if wanted in f" {_read(pid, 'cmdline').replace(chr(0), ' ')} "]
-    else:
-        lines = (line.split(None, 1) for line in _run_ps("-axww", "-o", "pid=", "-o", "args=").splitlines())
-        found = [int(line[0]) for line in lines if len(line) == 2 and wanted in f" {line[1]} "]
-    return [process for process in map(look, found) if process]
-
-
 def variable_of(pid: int, name: str) -> str:
     """A variable of the environment that a process was started with; empty where there is none or it is kept from us.
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from binnacle.config.private import make_private_folder, private_opener
+from binnacle.config.private import make_private_file, make_private_folder
 from binnacle.errors import (
     ConfigError,
     Refused,
@@ -97,7 +97,7 @@ class SqliteConnection:
         """The file is there before SQLite makes it open to all; its log and the shared file get the same rights."""
         make_private_folder(os.path.dirname(self._path))
         with contextlib.suppress(OSError):  # read-only, or no file at all: said when it is opened
-            os.close(private_opener(self._path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK))
+            make_private_file(self._path)
 
     def _connect(self, name: str, *, uri: bool = False) -> sqlite3.Connection:
         # autocommit off: transactions are begun and ended here, never by the driver
