@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 BN = str(Path(sys.executable).with_name("bn"))
+AS_PERSON = (sys.executable, str(Path(__file__).parents[1] / "as_person.py"))
+"""Runs a command outside of the processes of a test that is a client itself, as a person beside one does."""
 
 
 class Result(NamedTuple):
@@ -36,9 +38,16 @@ class Bn:
         self.env = env
         self._agents: dict[str, str] = {}
 
-    def run(self, *words: str, stdin: str = "", env: dict[str, str] | None = None, cwd: Path | None = None) -> Result:
+    def run(
+        self,
+        *words: str,
+        stdin: str = "",
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
+        through: tuple[str, ...] = (),
+    ) -> Result:
         done = subprocess.run(
-            [BN, *words],
+            [*through, BN, *words],
             cwd=cwd or self.repo,
             env=self.env | (env or {}),
             input=stdin.encode("utf-8", "surrogateescape"),
@@ -53,6 +62,10 @@ class Bn:
         done = self.run(*words, **options)
         assert done.code == 0, done.err
         return done.json
+
+    def by_person(self, *words: str, **options: Any) -> Any:
+        """The same for what only a person may do, while the test itself has a server open on its pipes."""
+        return self(*words, through=AS_PERSON, **options)
 
     def human(self, *words: str, **options: Any) -> str:
         """What a person sees of a run that must succeed."""

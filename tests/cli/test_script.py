@@ -43,7 +43,7 @@ def test_nobody_runs_it_as_it_is_not_trusted(bn, folder):
         assert (done.code, done.json["error"]["code"]) == (1, "E_UNAUTHORIZED")
         assert "bn trust script:say.hello" in done.json["error"]["hint"]
     assert bn.fails("trust", "say.hello", "--yes", env=agent)["code"] == "E_PERSON_NEEDED"
-    assert bn("trust", "say.hello", "--yes")["trusted"] == ["script:say.hello"]
+    assert bn.by_person("trust", "say.hello", "--yes")["trusted"] == ["script:say.hello"]
     assert bn("script", "run", "say.hello", env=agent)["ok"]
 
 
@@ -52,7 +52,7 @@ def test_all_of_a_script_and_its_metadata_is_shown(bn, folder):
     (folder / "say.hello.py").write_text("#!/bin/sh\n" + "# x\n" * 4000 + "evil\n")
     _, seen = on_a_terminal(bn, "trust", "-H", answers="n\n")
     assert "evil" in seen
-    bn("trust", "revoke")
+    bn.by_person("trust", "revoke")
     _, seen = on_a_terminal(bn, "trust", "-H", answers="n\n")
     assert "evil" in seen
     assert "Tell here when an agent should use it." in seen
@@ -75,14 +75,14 @@ def test_lists_are_given_item_by_item_or_as_json(bn, folder):
     file.write_text(file.read_text().replace("params:\n", "params:\n  tags: {type: array, items: {type: string}}\n"))
     program = folder / "say.hello.py"
     program.write_text("#!/bin/sh\ncat\n")
-    bn("trust", "--yes")
+    bn.by_person("trust", "--yes")
     one_by_one = bn("script", "run", "say.hello", "-p", "tags=a", "-p", "tags=b")
     assert one_by_one["data"]["tags"] == bn("script", "run", "say.hello", "-p", 'tags=["a","b"]')["data"]["tags"]
 
 
 def test_the_list_shows_the_project_s_own_first_and_what_is_wrong(bn, folder):
     bn("script", "new", "say.hello")
-    bn("trust", "revoke")
+    bn.by_person("trust", "revoke")
     (folder / "bad.meta.yaml").write_text("alias: bad\nname: x\ncategory: y\ndescripton: z\n")
     answer = bn("script", "list")
     assert answer["scripts"][0]["tool"] == "say_hello"
@@ -119,7 +119,7 @@ def test_build_checks_everything_and_writes_the_manifest(bn, folder):
 
 def test_a_script_joins_a_session_when_it_is_trusted_and_leaves_it_when_it_is_changed(bn, folder):
     bn("script", "new", "say.hello")
-    bn("trust", "revoke")
+    bn.by_person("trust", "revoke")
     client = Client(bn)
 
     def listed():
@@ -133,7 +133,7 @@ def test_a_script_joins_a_session_when_it_is_trusted_and_leaves_it_when_it_is_ch
         client.notify("notifications/initialized")
         assert "say_hello" not in listed(), "nobody has trusted it"
         client.text("project_info")
-        bn("trust", "say.hello", "--yes")
+        bn.by_person("trust", "say.hello", "--yes")
         wait_for_change()
         assert "Says hello." in listed()["say_hello"]["description"]
         assert client.data("say_hello", who="ann") == {"greeting": "hello, ann"}

@@ -76,14 +76,12 @@ class Context:
         Raises:
             Refused: it runs in the shell of one.
         """
-        import os
-
         from binnacle.tools.bound import check_at_home
 
         if not self._is_kept():
-            return check_at_home(None, os.environ)
+            return check_at_home(None)
         with self.store(create=True).read() as tx:
-            return check_at_home(tx, os.environ)
+            return check_at_home(tx)
 
     def store(self, *, create: bool, outage: float = 0.0) -> "Store":
         """The project's store. Reading does not create one that is not there.

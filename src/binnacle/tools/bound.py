@@ -39,7 +39,7 @@ def find_bound(tx: Reader, environ: Mapping[str, str]) -> SessionRecord | None:
     return mine or find_by_secret_above(tx) or find_by_server(tx, environ)
 
 
-def check_at_home(tx: Reader | None, environ: Mapping[str, str]) -> None:
+def check_at_home(tx: Reader | None) -> None:
     """Refuses the agent of a planned session of another project: its plan says nothing about this one.
 
     `tx` is None where nothing was ever kept, so that no session can be from there.
@@ -47,8 +47,7 @@ def check_at_home(tx: Reader | None, environ: Mapping[str, str]) -> None:
     Raises:
         Refused: the command runs in the shell of a session that this store does not know.
     """
-    for secret in (environ.get(SESSION_VARIABLE, "").strip(), *_secrets_above()):
-        session_id = id_of(secret)
+    for session_id in map(id_of, _secrets_above()):
         if session_id and (tx is None or not sessions.is_known(tx, session_id)):
             raise Refused(
                 f"this shell belongs to the session {session_id}, which is none of this project",

@@ -46,7 +46,7 @@ class Servers:
         self._write(self.project, servers)
 
     def trust(self) -> None:
-        self._bn("trust", "--yes")
+        self._bn.by_person("trust", "--yes")
 
     def _write(self, path: Path, servers: dict[str, Entry]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -40,12 +40,12 @@ def test_sessions_notice_who_signs_in_and_who_signs_out(bn, connect, servers: Se
     browsing = {"BROWSER": shlex.join([sys.executable, browser.__file__, "%s"])}
     servers(crm={"url": provider.url, "auth": {"type": "oauth"}})
     agent = connect()
-    bn("upstream", "login", "crm", env=browsing)
+    bn.by_person("upstream", "login", "crm", env=browsing)
     wait_for_tool(agent, "mcp_crm_whoami")
     assert said(agent, "mcp_crm_whoami") == "you are in"
-    assert bn("upstream", "logout", "crm")["was_there"]
+    assert bn.by_person("upstream", "logout", "crm")["was_there"]
     wait_for(lambda: agent.result("mcp_crm_whoami").get("isError"), "the session uses a login that is no more")
     assert agent.fails("mcp_crm_whoami")["hint"] == "ask a person to sign in: bn upstream login crm"
-    bn("upstream", "login", "crm", env=browsing)
+    bn.by_person("upstream", "login", "crm", env=browsing)
     wait_for(lambda: not agent.result("mcp_crm_whoami").get("isError"), "nobody noticed the new login")
     assert not provider.refusals

@@ -47,12 +47,12 @@ class TestPins:
             assert "mcp_one_new_one" not in agent.tools()
             assert agent.fails("mcp_one_echo")["code"] == "E_NOT_FOUND"
             bn.fails("upstream", "accept", "one", "--yes", env=bn.agent("bob"))
-            accepted = bn("upstream", "accept", "one", "echo", "--yes")
+            accepted = bn.by_person("upstream", "accept", "one", "echo", "--yes")
             assert accepted["accepted"] == ["echo"]
             assert "+Repeats what it is told, to everybody." in accepted["changes"][0]["diff"]
             wait_for_tool(agent, "mcp_one_echo")
             assert "everybody" in agent.tools()["mcp_one_echo"]["description"]
-            bn("upstream", "accept", "one", "--yes")
+            bn.by_person("upstream", "accept", "one", "--yes")
             wait_for_tool(agent, "mcp_one_new_one")
 
     def test_a_tool_that_changed_is_noted_where_that_is_enough(self, bn, servers, tmp_path):
@@ -113,7 +113,7 @@ class TestTrust:
             f"its discipline would start {sys.executable} -S {ROGUE}",
         )
         with agent.told_of_change():
-            bn("trust", "own", "--yes")
+            bn.by_person("trust", "own", "--yes")
         wait_for_tool(agent, "mcp_own_echo")
         assert said(agent, "mcp_own_echo", "hi") == "hi"
 

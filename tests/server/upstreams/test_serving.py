@@ -143,7 +143,7 @@ class TestConfiguration:
         with StdioAgent(bn, "--discipline", "writer", env={}) as agent:
             wait_for_tool(agent, "mcp_own_echo")
             with agent.told_of_change():
-                bn("discipline", "update", "writer", "--upstreams", "")
+                bn.by_person("discipline", "update", "writer", "--upstreams", "")
             wait_for_no_tool(agent, "mcp_own_echo")
         servers(one=rogue())
         with StdioAgent(bn, "--discipline", "other", env={}) as agent:
@@ -327,10 +327,10 @@ class TestChanges:
         wait_for_tool(agent, "mcp_two_pid")
         one, two = pid(agent, "one"), pid(agent, "two")
         with agent.told_of_change():
-            bn("upstream", "disable", "one")
+            bn.by_person("upstream", "disable", "one")
         wait_for_no_tool(agent, "mcp_one_pid")
         wait_until_gone(one)
-        bn("upstream", "enable", "one")
+        bn.by_person("upstream", "enable", "one")
         wait_for_tool(agent, "mcp_one_pid")
         assert pid(agent, "two") == two
 
