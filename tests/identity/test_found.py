@@ -180,7 +180,7 @@ def test_whoever_is_in_one_planned_session_cannot_serve_another(bn, planned):
     one, other = (planned("yap", bn.add(title))[0] for title in ("First", "Second"))
     secret = bn("mcp", "token", "add", "--session", one)["token"]
     error = bn.fails("mcp", "serve", "--session", other, env={"BN_SESSION": secret})
-    assert other in error["message"]
+    assert error["code"] == "E_PERSON_NEEDED"
     assert bn.run("mcp", "serve", "--session", one, env={"BN_SESSION": secret}).code == 0
 
 
