@@ -104,7 +104,11 @@ class Bench:
 
     def __init__(self, bn: Bn) -> None:
         self.mark = uuid.uuid4().hex
-        self.bn = Bn(bn.repo, bn.env | {"STAGE": self.mark, "VIRTUAL_ENV": sys.prefix, "PYTHONDONTWRITEBYTECODE": "1"})
+        self.bn = Bn(
+            bn.repo,
+            bn.env
+            | {"STAGE": self.mark, "BN_PASS_ENV": "STAGE", "VIRTUAL_ENV": sys.prefix, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
         self.stage = Stage(None, str(bn.repo), self.mark)  # type: ignore[arg-type]  # it runs no commands here
         self.workspace: Path = bn.repo
         self.write("shop.py", SHOP)

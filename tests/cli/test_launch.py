@@ -173,24 +173,9 @@ def test_what_nobody_trusted_is_not_given_to_a_client(bn, launch):
     assert list(met["servers"]) == ["bns"]
 
 
-def test_the_client_is_not_the_agent_that_started_it(bn, launch):
-    agent = bn.agent("boss") | {"BN_MCP_SESSION": "s1", "BN_USER": "ann"}
-    met = launch("claude", part={}, env=agent)
-    assert "BN_AGENT_ID" not in met["env"]
-    assert "BN_MCP_SESSION" not in met["env"]
-    assert met["env"]["BN_USER"] == "ann"
-
-
-def test_an_agent_launches_another_while_it_holds_a_task_of_its_own(bn, launch):
-    agent = bn("orient", "--name", "boss")["agent_id"]
-    own, other = bn.add("One"), bn.add("Two")
-    bn("task", "start", own, env={"BN_AGENT_ID": agent})
-    calls = [["report_done", {"summary": "Both at once"}]]
-    words = ("--recipe", "task_intents", "--task", other)
-    met = launch("claude", *words, part={"calls": calls}, env={"BN_AGENT_ID": agent})
-    assert not met["results"][0]["isError"]
-    shown = [bn("task", "show", task)["task"] for task in (own, other)]
-    assert [(task["status"], task.get("claimed_by")) for task in shown] == [("in_progress", agent), ("done", None)]
+def test_no_agent_starts_a_client(bn):
+    refused = bn.fails("plan", "launch", "claude", env=bn.agent("boss"))
+    assert refused["code"] == "E_PERSON_NEEDED"
 
 
 def test_the_prompt_may_take_standard_input(launch):

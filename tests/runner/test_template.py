@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from binnacle.app.templates import own_names
+from binnacle.config.trust import keep
 from binnacle.errors import ConfigError
 from binnacle.plan.session import Subject, bind, choose, shown_names
-from binnacle.runner.template import DEFAULT, VARIABLES, Template, Values, check, find_template, render
+from binnacle.runner.template import DEFAULT, VARIABLES, Template, Values, check, find_items, find_template, render
 from plan.loaded import a_discipline, a_note, everything, loaded
 from plan.test_box import the_catalog, the_recipe
 from plan.test_property import TELLING, mentioned
@@ -138,11 +139,14 @@ class TestFiles:
         assert not re.search(r"\bbn\b|\|", template.text), "no commands and no table of them"
         assert not mentioned(re.sub(r"\{\{.*?\}\}", "", template.text)), "tools by variables only"
 
-    def test_the_one_that_is_named_or_the_projects_or_the_one_in_the_box(self, tmp_path):
+    def test_the_one_that_is_named_or_the_projects_or_the_one_in_the_box(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         assert find_template(str(tmp_path)).file == DEFAULT
         own = tmp_path / ".binnacle" / "prompts" / "run.md"
         own.parent.mkdir(parents=True)
         own.write_text("mine")
+        assert find_template(str(tmp_path)).file == DEFAULT, "nobody has trusted it"
+        keep(str(tmp_path), find_items(str(tmp_path)), by="ann", at="", how="terminal")
         assert find_template(str(tmp_path)).text == "mine"
         (tmp_path / "other.md").write_text("\ufeffother\r\n")
         assert find_template(str(tmp_path), str(tmp_path / "other.md")).text == "other\n"

@@ -154,7 +154,10 @@ def test_a_directory_where_the_store_should_be_is_said(tmp_path):
     assert found["open"]["code"] == "E_STORE_READONLY"
 
 
-READER = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); print(db.execute('select count(*) from task').fetchone()[0])"
+READER = """
+import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("select count(*) from task").fetchone()[0])
+"""
 
 
 def test_a_second_store_of_a_process_takes_no_locks_from_the_first(sqlite_place):

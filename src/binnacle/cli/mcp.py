@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from binnacle.app.terms import ServedSession
-from binnacle.cli.command import READS, Group, arg, by_person
+from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.errors import NotReady, PersonNeeded, UsageError
 from binnacle.work.session import Terms

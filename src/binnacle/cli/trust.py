@@ -108,7 +108,9 @@ def ask_to_trust(waiting: "Sequence[Standing]", *, yes: bool) -> "tuple[Sequence
         _show_standing(one, screen)
     answer = _ask("Trust all of this? [y]es, [n]o, [o]ne by one:", screen)
     if answer in ("o", "one"):
-        return [one for one in waiting if _ask(f"Trust {printable(one.item.key)}? [y/N]", screen) in ("y", "yes")], "terminal"
+        return [
+            one for one in waiting if _ask(f"Trust {printable(one.item.key)}? [y/N]", screen) in ("y", "yes")
+        ], "terminal"
     return (waiting if answer in ("y", "yes") else []), "terminal"
 
 
