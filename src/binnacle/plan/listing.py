@@ -3,7 +3,8 @@
 Nothing is taken away: a tool that is not listed is found by `tool_search` and called by `tool_call`, or by its name.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -27,8 +28,9 @@ class Listed(NamedTuple):
 def listed(recipe: Recipe, exposed: Sequence[Exposed], finders: Sequence[Exposed], *, first: Sequence[str]) -> Listed:
     """Lists the tools within the recipe's budget: its own whatever they cost, then those of other servers.
 
-    Of these come `first` those named, then the others in their order, as long as they fit. `finders` are the tools by
-    which the rest is found; they are there only if there is a rest.
+    Of these come `first` those named, then the others, as long as they fit: one of each server in turn, so that none
+    with many leaves no room for the rest. `finders` are the tools by which the rest is found; they are there only if
+    there is a rest.
     """
     entries = {one.name: msgspec.json.encode(one.entry()) for one in exposed}
     tokens = {name: _cost(entry) for name, entry in entries.items()}
@@ -38,10 +40,22 @@ def listed(recipe: Recipe, exposed: Sequence[Exposed], finders: Sequence[Exposed
     finders = [one for one in finders if one.name not in entries]
     finding = [msgspec.json.encode(one.entry()) for one in finders]
     places = {name: place for place, name in enumerate(dict.fromkeys(first))}
-    ordered = sorted(entries, key=lambda name: places.get(name, len(places)))
+    turns = _turns(entries)
+    ordered = sorted(entries, key=lambda name: (places.get(name, len(places)), turns[name]))
     room = recipe.tool_budget - sum(map(_cost, finding))
     kept = fit_budget([(name, tokens[name]) for name in ordered], room, own)
     return Listed([*exposed, *finders], [*(entry for name, entry in entries.items() if name in kept), *finding])
+
+
+def _turns(names: Iterable[str]) -> dict[str, int]:
+    """The turn of each tool: how many of the same server come before it. A name begins with `mcp_` and its server's."""
+    seen: Counter[str] = Counter()
+    turns = {}
+    for name in names:
+        server = "_".join(name.split("_", 2)[:2])
+        turns[name] = seen[server]
+        seen[server] += 1
+    return turns
 
 
 def _cost(entry: bytes) -> int:
