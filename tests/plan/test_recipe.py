@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, NotFound
 from binnacle.plan import recipe
 from binnacle.plan.recipe import TOOL_LIMIT, Recipe, ToolRule, expanded, load_recipe, matching, recipe_files
@@ -36,6 +37,13 @@ def load(repo):
         return load_recipe(name, the_catalog(), repo=str(repo))
 
     return load
+
+
+@pytest.fixture
+def trust(repo, monkeypatch):
+    """Trusts the project's recipes as they are."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(repo / "config"))
+    return lambda: keep(str(repo), recipe.find_items(str(repo), the_catalog()), by="ann", at="", how="terminal")
 
 
 @pytest.fixture
@@ -135,10 +143,13 @@ class TestExtending:
         assert rules["update_task"].only == ("tags",)
         assert len(rules) == len(load().tools) == len(load("opus_review").tools)
 
-    def test_a_project_extends_the_one_in_the_box_that_it_stands_in_front_of(self, write, load):
+    def test_a_project_extends_the_one_in_the_box_that_it_stands_in_front_of(self, write, load, trust):
         before = names(load("discuss"))
         write("extends: discuss\ntools: [bn_run]\n", "discuss")
         write("extends: discuss\ntools: [get_task]\n")
+        assert names(load("discuss")) == before, "nobody has trusted it"
+        assert names(load()) == [*before, "get_task"]
+        trust()
         assert names(load("discuss")) == [*before, "bn_run"]
         assert names(load()) == [*before, "bn_run", "get_task"]
 

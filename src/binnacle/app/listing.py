@@ -73,16 +73,27 @@ def fingerprint(recipe: str, repo: str) -> int:
     (program,) = binnacle.__path__
     folders = [os.path.join(program, *name.split("/")) for name in SOURCES]
     folders.append(os.path.join(repo, PROJECT_DIR, "recipes"))
-    states = (*_states(folders), *_script_states(os.path.join(repo, PROJECT_DIR, "scripts")))
+    states = [*_states(folders), *_script_states(os.path.join(repo, PROJECT_DIR, "scripts"))]
+    states += _trust_states(repo)
     return zlib.crc32("\n".join([binnacle.__version__, recipe, *states]).encode())
 
 
+def _trust_states(repo: str) -> list[str]:
+    """Of what the person has trusted, where the project has anything that is of more use then."""
+    if not os.path.isdir(os.path.join(repo, PROJECT_DIR)):
+        return []
+    with contextlib.suppress(OSError):
+        found = os.stat(trust_file())
+        return [f"{found.st_mtime_ns} {found.st_size}"]
+    return []
+
+
 def _script_states(folder: str) -> Iterator[str]:
-    """Of the project's own scripts, and of what the person has trusted, as they are tools only then."""
+    """Of the project's own scripts."""
     root = root_of(folder)
     is_there = root is not None and is_folder_inside(root, folder)  # a link may lead to all files there are
     files = [os.path.join(here, name) for here, _, names in os.walk(folder) for name in names] if is_there else []
-    for path in sorted(files) + [trust_file()] * bool(files):
+    for path in sorted(files):
         with contextlib.suppress(OSError):
             found = os.stat(path)
             yield f"{path} {found.st_mtime_ns} {found.st_size} {found.st_mode}"

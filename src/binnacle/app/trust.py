@@ -74,7 +74,21 @@ def _finders(project: Project) -> Iterable[Callable[[], list[Item]]]:
         lambda: hooks.find_items(repo),
         lambda: own.find_items(repo),
         lambda: template.find_items(repo),
+        lambda: _recipes(project),
     )
+
+
+def _recipes(project: Project) -> list[Item]:
+    """Recipes that give more than they may untrusted. Nothing is loaded where the project has none."""
+    from binnacle.config.inside import is_folder_inside
+    from binnacle.config.location import PROJECT_DIR
+
+    if not is_folder_inside(project.repo, f"{PROJECT_DIR}/recipes"):
+        return []
+    from binnacle.app.toolbox import catalog_of
+    from binnacle.plan.recipe import find_items
+
+    return find_items(project.repo, catalog_of(project))
 
 
 def _brought(project: Project) -> list[Mapping[str, object]]:

@@ -18,7 +18,7 @@ from binnacle.config.location import trust_file
 from binnacle.config.whole import write_whole
 from binnacle.errors import ConfigError
 
-Kind = Literal["setting", "server", "hook", "script", "template"]
+Kind = Literal["setting", "server", "hook", "script", "template", "recipe"]
 State = Literal["trusted", "changed", "new"]
 How = Literal["terminal", "yes", "written"]
 """A person was asked on a terminal, said `--yes` beforehand, or wrote it into the project with a command of ours."""

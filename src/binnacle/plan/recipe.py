@@ -4,13 +4,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from binnacle.config.inside import list_inside
+from binnacle.config.inside import list_inside, read_file
 from binnacle.config.location import PROJECT_DIR
+from binnacle.config.trust import Item, is_trusted
 from binnacle.config.yaml_file import Lines, load
 from binnacle.errors import ConfigError, NotFound, did_you_mean
 from binnacle.plan.sections import SECTIONS
@@ -120,6 +121,9 @@ def _recipes_in(folder: str, names: list[str]) -> dict[str, str]:
 def load_recipe(name: str, catalog: Catalog, *, repo: str | None = None) -> Recipe:
     """The recipe called `name`, checked against the tools there are.
 
+    One of the project gives nothing more until a person has trusted it: in the place of one in the box only what that
+    has, and no commands beyond its tools.
+
     Raises:
         NotFound: no such recipe; the nearest is named.
         ConfigError: something in its file is wrong: where, what, and the nearest valid word.
@@ -127,14 +131,61 @@ def load_recipe(name: str, catalog: Catalog, *, repo: str | None = None) -> Reci
     files = recipe_files(repo)
     if name not in files:
         raise NotFound(f"no recipe {name!r}", hint=did_you_mean(name, list(files)))
-    return _load(name, files, catalog, ())
+    return _load(name, _Shelf(files, catalog, repo), ())
 
 
-def _load(name: str, files: Mapping[str, str], catalog: Catalog, below: tuple[str, ...]) -> Recipe:
-    written, lines = load(files[name], _File)
+class _Shelf(NamedTuple):
+    """Where recipes are found by their names, and the tools that they are checked against."""
+
+    files: Mapping[str, str]
+    catalog: Catalog
+    repo: str | None
+
+
+def _load(name: str, shelf: _Shelf, below: tuple[str, ...]) -> Recipe:
+    """A recipe, without what nobody has trusted; the same holds for those that it extends."""
+    made, path = _make(name, shelf, below), shelf.files[name]
+    if shelf.repo is None or os.path.dirname(path) == BOX:
+        return made
+    held = _hold_back(made, shelf.catalog)
+    return made if held == made or is_trusted(shelf.repo, _item(name, path)) else held
+
+
+def _hold_back(recipe: Recipe, catalog: Catalog) -> Recipe:
+    """What is left of a project's recipe while nobody has trusted it."""
+    from binnacle.plan.narrowing import narrow  # built on recipes
+
+    box = _recipes_in(BOX, sorted(os.listdir(BOX)))
+    if recipe.name in box:
+        return narrow(recipe, _make(recipe.name, _Shelf(box, catalog, None), ()), catalog)
+    return msgspec.structs.replace(recipe, commands=())
+
+
+def find_items(repo: str, catalog: Catalog) -> list[Item]:
+    """The recipes of a project that give more than they may untrusted, as a person sees them before trusting them."""
+    found = []
+    shelf = _Shelf(recipe_files(repo), catalog, repo)
+    for name, path in shelf.files.items():
+        if os.path.dirname(path) != BOX:
+            with suppress(ConfigError):
+                made = _make(name, shelf, ())
+                found += [_item(name, path)] if _hold_back(made, catalog) != made else []
+    return found
+
+
+def _item(name: str, path: str) -> Item:
+    does = "let its sessions do more than the recipe of that name in the box, or run commands beyond its tools"
+    content = read_file(path).decode("utf-8", "replace")
+    return Item(kind="recipe", name=name, place=path, does=does, content=content)
+
+
+def _make(name: str, shelf: _Shelf, below: tuple[str, ...]) -> Recipe:
+    """A recipe as its file has it."""
+    catalog = shelf.catalog
+    written, lines = load(shelf.files[name], _File)
     base = Recipe(name=name, description="", tools=())
     if (parent := written.extends) is not None:
-        base = _base(parent, name, files, lines, catalog, below)
+        base = _base(parent, name, shelf, lines, below)
     _check_words(written, base, lines, catalog)
     given = {
         key: value for key in SAME
@@ -178,18 +229,16 @@ def _matched(rule: ToolRule, catalog: Catalog) -> list[str]:
     return [one.name for one in catalog if fnmatchcase(one.name, rule.name)] if "*" in rule.name else [rule.name]
 
 
-def _base(
-    parent: str, name: str, files: Mapping[str, str], lines: Lines, catalog: Catalog, below: tuple[str, ...]
-) -> Recipe:
-    chain = (*below, name)
+def _base(parent: str, name: str, shelf: _Shelf, lines: Lines, below: tuple[str, ...]) -> Recipe:
+    chain, files = (*below, name), shelf.files
     if parent == name and files[name] != (boxed := os.path.join(BOX, f"{name}.yaml")) and os.path.exists(boxed):
         # A project's recipe that extends the one in the box it stands in front of.
-        return _load(name, {**files, name: boxed}, catalog, chain)
+        return _load(name, shelf._replace(files={**files, name: boxed}), chain)
     if parent in chain:
         raise ConfigError(f"{lines.at('extends')}: a circle: {' → '.join((*chain, parent))}", hint="extend another one")
     if parent not in files:
         raise ConfigError(f"{lines.at('extends')}: no recipe {parent!r}", hint=did_you_mean(parent, list(files)))
-    return _load(parent, files, catalog, chain)
+    return _load(parent, shelf, chain)
 
 
 def _rule(one: str | Mapping[str, _Limits]) -> ToolRule:
