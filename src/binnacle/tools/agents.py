@@ -119,7 +119,7 @@ def _of_secret(tx: Reader, secret: str) -> Agent:
     if session is None:
         raise NotReady(
             f"{SESSION_VARIABLE} is not the secret of a session that goes on: {id_of(secret)!r}",
-            hint=f"the session has ended; unset {SESSION_VARIABLE} to act as yourself",
+            hint="the session has ended; stop here, and leave what is next to the person who started it",
         )
     return agents.get_active(tx, session.id)
 
