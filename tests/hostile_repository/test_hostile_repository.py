@@ -157,12 +157,19 @@ def test_no_session_does_what_the_repository_asks_for(bn, traps, way):
             told.append(str(client.tool(tool["name"])))
         told.append(client.text("binnacle-set_agent", path=str(here.repo)))
         uris = [one["uri"] for one in client.ask("resources/list")["resources"]]
-        told += [str(client.ask("resources/read", uri=uri)) for uri in uris]
+        told += [reply(client, client.send("resources/read", uri=uri)) for uri in uris]
         tries = ("upstream call evil:x", "hook run session_start", "script run evil.tool", "upstream test evil")
         told += [client.text("bn_run", args=one.split()) for one in tries]
     finally:
         client.end()
     traps.check("".join(told))
+
+
+def reply(client: Client, number: int) -> str:
+    """What a request is answered with, an error or not."""
+    while (message := client.receive()).get("id") != number:
+        pass
+    return str(message)
 
 
 def test_the_traps_are_real(bn, traps):

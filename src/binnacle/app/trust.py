@@ -8,7 +8,7 @@ from typing import NamedTuple
 from binnacle.app import Project, current_person, open_store
 from binnacle.config import settings, trust
 from binnacle.config.trust import How, Item, State, Trusted
-from binnacle.errors import ConfigError, StoreError
+from binnacle.errors import BinnacleError, ConfigError
 from binnacle.work.actor import Actor
 
 HOW: dict[How, str] = {
@@ -95,7 +95,7 @@ def _brought(project: Project) -> list[Mapping[str, object]]:
     """The servers of disciplines; none while the store cannot be read, as nobody can use them then."""
     from binnacle.store.features import listed_disciplines
 
-    with suppress(StoreError), open_store(project, create=False) as store, store.read() as tx:
+    with suppress(BinnacleError), open_store(project, create=False) as store, store.read() as tx:
         return [one.upstreams for one in listed_disciplines(tx) if one.upstreams]
     return []
 
@@ -133,6 +133,6 @@ def revoke(project: Project, keys: list[str] | None) -> list[str]:
 
 def _log(project: Project, action: str, about: dict[str, dict[str, str]]) -> None:
     """Best effort: a store that cannot be reached may be the very thing that trust is taken from."""
-    with suppress(StoreError), open_store(project) as store, store.write(by=Actor(current_person(project))) as tx:
+    with suppress(BinnacleError), open_store(project) as store, store.write(by=Actor(current_person(project))) as tx:
         for key, changes in about.items():
             tx.record("trust", key, action, changes)
