@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from cli.conftest import BN, Bn
 from cli.conftest import bn as local_bn  # noqa: F401 - the fixture
-from identity.clients import Client
+from identity.clients import Client, Talk
 from scenarios.conftest import planned, store  # noqa: F401 - the fixtures
 
 BLIND = """
@@ -76,3 +76,16 @@ def other(tmp_path: Path) -> Path:
     repo = tmp_path / "other"
     subprocess.run(["git", "init", "--quiet", str(repo)], check=True, timeout=60)
     return repo
+
+
+@pytest.fixture(params=["pipe", "web"])
+def connect(request, client: Callable[..., Client], serve: Callable[..., HttpEnd]) -> Callable[..., Talk]:
+    """Makes a connection of a client of its own, on each transport."""
+
+    def start(era: str = "old", **options: Any) -> Talk:
+        if request.param == "pipe":
+            return client().pipe(era=era, **options)
+        end = serve(**options)
+        return client().web("a", end.url, end.token, era=era)
+
+    return start

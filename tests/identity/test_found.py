@@ -10,17 +10,6 @@ import pytest
 from cli.conftest import BN
 
 
-@pytest.fixture(params=["pipe", "web"])
-def connect(request, client, serve):
-    def start(era: str = "old"):
-        if request.param == "pipe":
-            return client().pipe(era=era)
-        end = serve()
-        return client().web("a", end.url, end.token, era=era)
-
-    return start
-
-
 def test_an_agent_id_that_is_wrong_leaves_the_connection_as_it_was(bn, connect):
     talk = connect()
     talk.data("binnacle-set_agent", path=str(bn.repo))

@@ -5,17 +5,6 @@ import pytest
 ERAS = ("old", "new")
 
 
-@pytest.fixture(params=["pipe", "web"])
-def connect(request, client, serve):
-    def start(era: str = "old"):
-        if request.param == "pipe":
-            return client().pipe(era=era)
-        end = serve()
-        return client().web("a", end.url, end.token, era=era)
-
-    return start
-
-
 @pytest.mark.parametrize("era", ERAS)
 def test_two_agents_on_one_connection_act_each_as_itself(bn, connect, client, era):
     ids = [client().bn_json("orient", "--name", name)["agent_id"] for name in ("one", "two")]

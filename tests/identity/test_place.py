@@ -10,19 +10,6 @@ import pytest
 ERAS = ("old", "new")
 
 
-@pytest.fixture(params=["pipe", "web"])
-def connect(request, client, serve):
-    """A connection of a client of its own, on each transport."""
-
-    def start(era: str, **options):
-        if request.param == "pipe":
-            return client().pipe(era=era, **options)
-        end = serve(**options)
-        return client().web("a", end.url, end.token, era=era)
-
-    return start
-
-
 def titles(bn, repo) -> list[str]:
     return [task["title"] for task in bn("task", "list", cwd=repo)["tasks"]]
 

@@ -93,7 +93,7 @@ def ask_to_trust(waiting: "Sequence[Standing]", *, yes: bool) -> "tuple[Sequence
     from binnacle.app.person import is_at_terminal
 
     if not waiting or yes:
-        return waiting, "terminal" if not yes else "yes"
+        return waiting, "yes" if yes else "terminal"
     if not is_at_terminal():
         keys = " ".join(one.item.key for one in waiting)
         raise UsageError(
@@ -151,8 +151,9 @@ def _is_hidden(character: str) -> bool:
 def _show_list(answer: Any, screen: Screen) -> None:
     if not answer["items"]:
         screen.line("nothing in this project needs to be trusted")
-    rows = [(one["key"], one["state"], f"would {one['does']}") for one in answer["items"]]
-    screen.table(rows, flexible=2, headings=("WHAT", "STATE", "IT")) if rows else None
+    else:
+        rows = [(one["key"], one["state"], f"would {one['does']}") for one in answer["items"]]
+        screen.table(rows, flexible=2, headings=("WHAT", "STATE", "IT"))
     _show_problems(answer, screen)
     if any(one["state"] != "trusted" for one in answer["items"]):
         screen.line("look at what is not trusted, and decide: bn trust")
