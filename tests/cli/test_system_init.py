@@ -287,6 +287,30 @@ def test_headless_use_is_let_call_the_tools_only_when_asked_for(bn):
     assert "--allowedTools" in answer["files"][0]["note"]
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_recipe_is_what_the_server_is_started_with(bn, client):
+    """Until another one is chosen; and what is written is taken out again."""
+    [file] = bn("system", "init", "--client", client, "--recipe", "develop")["files"]
+    assert started(file["file"]) == ["mcp", "serve", "--recipe", "develop"]
+    assert actions(bn("system", "init", "--client", client)) == {client: "unchanged"}
+    bn("system", "init", "--client", client, "--recipe", "debug")
+    assert started(file["file"]) == ["mcp", "serve", "--recipe", "debug"]
+    bn("system", "init", "--remove")
+    assert not os.path.exists(file["file"])
+
+
+def started(path: str) -> list[str]:
+    """The words that a client's file starts the server with."""
+    with open(path) as file:
+        return re.findall(r"(?:--)?[a-z]+", re.search(r"mcp\W+serve(\W+--recipe\W+\w+)?", file.read())[0])
+
+
+def test_no_client_is_set_up_with_a_recipe_that_is_not_there(bn):
+    error = bn.fails("system", "init", "--client", "claude", "--recipe", "develp")
+    assert "develop" in error["hint"]
+    assert not (bn.repo / ".mcp.json").exists()
+
+
 def test_codex_is_told_which_variables_to_pass_on(bn):
     bn("system", "init", "--client", "codex")
     entry = tomllib.loads((bn.repo / ".codex" / "config.toml").read_text())["mcp_servers"]["binnacle"]

@@ -16,8 +16,8 @@ from binnacle.plan.wording import tools_in
 from plan.loaded import everything
 
 BOX = (
-    *("braindump", "debug", "default", "discuss", "enrichment", "loop", "loop_debug", "opus_review"),
-    *("passthrough", "planning", "ramble", "task_execution", "task_intents", "yap"),
+    *("braindump", "debug", "default", "develop", "discuss", "enrichment", "loop", "loop_debug"),
+    *("opus_review", "passthrough", "planning", "ramble", "task_execution", "task_intents", "yap"),
 )
 
 SEED = {

@@ -36,6 +36,14 @@ class Item(NamedTuple):
     """What is left to do once the file is written."""
 
 
+class Wish(NamedTuple):
+    """How the entries of clients are to be written."""
+
+    scope: Scope | None
+    allow: bool
+    recipe: str | None
+
+
 def _show(answer: Any, screen: Screen) -> None:
     for one in answer["files"]:
         _show_file(one, screen, answer["worktree"])
@@ -91,6 +99,9 @@ def _short(path: str, worktree: str) -> str:
     ),
     arg("--user", action="store_true", help="in your own files, for all projects"),
     arg("--project", action="store_true", help="in the project's files, where a client has one"),
+    arg(
+        "--recipe", metavar="NAME", help="what the server gives its agents: develop brings a debugger; default: default"
+    ),
     arg("--allow", action="store_true", help="let the client call Binnacle's tools without asking, for headless use"),
     arg("--remove", action="store_true", help="take it out again: all of it, or of the clients named"),
     arg("--dry-run", action="store_true", help="show what would change, change nothing"),
@@ -104,15 +115,13 @@ def init(context: Context, args: Namespace) -> Any:
     if args.user and args.project:
         raise UsageError("--user and --project exclude each other", hint="leave both out for each client's usual file")
     worktree = find_worktree(context.start)
+    wish = Wish(scope=_scope(args), allow=args.allow, recipe=_recipe(args.recipe, worktree))
     names = _named(args)
     if not (args.yes or args.remove or args.dry_run or names) and sys.stdin.isatty() and sys.stdout.isatty():
-        _converse(context, worktree, _scope(args), allow=args.allow)
+        _converse(context, worktree, wish)
         return None
     items = [_section(worktree)] if args.yes or not names else []
-    items += [
-        _client(CLIENTS[name], worktree, _scope(args), allow=args.allow)
-        for name in (names or (CLIENTS if args.remove else ()))
-    ]
+    items += [_client(CLIENTS[name], worktree, wish) for name in (names or (CLIENTS if args.remove else ()))]
     planned = [plan(item.target, remove=args.remove) for item in items]
     changes = planned if args.dry_run else [carry_out(change) for change in planned]
     files = [_answer(change, item.note, diff=args.dry_run) for change, item in zip(changes, items, strict=True)]
@@ -146,15 +155,25 @@ def _section(worktree: str) -> Item:
     return Item("Write AGENTS.md section?", agents_target(os.path.join(worktree, "AGENTS.md"), root=worktree))
 
 
-def _client(client: Client, worktree: str, scope: Scope | None, *, allow: bool) -> Item:
+def _recipe(name: str | None, worktree: str) -> str | None:
+    """The recipe that was named, if there is one of that name."""
+    if name is None:
+        return None
+    from binnacle.plan.recipe import find_recipe_file
+
+    find_recipe_file(name, worktree)
+    return name
+
+
+def _client(client: Client, worktree: str, wish: Wish) -> Item:
     from binnacle.config.clients.places import find_file, is_in_project
     from binnacle.config.clients.plan import client_target
 
-    path = find_file(client, worktree=worktree, scope=scope)
-    root = worktree if is_in_project(client, scope) else None
+    path = find_file(client, worktree=worktree, scope=wish.scope)
+    root = worktree if is_in_project(client, wish.scope) else None
     notes = [client.note] if path.startswith(worktree + os.sep) else []
-    notes += [client.unattended] if allow else []
-    target = client_target(client, path, allow=allow, root=root)
+    notes += [client.unattended] if wish.allow else []
+    target = client_target(client, path, allow=wish.allow, recipe=wish.recipe, root=root)
     return Item(f"Write {client.title} MCP config?", target, "; ".join(filter(None, notes)))
 
 
@@ -194,13 +213,13 @@ def _warning(files: list[dict[str, Any]]) -> dict[str, str]:
     return {"warning": "'bn' is not on PATH, where the clients look for it"} if is_written and not which("bn") else {}
 
 
-def _converse(context: Context, worktree: str, scope: Scope | None, *, allow: bool) -> None:
+def _converse(context: Context, worktree: str, wish: Wish) -> None:
     """Asks about each file, and writes it when told to."""
     from binnacle.config.clients.places import is_found
     from binnacle.config.clients.plan import carry_out, plan
 
     clients = [client for client in CLIENTS.values() if client.name in ("vscode", "copilot") or is_found(client)]
-    items = [_section(worktree), *(_client(client, worktree, scope, allow=allow) for client in clients)]
+    items = [_section(worktree), *(_client(client, worktree, wish) for client in clients)]
     screen = Screen()
     screen.line()
     screen.heading("Binnacle System Initialization")

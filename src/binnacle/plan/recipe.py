@@ -128,10 +128,20 @@ def load_recipe(name: str, catalog: Catalog, *, repo: str | None = None) -> Reci
         NotFound: no such recipe; the nearest is named.
         ConfigError: something in its file is wrong: where, what, and the nearest valid word.
     """
+    find_recipe_file(name, repo)
+    return _load(name, _Shelf(recipe_files(repo), catalog, repo), ())
+
+
+def find_recipe_file(name: str, repo: str | None) -> str:
+    """The file of a recipe.
+
+    Raises:
+        NotFound: no such recipe; the nearest is named.
+    """
     files = recipe_files(repo)
     if name not in files:
         raise NotFound(f"no recipe {name!r}", hint=did_you_mean(name, list(files)))
-    return _load(name, _Shelf(files, catalog, repo), ())
+    return files[name]
 
 
 class _Shelf(NamedTuple):

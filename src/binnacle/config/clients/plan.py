@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from binnacle.config.clients.files import backups, locked, read, write
 from binnacle.config.clients.known import Client
-from binnacle.config.clients.source import NAME, Editor, Place, Source
+from binnacle.config.clients.source import NAME, Editor, Place, Source, find_recipe
 from binnacle.errors import ConfigError
 
 Action = Literal["created", "updated", "unchanged", "removed", "skipped"]
@@ -51,15 +51,26 @@ def agents_target(path: str, *, root: str | None = None) -> Target:
     return Target(AGENTS, path, Editor(section.put, section.take, section.BEGIN), root)
 
 
-def client_target(client: Client, path: str, *, allow: bool = False, root: str | None = None) -> Target:
-    """A client's file with our entry; with `allow`, one that lets our tools be called without asking."""
-    plain = Place(client.container, client.entry, client.additions)
+def client_target(
+    client: Client, path: str, *, allow: bool = False, recipe: str | None = None, root: str | None = None
+) -> Target:
+    """A client's file with our entry; with `allow`, one that lets our tools be called without asking.
+
+    Args:
+        recipe: what the server is started with; None leaves what a person chose before.
+    """
+    plain = Place(client.container, client.entry, client.additions, recipe)
     allowing = plain._replace(entry={**client.entry, **client.allowing})
-    place, other = (allowing, plain) if allow else (plain, allowing)
-    put, put_other, take = (
-        partial(_edit_format, client, verb, one) for verb, one in (("put", place), ("put", other), ("take", place))
+    edit = partial(_edit_format, client)
+
+    def puts(text: str) -> tuple[Callable[[Source], str], ...]:
+        found = find_recipe(text)
+        return tuple(partial(edit, "put", place._replace(recipe=found)) for place in (plain, allowing))
+
+    place = allowing if allow else plain
+    return Target(
+        client.name, path, Editor(partial(edit, "put", place), partial(edit, "take", place), NAME, puts), root
     )
-    return Target(client.name, path, Editor(put, take, NAME, puts=(put_other,)), root)
 
 
 def _edit_format(client: Client, verb: str, place: Place, source: Source) -> str:
@@ -127,7 +138,7 @@ def _take(target: Target, text: str) -> str | None:
 
 def _is_origin(target: Target, earlier: str, text: str) -> bool:
     try:
-        puts = (target.editor.put, *target.editor.puts)
+        puts = (target.editor.put, *target.editor.puts(text))
         return _edit(target, earlier, target.editor.take) == earlier and any(
             _edit(target, earlier, put) == text for put in puts
         )

@@ -1,5 +1,6 @@
 """The text of a file that is about to be changed, and how to complain about a place in it."""
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,6 +15,10 @@ REMOTE_KEYS = frozenset(
     | {"http_headers", "env_http_headers", "bearer_token_env_var"}
 )
 """Keys of servers that are reached over HTTP. Beside a command they confuse a client about which of the two it is."""
+
+
+_SERVE = ["mcp", "serve"]
+_RECIPE = "--recipe"
 
 
 class Source(NamedTuple):
@@ -56,10 +61,27 @@ class Place(NamedTuple):
     additions: Mapping[str, Any] = MappingProxyType({})
     """What else it says where a person has not decided otherwise."""
 
+    recipe: str | None = None
+    """The recipe that the server is started with; None for what is there, or the server's own default."""
+
     def wanted(self, existing: Any = None) -> dict[str, Any]:
         """What our entry has to say, given what is there for it."""
         there = existing if isinstance(existing, dict) else {}
-        return self.entry | {key: _complete(there.get(key), value) for key, value in self.additions.items()}
+        entry = {key: self._started(there.get(key), value) for key, value in self.entry.items()}
+        return entry | {key: _complete(there.get(key), value) for key, value in self.additions.items()}
+
+    def _started(self, existing: Any, wanted: Any) -> Any:
+        """The words that start our server, with the options a person gave it; any other value as it is wanted."""
+        if not isinstance(wanted, list) or wanted[-2:] != _SERVE:
+            return wanted
+        is_ours = isinstance(existing, list) and existing[: len(wanted)] == wanted
+        options = existing[len(wanted) :] if is_ours else []
+        if self.recipe is None:
+            return wanted + options
+        if _RECIPE in options[:-1]:
+            at = options.index(_RECIPE)
+            return wanted + options[:at] + [_RECIPE, self.recipe] + options[at + 2 :]
+        return [*wanted, _RECIPE, self.recipe, *options]
 
 
 class Editor(NamedTuple):
@@ -70,8 +92,8 @@ class Editor(NamedTuple):
     mark: str
     """A text that holds nothing like this holds nothing of ours."""
 
-    puts: tuple[Callable[[Source], str], ...] = ()
-    """Other ways in which our entry may have been put in."""
+    puts: Callable[[str], tuple[Callable[[Source], str], ...]] = lambda _: ()
+    """Other ways in which our entry may have been put into a text."""
 
 
 def _complete(existing: Any, wanted: Any) -> Any:
@@ -79,6 +101,12 @@ def _complete(existing: Any, wanted: Any) -> Any:
     if isinstance(existing, list) and isinstance(wanted, list):
         return existing + [one for one in wanted if one not in existing]
     return wanted if existing is None else existing
+
+
+def find_recipe(text: str) -> str | None:
+    """The recipe that our server is started with in a client's file of any format."""
+    found = re.search(rf"{_RECIPE}[\s\"',=-]+([\w.-]+)", text)
+    return found[1] if found else None
 
 
 def merge_entry(existing: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
