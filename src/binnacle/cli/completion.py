@@ -46,7 +46,7 @@ def _nothing(answer: Any, screen: Any) -> None:
 @COMPLETION.command(
     "",
     "print the completion script of a shell",
-    "bn completion bash > ~/.local/share/bash-completion/completions/bn",
+    'eval "$(bn completion bash)"',
     arg("shell", choices=tuple(_SCRIPTS), help="your shell"),
     view=_nothing,
     needs=READS,
