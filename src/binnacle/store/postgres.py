@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from binnacle import DISTRIBUTION
 from binnacle.errors import (
     BinnacleError,
     ConfigError,
@@ -29,7 +30,7 @@ try:
 except ImportError as error:
     raise ConfigError(
         "store.url names PostgreSQL, but its driver is not installed",
-        hint=steps.ask_person("install it with: pip install 'binnacle[postgres]'"),
+        hint=steps.ask_person(f"install it with: pip install '{DISTRIBUTION}[postgres]'"),
     ) from error
 
 POSTGRES = Dialect(

@@ -32,7 +32,7 @@ export function adapterPython(folder: string): string {
   throw new Fault(
     "E_UNSUPPORTED",
     "no debug adapter for Python on this machine: debugpy",
-    "pip install 'binnacle[debug]', or pip install debugpy in the project's own environment; then call debug_start again",
+    "pip install 'binnacle-bn[debug]', or pip install debugpy in the project's own environment; then call debug_start again",
     { adapter: "debugpy" },
   );
 }

@@ -11,6 +11,8 @@ import sys
 
 from msgspec import Struct
 
+from binnacle import DISTRIBUTION
+
 _FAST = os.path.join(os.path.dirname(__file__), "fast_debugpy.py")
 
 
@@ -53,7 +55,7 @@ PYTHON = Adapter(
     language="Python",
     types=("debugpy", "python"),
     extensions=(".py", ".pyw"),
-    install="pip install 'binnacle[debug]', or pip install debugpy in the project's own environment",
+    install=f"pip install '{DISTRIBUTION}[debug]', or pip install debugpy in the project's own environment",
 )
 NODE = Adapter(
     id="js-debug",
