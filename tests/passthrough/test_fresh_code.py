@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from binnacle.passthrough.command import Command
+from binnacle.passthrough.command import BN, Command
+from binnacle.passthrough.installed import find_records
 from passthrough.stage import bounded
 
 VERSION = "def main(args):\n    from ware import part\n    print({!r}, part.WORD)\n"
@@ -70,6 +71,10 @@ def test_a_change_that_keeps_size_and_date_is_noticed(stage, ware):
 def test_an_installation_is_noticed_even_if_it_leaves_the_loaded_files_alone(stage, ware):
     _, same = change(stage, lambda: (ware / "ware-1.0.dist-info").rename(ware / "ware-1.1.dist-info"))
     assert not same
+
+
+def test_the_record_of_our_own_installation_is_found():
+    assert [path for path in find_records(BN.distribution) if path.endswith("RECORD")]
 
 
 def test_what_was_not_loaded_does_not_matter(stage, ware):

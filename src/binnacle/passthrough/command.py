@@ -4,6 +4,8 @@ import os
 import sys
 from typing import NamedTuple
 
+from binnacle import DISTRIBUTION
+
 
 class Command(NamedTuple):
     """A program that can be called as a function in a fork, or started cold."""
@@ -19,6 +21,9 @@ class Command(NamedTuple):
 
     cold: tuple[str, ...] = ()
     """How to start it without the fork server. Empty: `name`, beside the interpreter or on the path."""
+
+    distribution: str = ""
+    """What it is installed as. Empty: like its package."""
 
     @property
     def package(self) -> str:
@@ -48,4 +53,4 @@ DAILY = (
 )
 """What the commands of every day load. Kept small: a fork costs in proportion to what the process holds."""
 
-BN = Command(name="bn", function="binnacle.cli.main:main", preload=DAILY)
+BN = Command(name="bn", function="binnacle.cli.main:main", preload=DAILY, distribution=DISTRIBUTION)

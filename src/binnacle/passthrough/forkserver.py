@@ -56,7 +56,8 @@ class ForkServer:
         Raises:
             ForkServerLost: it could not be started; the message says what stood in the way.
         """
-        before = snapshot(command.package)
+        distribution = command.distribution or command.package
+        before = snapshot(command.package, distribution)
         try:
             server = cls(*_spawn(command, grace=grace))
         except OSError as error:
@@ -67,7 +68,7 @@ class ForkServer:
             server._is_lost = True
             await server.aclose()
             raise
-        server._known = fingerprint(before, command.package, loaded)
+        server._known = fingerprint(before, distribution, loaded)
         return server
 
     def is_fresh(self) -> bool:

@@ -19,14 +19,14 @@ def state_of(path: str) -> State:
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
-def snapshot(package: str) -> dict[str, State]:
+def snapshot(package: str, distribution: str) -> dict[str, State]:
     """Every file of an installed package. Taken before it is loaded, so that no change in between is missed."""
-    return {path: state_of(path) for path in (*_files(package), *_records(package))}
+    return {path: state_of(path) for path in (*_files(package), *find_records(distribution))}
 
 
-def fingerprint(before: Fingerprint, package: str, loaded: list[str]) -> Fingerprint:
+def fingerprint(before: Fingerprint, distribution: str, loaded: list[str]) -> Fingerprint:
     """The part of a snapshot that matters to a process that loaded these files."""
-    return {path: before.get(path) for path in (*loaded, *_records(package))}
+    return {path: before.get(path) for path in (*loaded, *find_records(distribution))}
 
 
 def is_current(known: Fingerprint) -> bool:
@@ -46,16 +46,17 @@ def _files(package: str) -> Iterator[str]:
             yield from (os.path.join(folder, name) for name in names)
 
 
-def _records(package: str) -> list[str]:
-    """What every installation writes anew, even one that leaves the loaded files alone."""
+def find_records(distribution: str) -> list[str]:
+    """What every installation writes again, even one that leaves the loaded files alone."""
     found = []
+    prefix = f"{distribution.replace('-', '_')}-"
     for folder in sys.path:
         try:
             names = os.listdir(folder or ".")
         except OSError:
             continue
         for name in names:
-            if name.startswith(f"{package}-") and name.endswith(".dist-info"):
+            if name.startswith(prefix) and name.endswith(".dist-info"):
                 record = os.path.join(folder, name)
                 found += [record, os.path.join(record, "RECORD")]
     return found
