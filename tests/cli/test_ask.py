@@ -11,13 +11,13 @@ def asked(bn) -> tuple[str, str]:
     task = bn.add("Write the login")
     bn("task", "start", task, env=bn.agent("bob"))
     question = ask(bn, "Keep the old column?", blocking=True, options=["keep it", "drop it"], preferred="drop it")
-    bn("tool", "report_stuck", "--json", json.dumps({"reason": "do not know"}), env=bn.agent("bob"))
+    bn("tool", "report_stuck", json.dumps({"reason": "do not know"}), env=bn.agent("bob"))
     return task, question
 
 
 def ask(bn, text, **arguments) -> str:
     given = json.dumps({"question": text, **arguments})
-    return bn("tool", "report_question", "--json", given, env=bn.agent("bob"))["data"]["question"]["id"]
+    return bn("tool", "report_question", given, env=bn.agent("bob"))["data"]["question"]["id"]
 
 
 def test_the_open_questions_are_on_top_with_how_to_answer(bn, asked):

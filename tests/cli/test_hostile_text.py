@@ -4,11 +4,8 @@ import ast
 import hashlib
 import io
 import json
-import os
-import pty
 import re
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,7 +16,7 @@ from binnacle.cli.run_footer import Known, footer
 from binnacle.cli.run_lines import Lines, show_end
 from binnacle.cli.screen import Screen
 from binnacle.runner import events
-from cli.conftest import BN
+from cli.terminal import run_on_terminal
 
 HOSTILE = "\x1b[2J\x1b[31mred\x1b]0;title\x07 \x9b2J \x7f\x08\r \u202eevil\u2066 \u200b\nnext"
 """Erases the screen, colours, renames the window, by C0 and C1; turns the direction; begins a line."""
@@ -102,26 +99,14 @@ def test_errors_are_harmless_too(bn, words):
 
 
 def on_a_terminal(bn, *words: str) -> str:
-    """What `bn` prints where its output is a terminal."""
-    ours, theirs = pty.openpty()
-    with os.fdopen(ours, "rb", buffering=0) as reader:
-        child = subprocess.Popen([BN, *words], cwd=bn.repo, env=bn.env, stdout=theirs, stderr=theirs)
-        os.close(theirs)
-        found = b""
-        while True:
-            try:
-                data = reader.read(65536)
-            except OSError:  # the other side is gone
-                break
-            if not data:
-                break
-            found += data
-        assert child.wait(timeout=60) == 0, found
-    return found.decode().replace("\r\n", "\n")
+    """What `bn` prints where its output is a terminal, in a run that must succeed."""
+    shown = run_on_terminal(bn, *words)
+    assert shown.code == 0, shown
+    return shown.screen
 
 
 def test_json_on_a_terminal_escapes_what_a_terminal_obeys_and_means_the_same(bn, hostile):
-    shown = on_a_terminal(bn, "task", "show", hostile)
+    shown = on_a_terminal(bn, "task", "show", hostile, "--json")
     assert_harmless(shown)
     assert json.loads(shown) == bn("task", "show", hostile)
 

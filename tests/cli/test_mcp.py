@@ -125,6 +125,16 @@ def test_set_agent_then_bn_run(client, bn):
     assert json.loads(wrong["stderr"])["error"]["code"] == "E_NOT_FOUND"
 
 
+def test_agents_get_json_whatever_form_a_person_likes(connect, bn):
+    bn("config", "set", "output", "human")
+    client = connect(BN_OUTPUT="human")
+    client.data("binnacle-set_agent", path=str(bn.repo))
+    assert json.loads(client.data("bn_run", args=["ready"])["stdout"])["total"] == 0
+    assert json.loads(client.data("bn_run", args=["taks"])["stderr"])["error"]["code"] == "E_USAGE"
+    assert client.data("bn_run", args=["ready", "-H"])["stdout"].startswith("nothing is ready")
+    assert client.data("binnacle-orient", name="bob")["agent_id"]
+
+
 def test_a_session_is_a_handle_that_can_be_passed(client, bn, tmp_path):
     first = client.data("binnacle-set_agent", path=str(bn.repo))["session"]
     elsewhere = tmp_path / "elsewhere"
@@ -294,11 +304,11 @@ def test_wrong_options_are_refused(bn, words, hint):
 def test_tools_are_callable_from_the_shell(bn):
     made = bn("tool", "task_add", "--json", '{"tasks": [{"title": "One"}]}')
     assert made["ok"] is True
-    assert bn("tool", "create_task", "--json", "-", stdin='{"title": "Two"}')["data"]["tasks"][0]["title"] == "Two"
+    assert bn("tool", "create_task", "-", stdin='{"title": "Two"}')["data"]["tasks"][0]["title"] == "Two"
     assert "One" in bn.human("tool", "task_list")
     assert bn("tool", "task-add", "--schema")["schema"]["required"] == ["tasks"]
     assert len(bn("tool")["tools"]) > 40
-    failed = bn.run("tool", "task_get", "--json", '{"id": "bn-000"}')
+    failed = bn.run("tool", "task_get", '{"id": "bn-000"}')
     assert failed.code == 1
     assert failed.json["error"]["code"] == "E_NOT_FOUND"
     assert bn.fails("tool", "task_gte")["code"] == "E_NOT_FOUND"

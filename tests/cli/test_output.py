@@ -1,37 +1,18 @@
 """What programs and people get to read."""
 
 import json
-import os
-import pty
-import select
 import subprocess
-import time
 
-from cli.conftest import BN
+import pytest
+
+from cli.terminal import run_on_terminal
 
 
-def on_a_terminal(bn, *words: str, columns: int = 80) -> str:
-    """What `bn` writes when its output is a real terminal."""
-    leader, follower = pty.openpty()
-    env = bn.env | {"TERM": "xterm-256color"}
-    env.pop("NO_COLOR", None)
-    subprocess.run(["stty", "cols", str(columns), "rows", "24"], stdin=follower, check=True, timeout=60)
-    child = subprocess.Popen([BN, *words], cwd=bn.repo, env=env, stdout=follower, stderr=follower, stdin=follower)
-    os.close(follower)
-    output = b""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        if select.select([leader], [], [], 1)[0]:
-            try:
-                chunk = os.read(leader, 65536)
-            except OSError:
-                break
-            if not chunk:
-                break
-            output += chunk
-    assert child.wait(timeout=60) == 0
-    os.close(leader)
-    return output.decode().replace("\r\n", "\n")
+def on_a_terminal(bn, *words: str, **options) -> str:
+    """What a person sees of a run that must succeed."""
+    shown = run_on_terminal(bn, *words, **options)
+    assert shown.code == 0, shown
+    return shown.screen
 
 
 def test_the_version(bn):
@@ -40,12 +21,92 @@ def test_the_version(bn):
     assert bn.run("--version").out == f"bn {__version__}\n"
 
 
-def test_json_is_one_line_for_programs_and_indented_on_a_terminal(bn):
-    bn.add("One")
+def test_people_get_tables_on_a_terminal_and_programs_get_json(bn):
+    task = bn.add("One")
+    assert json.loads(bn.run("ready").out)["tasks"][0]["id"] == task
     assert bn.run("ready").out.count("\n") == 1
     shown = on_a_terminal(bn, "ready")
-    assert shown.startswith("{\n  ")
-    assert json.loads(shown) == bn("ready")
+    assert shown.startswith("\x1b[1mID")
+    assert task in shown
+    assert "{" not in shown
+
+
+def test_json_is_indented_on_a_terminal(bn):
+    bn.add("One")
+    for words in (["ready", "--json"], ["--json", "ready"]):
+        shown = on_a_terminal(bn, *words)
+        assert shown.startswith("{\n  ")
+        assert json.loads(shown) == bn("ready")
+
+
+def test_the_last_word_on_the_form_counts(bn):
+    bn.add("One")
+    assert bn.run("--json", "ready", "-H").out == bn.human("ready")
+    assert bn.run("-H", "ready", "--json").out == bn.run("ready").out
+    assert bn.run("ready", "-H", "--json").json["total"] == 1
+
+
+def test_each_stream_decides_for_itself(bn):
+    answered = run_on_terminal(bn, "ready", piped=("stdout",))
+    assert json.loads(answered.out) == {"tasks": [], "total": 0}
+    failed = run_on_terminal(bn, "task", "show", "bn-000", piped=("stdout",))
+    assert (failed.code, failed.out) == (1, "")
+    assert "error:" in failed.screen.splitlines()[0], "the person at the terminal reads it, not the program in the pipe"
+    logged = run_on_terminal(bn, "task", "show", "bn-000", piped=("stderr",))
+    assert json.loads(logged.err)["error"]["code"] == "E_NOT_FOUND"
+    assert logged.screen == ""
+
+
+@pytest.mark.parametrize("words", [["taks"], ["task", "lits"], ["ready", "--nope"], ["task", "show", "bn-000"]])
+def test_errors_are_sentences_on_a_terminal(bn, words):
+    shown = run_on_terminal(bn, *words, env={"NO_COLOR": "1"})
+    assert shown.code in (1, 2)
+    assert shown.screen.startswith("error: ")
+    assert "\nhint: " in shown.screen
+    forced = run_on_terminal(bn, *words, "--json")
+    assert json.loads(forced.screen)["error"]["hint"]
+
+
+def test_a_person_can_choose_one_form_for_good(bn, tmp_path):
+    task = bn.add("One")
+    written = bn("config", "set", "output", "human")
+    assert written["file"].startswith(str(tmp_path / "config")), "in their own file, not in the project's"
+    assert bn.run("ready").out.startswith("ID")
+    assert bn.run("task", "show", "bn-000").err.startswith("error: ")
+    assert bn.run("ready", "--json").json["tasks"][0]["id"] == task
+    assert bn.run("ready", env={"BN_OUTPUT": "json"}).json["total"] == 1
+    bn.run("config", "set", "output", "json")
+    assert json.loads(on_a_terminal(bn, "ready"))["total"] == 1
+    assert on_a_terminal(bn, "ready", "-H").startswith("\x1b[1mID")
+    bn("config", "unset", "output")
+    assert bn("config", "get", "output") == {"key": "output", "value": "auto", "from": "default"}
+
+
+def test_the_form_holds_outside_of_a_project_too(bn):
+    bn("config", "set", "output", "human")
+    assert bn.run("-C", "/nowhere", "ready").err.startswith("error: ")
+
+
+def test_a_mistake_in_the_setting_is_said_and_can_be_repaired(bn):
+    for env in ({"BN_OUTPUT": "table"}, {}):
+        if not env:
+            bn.env["XDG_CONFIG_HOME"] = str(bn.repo / "mine")
+            (bn.repo / "mine" / "binnacle").mkdir(parents=True)
+            (bn.repo / "mine" / "binnacle" / "config.toml").write_text('output = "table"\n[store]\ntimeout = 3\n')
+        error = bn.fails("ready", env=env)
+        assert error["code"] == "E_CONFIG"
+        assert "output takes auto, human or json, not 'table'" in error["message"]
+    bn("config", "set", "output", "json")
+    assert bn("ready")["total"] == 0
+    assert (bn.repo / "mine" / "binnacle" / "config.toml").read_text() == 'output = "json"\n[store]\ntimeout = 3\n'
+
+
+def test_a_project_cannot_choose_the_form_for_everybody(bn):
+    (bn.repo / ".binnacle").mkdir()
+    (bn.repo / ".binnacle" / "config.toml").write_text('output = "human"\n')
+    error = bn.fails("ready")
+    assert error["code"] == "E_CONFIG"
+    assert "bn config set output human" in error["hint"]
 
 
 def test_colour_only_on_a_terminal(bn):

@@ -47,7 +47,7 @@ def test_people_see_the_prompt_and_below_it_the_costs(bn, auth):
 
 def test_what_was_cut_is_said(bn):
     tasks = [{"title": f"Task number {number} with a title that fills its share of the room"} for number in range(120)]
-    bn("tool", "task_add", "--json", "-", stdin=json.dumps({"tasks": tasks}))
+    bn("tool", "task_add", "-", stdin=json.dumps({"tasks": tasks}))
     folder = bn.repo / ".binnacle" / "recipes"
     folder.mkdir(parents=True)
     (folder / "mine.yaml").write_text("description: ours\ntools: [list_tasks]\nsections: [tasks]\nbudget: 500\n")

@@ -64,8 +64,8 @@ def test_parameters_are_checked_as_for_an_agent(bn, folder):
     assert done.code == 1
     assert "did you mean 'who'?" in done.json["error"]["hint"]
     assert bn.fails("script", "run", "say.hello", "-p", "who")["code"] == "E_INVALID_PARAMS"
-    assert bn("script", "run", "say.hello", "--json", '{"who": "bo"}')["data"]["greeting"] == "hello, bo"
-    done = bn.run("script", "run", "say.hello", "--json", '{"who": ""}', "-H")
+    assert bn("script", "run", "say.hello", '{"who": "bo"}')["data"]["greeting"] == "hello, bo"
+    done = bn.run("script", "run", "say.hello", '{"who": ""}', "-H")
     assert done.err.splitlines()[-2:] == ["[E_INVALID_PARAMS] nobody to greet", "hint: give who"]
 
 

@@ -46,7 +46,8 @@ def test_daily_commands_load_nothing_heavy(bn, words):
 def test_ready_builds_no_other_command(bn):
     loaded = {name for name in loaded_by(bn, "ready") if name.startswith("binnacle.cli.")}
     assert loaded <= {
-        f"binnacle.cli.{name}" for name in ("main", "command", "commands", "context", "parser", "ready", "screen")
+        f"binnacle.cli.{name}"
+        for name in ("main", "command", "commands", "context", "output", "parser", "ready", "screen")
     }
 
 

@@ -21,7 +21,7 @@ def filled(bn):
     agent = bn.agent("bob")
     bn("task", "start", one, env=agent)
     asked = json.dumps({"question": "Which one?", "blocking": False, "options": ["this", "that"]})
-    bn("tool", "report_question", "--json", asked, env=agent)
+    bn("tool", "report_question", asked, env=agent)
     return bn
 
 

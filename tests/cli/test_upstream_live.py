@@ -159,15 +159,15 @@ class TestCall:
     def test_a_result_is_printed_as_it_came(self, bn, servers):
         servers(one=rogue(tools={"rename": {"echo": "say"}}))
         for name in ("one:say", "one:echo", "mcp_one_say"):
-            result = bn("upstream", "call", name, "--json", '{"text": "grüße"}')
+            result = bn("upstream", "call", name, '{"text": "grüße"}')
             assert result == {
                 "content": [{"type": "text", "text": "grüße"}],
                 "structuredContent": {"said": "grüße"},
                 "_meta": {"own": [1]},
                 "unknown": {"kept": True},
             }
-        assert bn("upstream", "call", "one:say", "--json", "-", stdin='{"text": "x"}')["content"][0]["text"] == "x"
-        assert bn.human("upstream", "call", "one:say", "--json", '{"text": "two\\nlines"}') == "two\nlines\n"
+        assert bn("upstream", "call", "one:say", "-", stdin='{"text": "x"}')["content"][0]["text"] == "x"
+        assert bn.human("upstream", "call", "one:say", '{"text": "two\\nlines"}') == "two\nlines\n"
         assert {one["who"] for one in servers.audit()} == {"ann"}
 
     def test_what_fails_is_a_failure(self, bn, servers):
@@ -181,7 +181,7 @@ class TestCall:
         assert bn.fails("upstream", "call", "mcp_nobody_x")["code"] == "E_NOT_FOUND"
         down = bn.fails("upstream", "call", "bad:x")
         assert (down["code"], down["hint"]) == ("E_UPSTREAM_DOWN", "bn upstream logs bad")
-        assert bn.fails("upstream", "call", "one:echo", "--json", "[1]")["code"] == "E_INVALID_PARAMS"
+        assert bn.fails("upstream", "call", "one:echo", "[1]")["code"] == "E_INVALID_PARAMS"
 
     def test_a_server_that_cannot_have_the_tool_is_left_alone(self, bn, servers, tmp_path):
         servers(**{"a.b": rogue(), "a_b": rogue(), "other": rogue(f"meet={tmp_path},0")})
@@ -212,7 +212,7 @@ class TestLogs:
 
     def test_are_bounded_however_much_is_written(self, bn, servers):
         servers(one=rogue())
-        bn("upstream", "call", "one:flood", "--json", '{"text": "2000"}')
+        bn("upstream", "call", "one:flood", '{"text": "2000"}')
         files = list((servers.folder / "logs").iterdir())
         assert sum(path.stat().st_size for path in files) < 4 << 20
 

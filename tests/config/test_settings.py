@@ -50,7 +50,7 @@ def test_each_place_overrides_the_one_before(repo, monkeypatch):
 
 @pytest.mark.parametrize("setting", [setting for setting in SETTINGS.values() if setting.variable])
 def test_every_variable_is_read_and_an_empty_one_is_none(repo, monkeypatch, setting):
-    given = "words" if isinstance(setting.default, str) else "7.5"
+    given = setting.choices[-1] if setting.choices else "words" if isinstance(setting.default, str) else "7.5"
     monkeypatch.setenv(setting.variable, given)
     assert str(load_settings(repo).values[setting.key]) == given
     monkeypatch.setenv(setting.variable, "")

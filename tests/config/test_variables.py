@@ -14,6 +14,7 @@ NOT_FOR_THE_SERVER = {
     "BN_WORKSPACE": "set for scripts",
     "BN_INPUT_": "set for scripts",
     "BN_INPUT_SOME_ID": "set for scripts",
+    "BN_OUTPUT": "how answers look to a person; the server sets it for the commands it runs",
     "BN_RUN_TIMEOUT": "a constant",
 }
 SETS = ("BN_RUN_", "BN_DEMO_", "BN_HOOK", "BN_TASK_", "BN_ITERATION", "BN_ERROR")

@@ -87,7 +87,7 @@ def test_a_session_changes_nothing_in_another_project(bn, hostile, tmp_path, env
     agent = hostile(recipe="loop")
     for words in (
         [*there, "task", "delete", task],
-        [*there, "tool", "task_delete", "--json", json.dumps({"id": task})],
+        [*there, "tool", "task_delete", json.dumps({"id": task})],
         [*fresh, "task", "add", "x"],
     ):
         error = agent.bn(*words, **env).error
@@ -112,7 +112,7 @@ def test_a_tool_called_from_a_shell_is_held_to_the_plan(bn, hostile):
         ("task_delete", {"id": other}, "E_TOOL_DISABLED"),
         ("task_status", {"id": other, "status": "done"}, "E_REFUSED"),
     ):
-        done = agent.bn("tool", tool, "--json", json.dumps(given))
+        done = agent.bn("tool", tool, json.dumps(given))
         assert json.loads(done.out)["error"]["code"] == code
     assert bn("task", "show", other)["task"]["status"] == "pending"
 
@@ -137,7 +137,7 @@ class TestDenials:
     def test_they_hold_in_the_shell(self, bn, hostile):
         agent = hostile(recipe="default", discipline="reader")
         assert agent.bn("task", "add", "x").error["code"] == "E_TOOL_DISABLED"
-        assert agent.bn("tool", "task_add", "--json", '{"tasks": [{"title": "x"}]}').code == 1
+        assert agent.bn("tool", "task_add", '{"tasks": [{"title": "x"}]}').code == 1
         assert bn("task", "list")["tasks"] == []
 
     @pytest.mark.parametrize("words", [["--deny", ""], ["--upstreams", ""], ["--title", "Free"]])

@@ -96,9 +96,11 @@ def _continues(words: str, typed: list[str]) -> bool:
 
 
 def _options(command: Command | None) -> list[tuple[str, str]]:
+    from binnacle.cli.parser import HUMAN_HELP, JSON_HELP
+
     own = command.arguments if command else ()
     found = [(name, one.options.get("help", "")) for one in own for name in one.names if name.startswith("--")]
-    return [*found, ("--human", "for people instead of JSON"), ("--repo", "the repository"), ("--help", "help")]
+    return [*found, ("--human", HUMAN_HELP), ("--json", JSON_HELP), ("--repo", "the repository"), ("--help", "help")]
 
 
 def _values(context: Context, command: Command, rest: list[str]) -> list[tuple[str, str]]:

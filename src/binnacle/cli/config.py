@@ -89,9 +89,10 @@ def _write(context: Context, args: Namespace, value: str | None) -> Any:
     from binnacle.config.place import find_repo
 
     # Not through the project: a file with a mistake in it must stay repairable.
-    path = user_config_file() if args.user else project_config_file(find_repo(args.repo or context.start))
+    is_own = args.user or find_setting(args.key).is_personal
+    path = user_config_file() if is_own else project_config_file(find_repo(args.repo or context.start))
     written = write_setting(path, args.key, value)
-    if not args.user and written is not None and find_setting(args.key).does:
+    if not is_own and written is not None and find_setting(args.key).does:
         from binnacle.app import find_project
         from binnacle.app.trust import grant_written
 

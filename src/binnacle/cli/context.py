@@ -5,8 +5,11 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
+from binnacle.cli.output import is_for_person
+
 if TYPE_CHECKING:
     from binnacle.app import Project
+    from binnacle.cli.output import Format
     from binnacle.plan.rights import Rights
     from binnacle.store.store import Reader, Store, Writer
     from binnacle.work.actor import Actor
@@ -16,9 +19,14 @@ if TYPE_CHECKING:
 class Context:
     """One run of `bn`. Closing it closes the store."""
 
-    def __init__(self, *, repo: str | None, human: bool) -> None:
+    def __init__(self, *, repo: str | None, asked: "Format | None") -> None:
         self.start = repo
-        self.human = human
+        self.asked = asked
+        """What the command line says about the form of the answer."""
+
+        self.human = is_for_person(asked, sys.stdout)
+        """Whether the answer is for a person to read."""
+
         self.exit_code = 0
         """What the process ends with when the command was carried out; an error ends it with 1 or 2."""
 

@@ -27,18 +27,17 @@ def run() -> NoReturn:
         _discard_stdout()
     except OSError as error:
         _discard_stdout()
-        _report(_explain(error), human=False)
+        _report(_explain(error), sys.argv[1:])
         code = EXIT_ERROR
     sys.exit(code)
 
 
 def main(argv: list[str]) -> int:
     """Runs one command line and returns its exit code. Answers go to stdout, everything else to stderr."""
-    human = "-H" in argv or "--human" in argv
     try:
         return _dispatch(argv)
     except BinnacleError as error:
-        _report(error, human=human)
+        _report(error, argv)
         return EXIT_USAGE if isinstance(error, UsageError) else EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -48,7 +47,7 @@ def main(argv: list[str]) -> int:
     except Exception as error:
         if os.environ.get("BN_DEBUG"):
             raise
-        _report(_explain(error), human=human)
+        _report(_explain(error), argv)
         return EXIT_ERROR
 
 
@@ -85,8 +84,8 @@ def _split_globals(argv: list[str]) -> tuple[dict[str, str], list[str]]:
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         name, has_value, value = option.partition("=")
-        if option in ("-H", "--human"):
-            options["--human"] = "yes"
+        if option in ("-H", "--human", "--json"):
+            options["asked"] = option
         elif option in ("-h", "--help"):
             options["--help"] = "yes"
         elif option in ("--version", "-V"):
@@ -117,12 +116,14 @@ def _load_msgspec() -> None:
 def _run(options: dict[str, str], words: list[str]) -> int:
     _load_msgspec()
     from binnacle.cli.context import Context
+    from binnacle.cli.output import find_asked
     from binnacle.cli.parser import parse
 
     command, args = parse(words, as_help="--help" in options)
     if command is None:
         return 0
-    context = Context(repo=args.repo or options.get("--repo"), human=args.human or "--human" in options)
+    asked = args.asked or find_asked([options.get("asked", "")])
+    context = Context(repo=args.repo or options.get("--repo"), asked=asked)
     try:
         if _is_checked(command, args):
             from binnacle.cli.rights import authorise
@@ -162,8 +163,10 @@ def _print(command: "Command", answer: Any, *, human: bool) -> None:
     sys.stdout.buffer.write(encoded + b"\n")
 
 
-def _report(error: BinnacleError, *, human: bool) -> None:
-    if human:
+def _report(error: BinnacleError, argv: list[str]) -> None:
+    from binnacle.cli.output import find_asked, is_for_person
+
+    if is_for_person(find_asked(argv), sys.stderr):
         from binnacle.cli.screen import Screen
 
         screen = Screen(sys.stderr)

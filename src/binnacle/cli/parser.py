@@ -8,6 +8,9 @@ from binnacle.cli.command import Command, Group
 from binnacle.cli.commands import GROUPS
 from binnacle.errors import UsageError, did_you_mean
 
+HUMAN_HELP = "for people, also in a pipe"
+JSON_HELP = "JSON, also on a terminal"
+
 Parsed = tuple[Command | None, argparse.Namespace]
 
 
@@ -83,7 +86,8 @@ def build(group: Group, command: Command) -> Parser:
     for argument in command.arguments:
         parser.add_argument(*argument.names, **argument.options)
     everywhere = parser.add_argument_group("everywhere")
-    everywhere.add_argument("-H", "--human", action="store_true", help="for people instead of JSON")
+    everywhere.add_argument("-H", "--human", dest="asked", action="store_const", const="human", help=HUMAN_HELP)
+    everywhere.add_argument("--json", dest="asked", action="store_const", const="json", help=JSON_HELP)
     everywhere.add_argument("-C", "--repo", metavar="DIR", help="the repository; default: around the current directory")
     everywhere.add_argument("-h", "--help", action="store_true", help="this help")
     return parser

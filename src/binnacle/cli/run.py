@@ -33,7 +33,7 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
 
 @RUN.command(
     "",
-    "run agents in iterations until the work is done, or it is said why not",
+    "run agents in iterations until the work is done; --json prints each event of it as a line",
     "bn run spec.md --agent goose",
     arg("spec", nargs="?", metavar="SPEC", help="a file that says what is to be done; planned first (- for stdin)"),
     arg("--agent", metavar="NAME|COMMAND", help="opencode, goose, claude, codex, gemini, copilot, demo, or any command "
@@ -57,7 +57,6 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
     arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as for bn mcp serve"),
     arg("-y", "--yes", action="store_true", help="trust what the run uses of the project, without asking"),
     arg("--headless", action="store_true", help="plain lines instead of the live view; nobody is asked anything"),
-    arg("--json", action="store_true", dest="as_json", help="everything that happens, a JSON value a line"),
     view=_ended, needs=by_person("start a run"),
 )  # fmt: skip
 def run(context: Context, args: Namespace) -> Any:
@@ -76,7 +75,7 @@ def run(context: Context, args: Namespace) -> Any:
     ):
         ended = runner.run(_drive(context, args, wanted))
     context.exit_code = 0 if ended.why == "complete" else INTERRUPTED if ended.why == "interrupted" else 1
-    return None if args.as_json else ended
+    return None if context.asked == "json" else ended
 
 
 def _ask_about_project(context: Context, args: Namespace) -> None:
@@ -86,7 +85,7 @@ def _ask_about_project(context: Context, args: Namespace) -> None:
 
     found = look(context.project).standings
     waiting = [one for one in found if one.state != "trusted" and one.item.kind in ("setting", "hook", "template")]
-    if not waiting or not (args.yes or _has_person(args)):
+    if not waiting or not (args.yes or _has_person(context, args)):
         return
     trusted, how = ask_to_trust(waiting, yes=args.yes)
     if trusted:
@@ -131,7 +130,7 @@ def _wanted(context: Context, args: Namespace) -> "Wanted":
         discipline=args.discipline,
         feature=args.feature,
         budget=budget,
-        approve=_approve(settings.text("run.approve"), args),
+        approve=_approve(context, args),
         auto_commit=args.auto_commit,
         is_reset=args.reset,
         is_resumed=args.resume,
@@ -143,8 +142,9 @@ def _wanted(context: Context, args: Namespace) -> "Wanted":
     )
 
 
-def _approve(configured: str, args: Namespace) -> "Approve":
-    chosen = args.approve or configured or ("ask" if _has_person(args) else "edits")
+def _approve(context: Context, args: Namespace) -> "Approve":
+    configured = context.project.settings.text("run.approve")
+    chosen = args.approve or configured or ("ask" if _has_person(context, args) else "edits")
     if chosen not in APPROVE:
         hint = did_you_mean(chosen, APPROVE)
         raise ConfigError(f"run.approve takes ask, edits, all or none, not {chosen!r}", hint=hint)
@@ -169,8 +169,8 @@ def _name(context: Context, args: Namespace) -> str:
     return args.feature or "work"
 
 
-def _has_person(args: Namespace) -> bool:
-    return not (args.headless or args.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
+def _has_person(context: Context, args: Namespace) -> bool:
+    return not (args.headless or context.asked == "json") and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 async def _drive(context: Context, args: Namespace, wanted: "Wanted") -> "RunEnded":
@@ -187,8 +187,8 @@ async def _drive(context: Context, args: Namespace, wanted: "Wanted") -> "RunEnd
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, control.stop)
     go = partial(running.run, context.project, wanted, control=control)
-    if not _has_person(args):
-        return await go(tell=print_json if args.as_json else Lines(Screen(sys.stderr)).tell, person=None)
+    if not _has_person(context, args):
+        return await go(tell=print_json if context.asked == "json" else Lines(Screen(sys.stderr)).tell, person=None)
     from binnacle.cli.run_adding import add_note, add_task
     from binnacle.cli.run_view import LiveView
 

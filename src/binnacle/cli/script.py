@@ -156,7 +156,7 @@ def _show_run(answer: Any, screen: Screen) -> None:
     "bn script run breakpoint.set -p path=src/cart.py -p line=12",
     NAME,
     arg("-p", "--param", action="append", default=[], metavar="K=V", help="a parameter; again for the next one"),
-    arg("--json", dest="arguments", metavar="PARAMS", help="all parameters as JSON; - reads them from stdin"),
+    arg("arguments", nargs="?", metavar="PARAMS", help="all parameters as JSON; - reads them from stdin"),
     view=_show_run,
     needs=lambda args: changes(args.name),
 )
@@ -170,7 +170,7 @@ def run(context: Context, args: Namespace) -> Any:
     raw = msgspec.json.encode(given)
     if args.arguments is not None:
         if given:
-            raise InvalidInput("-p and --json exclude each other", hint="give one of the two")
+            raise InvalidInput("-p and parameters as JSON exclude each other", hint="give one of the two")
         raw = (context.read_input("-") if args.arguments == "-" else args.arguments).encode("utf-8", "replace")
     outcome = asyncio.run(_call(context, entry, own, raw))
     if outcome.is_error:

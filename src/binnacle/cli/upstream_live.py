@@ -237,9 +237,9 @@ def _show_result(answer: Any, screen: Screen) -> None:
 @UPSTREAM.command(
     "call",
     "call a tool of a server, and print its result as it came",
-    'bn upstream call database:query --json \'{"sql": "select 1"}\'',
+    'bn upstream call database:query \'{"sql": "select 1"}\'',
     arg("tool", metavar="TOOL", help="SERVER:TOOL, or the name that agents call it by (mcp_…)"),
-    arg("--json", dest="arguments", default="{}", metavar="ARGS", help="its arguments; - reads them from stdin"),
+    arg("arguments", nargs="?", default="{}", metavar="ARGS", help="its arguments as JSON; - reads them from stdin"),
     DISCIPLINE,
     view=_show_result,
     needs=READS,
@@ -274,7 +274,7 @@ def _arguments(text: str) -> bytes:
         msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         return text.encode()
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise InvalidInput(f"not an object of arguments: {error}", hint='--json \'{"name": "value"}\'') from error
+        raise InvalidInput(f"not an object of arguments: {error}", hint='\'{"name": "value"}\'') from error
 
 
 def _teller(context: Context) -> Callable[[Any], None] | None:

@@ -20,7 +20,7 @@ def write_setting(path: str, key: str, value: str | None) -> Value | None:
 
     find_setting(key)
     parsed = None if value is None else parse_value(key, value, where="the given value")
-    table_name, name = key.split(".", 1)
+    table_name, _, name = key.rpartition(".")
     try:
         document = tomlkit.parse(inside.read_file(path).decode())
     except FileNotFoundError:
@@ -30,12 +30,12 @@ def write_setting(path: str, key: str, value: str | None) -> Value | None:
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
         hint = inside.hint_of(error, "mend the file by hand first")
         raise ConfigError(f"cannot change {path}: {error}", hint=hint) from error
-    table = document.setdefault(table_name, tomlkit.table())
+    table = document.setdefault(table_name, tomlkit.table()) if table_name else document
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: {table_name!r} is not a table", hint=f"write it as [{table_name}]")
     if parsed is None:
         table.pop(name, None)
-        if not table:
+        if table_name and not table:
             document.pop(table_name)
     else:
         table[name] = int(parsed) if isinstance(parsed, float) and parsed.is_integer() else parsed

@@ -33,6 +33,12 @@ class Setting(NamedTuple):
     does: str = ""
     """What a project's value would do that only a person may decide, after `it would`. Empty: a project may set it."""
 
+    choices: tuple[str, ...] = ()
+    """The words it takes; empty for any text."""
+
+    is_personal: bool = False
+    """Whether it is for each person to set, in their own file or environment, and never for a project."""
+
 
 SETTINGS = {
     setting.key: setting
@@ -80,6 +86,14 @@ SETTINGS = {
         ),
         Setting("run.silence_minutes", 15.0, "how long an agent may say nothing", "BN_RUN_SILENCE_MINUTES", 0.01),
         Setting("run.iteration_minutes", 120.0, "how long an iteration may take", "BN_RUN_ITERATION_MINUTES", 0.01),
+        Setting(
+            "output",
+            "auto",
+            "how answers are written: auto (for people on a terminal, else JSON), human or json; for you alone",
+            "BN_OUTPUT",
+            choices=("auto", "human", "json"),
+            is_personal=True,
+        ),
         Setting("project.title", "", "name of the project in prompts and pages"),
         Setting("project.description", "", "what the project is, in a sentence or two"),
     )
@@ -111,6 +125,7 @@ def load_settings(repo: str) -> Settings:
     values: dict[str, Value] = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, Scope] = dict.fromkeys(SETTINGS, "default")
     shared = read_file(project_config_file(repo))
+    _refuse_personal(project_config_file(repo), shared)
     ignored = {item.name: shared.pop(item.name) for item in _find_untrusted(repo, shared)}
     files: tuple[tuple[Scope, dict[str, Value]], ...] = (("user", read_file(user_config_file())), ("project", shared))
     for scope, found in files:
@@ -122,6 +137,27 @@ def load_settings(repo: str) -> Settings:
             values[key] = parse_value(key, given, where=f"environment variable {setting.variable}")
             origins[key] = "environment"
     return Settings(values, origins, ignored)
+
+
+def find_personal(key: str) -> str:
+    """The value of a setting that is each person's own, which is known outside of a project too.
+
+    Raises:
+        ConfigError: the person's file cannot be parsed, or the value does not fit the setting.
+    """
+    setting = SETTINGS[key]
+    if given := os.environ.get(setting.variable):
+        return str(parse_value(key, given, where=f"environment variable {setting.variable}"))
+    return str(read_file(user_config_file()).get(key, setting.default))
+
+
+def _refuse_personal(path: str, shared: dict[str, Value]) -> None:
+    for key, value in shared.items():
+        if SETTINGS[key].is_personal:
+            raise ConfigError(
+                f"{path}: {key!r} is for each person to set, not for a project",
+                hint=f"take it out of that file; bn config set {key} {value} puts it into your own",
+            )
 
 
 def find_items(repo: str, shared: dict[str, Value] | None = None) -> "list[Item]":
@@ -167,12 +203,11 @@ def read_file(path: str) -> dict[str, Value]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", hint="mend or remove that line") from error
     found: dict[str, Value] = {}
-    for table, entries in tables.items():
-        if not isinstance(entries, dict):
-            raise ConfigError(f"{path}: {table!r} stands outside a table", hint=_known_keys())
-        for name, value in entries.items():
-            key = f"{table}.{name}"
-            found[key] = parse_value(key, value, where=path)
+    for name, entry in tables.items():
+        values = {f"{name}.{key}": value for key, value in entry.items()} if isinstance(entry, dict) else {name: entry}
+        if name not in SETTINGS and not isinstance(entry, dict):
+            raise ConfigError(f"{path}: {name!r} stands outside a table", hint=_known_keys())
+        found |= {key: parse_value(key, value, where=path) for key, value in values.items()}
     return found
 
 
@@ -180,6 +215,9 @@ def parse_value(key: str, value: object, *, where: str) -> Value:
     """Checks one value against its setting; text is accepted for numbers, as environment variables need."""
     setting = find_setting(key, where=where)
     if isinstance(setting.default, str):
+        if setting.choices and value not in setting.choices:
+            words = " or ".join(", ".join(setting.choices).rsplit(", ", 1))
+            raise ConfigError(f"{where}: {key} takes {words}, not {value!r}", hint=f"{key}: {setting.help}")
         if isinstance(value, str):
             return value
         raise ConfigError(f"{where}: {key} takes text, not {value!r}", hint=f"{key}: {setting.help}")

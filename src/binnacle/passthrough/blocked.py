@@ -8,7 +8,7 @@ Blocked = Literal["gui", "mcp", "orient", "goodbye"]
 BLOCKED: tuple[Blocked, ...] = get_args(Blocked)
 """They hang, recurse, or need the process of the agent's own shell (seed 000)."""
 
-FLAGS = frozenset({"-H", "--human", "-h", "--help", "-V", "--version"})
+FLAGS = frozenset({"-H", "--human", "--json", "-h", "--help", "-V", "--version"})
 WITH_VALUE = frozenset({"-C", "--repo"})
 """What `bn` takes before the command. A test feeds the same words to `cli.main` and compares."""
 

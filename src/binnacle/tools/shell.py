@@ -205,7 +205,7 @@ class Shell:
 
     async def _execute(self, caller: Caller, session: Session, args: Sequence[str]) -> Completed:
         env = {name: value for name, value in for_command(os.environ).items() if name not in PLACE_VARIABLES}
-        env |= {"BN_AGENT_ID": session.actor.name, "BN_MCP_SESSION": session.id or ""}
+        env |= {"BN_AGENT_ID": session.actor.name, "BN_MCP_SESSION": session.id or "", "BN_OUTPUT": "json"}
         return await self._run(args, cwd=session.cwd, env=env, timeout=self._timeout, on_output=_teller(caller))
 
 

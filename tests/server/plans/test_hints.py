@@ -90,5 +90,5 @@ def test_the_same_call_that_fails_again_and_again_still_names_tools(connect, tas
 
 
 def test_a_person_who_calls_a_tool_from_a_shell_is_told_of_commands(bn, tasks):
-    done = bn.run("tool", "task_status", "--json", f'{{"id": "{tasks["done"]}", "status": "in_progress"}}')
+    done = bn.run("tool", "task_status", f'{{"id": "{tasks["done"]}", "status": "in_progress"}}')
     assert f"bn task reopen {tasks['done']}" in done.out
