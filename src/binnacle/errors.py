@@ -334,6 +334,9 @@ def nearest(word: str, choices: Sequence[str]) -> str | None:
     """The choice most like `word`, if any is like it at all."""
     from difflib import get_close_matches
 
+    letters = sorted(word.casefold())
+    if swapped := next((choice for choice in choices if sorted(choice.casefold()) == letters), None):
+        return swapped
     matches = get_close_matches(word.casefold(), [choice.casefold() for choice in choices], n=1, cutoff=0.5)
     return next((choice for choice in choices if matches and choice.casefold() == matches[0]), None)
 

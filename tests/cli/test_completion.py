@@ -1,5 +1,6 @@
 """What the shell offers on Tab."""
 
+import json
 import shutil
 import subprocess
 
@@ -31,6 +32,40 @@ def test_ids_and_names_are_offered(bn):
     assert offered(bn, "task", "show", "bn-") == [task]
     assert offered(bn, "task", "add", "x", "-f", "bil") == ["billing"]
     assert offered(bn, "task", "list", "--feature", "") == ["billing"]
+
+
+def test_ids_are_offered_by_their_first_digits_closed_and_far_down_the_list_too(bn):
+    bn("task", "add", "--from", "-", stdin=json.dumps([{"title": f"task {number}"} for number in range(250)]))
+    last = bn("task", "list", "-n", "1", "--offset", "249")["tasks"][0]["id"]
+    bn("task", "skip", last, "-m", "not needed")
+    digits = last.removeprefix("bn-")
+    assert last in offered(bn, "task", "show", last[:5])
+    assert digits in offered(bn, "task", "show", digits[:2])
+    assert digits in offered(bn, "show", digits[:2])
+    assert all(one.startswith(digits[:2]) for one in offered(bn, "task", "reopen", digits[:2]))
+    assert bn("task", "show", digits)["task"]["id"] == last, "what is offered is taken"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["task", "list", "--status", "in"], ["in_progress"]),
+        (["list", "-s", "d"], ["draft", "done"]),
+        (["task", "list", "-s", "done", "-s", "bl"], ["blocked"]),
+        (["edit", "1f3", "--status", "p"], ["pending", "partial"]),
+        (["add", "x", "-p", "h"], ["high"]),
+        (["ready", "--kind", "b"], ["bug"]),
+    ],
+)
+def test_statuses_priorities_and_kinds_are_offered_by_name(bn, words, expected):
+    assert offered(bn, *words) == expected
+
+
+def test_short_forms_are_offered_and_complete_as_the_whole_command(bn):
+    task = bn.add("One")
+    assert offered(bn, "don") == ["done"]
+    assert offered(bn, "done", "bn-") == [task]
+    assert "--reason" in offered(bn, "done", "--r")
 
 
 def test_a_mistake_on_the_line_offers_nothing_and_says_nothing(bn):

@@ -73,6 +73,7 @@ def test_variables_take_nobody_out_of_their_session(bn, hostile, env):
     env = {name: other["BN_AGENT_ID"] if value == "other" else value for name, value in env.items()}
     agent = hostile(recipe="loop")
     assert agent.bn("task", "delete", task, **env).error["code"] == "E_TOOL_DISABLED"
+    assert agent.bn("delete", task, **env).error["code"] == "E_TOOL_DISABLED", "a short form is the same command"
     added = json.loads(agent.bn("task", "add", "Found on the way", **env).out)["tasks"][0]["id"]
     assert bn("log", "--of", added)["events"][0]["actor"] == agent.session, "it acts as its session"
 

@@ -85,7 +85,7 @@ class Argument(NamedTuple):
     names: tuple[str, ...]
     options: dict[str, Any]
     completes: str = ""
-    """What the shell may offer for it: task, feature, discipline or recipe."""
+    """What the shell may offer for it: task, feature, discipline, recipe, status, kind or priority."""
 
     is_passed_on: bool = False
     """Takes what follows a bare `--`, all of it and nothing else."""

@@ -1,4 +1,4 @@
-"""Every first word of `bn`: where it is defined and what it is for. No command is imported to list them."""
+"""Every first word of `bn`: where it is defined, what it is for and its topic. No command is imported to list them."""
 
 GROUPS: dict[str, tuple[str, str]] = {
     # first word: (modules that declare its commands, what it is for)
@@ -41,3 +41,29 @@ GROUPS: dict[str, tuple[str, str]] = {
     "tool": ("tool", "call any tool of the catalog"),
     "completion": ("completion", "completion for bash, zsh or fish"),
 }
+
+TOPICS: dict[str, tuple[str, ...]] = {
+    "The work": ("status", "ready", "next", "blocked", "task", "queue", "ask", "search", "graph", "log", "stats"),
+    "What is known": ("feature", "discipline", "learning", "note", "progress"),
+    "Agents": ("orient", "goodbye", "agent", "run", "session", "hook"),
+    "Tools of agents": ("mcp", "plan", "prompt", "upstream", "tool", "script", "bridge"),
+    "Set-up": ("system", "config", "trust", "store", "doctor", "completion"),
+}
+"""Every first word under its topic, as help shows them."""
+
+SHORT_FORMS: dict[str, str] = {
+    "add": "task add",
+    "list": "task list",
+    "show": "task show",
+    "edit": "task update",
+    "start": "task start",
+    "done": "task done",
+    "block": "task block",
+    "skip": "task skip",
+    "reopen": "task reopen",
+    "release": "task release",
+    "comment": "task comment",
+    "delete": "task delete",
+}
+"""First words that stand for two. They are replaced before anything else is looked at, so that rights, help and
+completion are those of the command itself."""

@@ -5,12 +5,16 @@ from argparse import Namespace
 from typing import Any
 
 from binnacle.cli.command import READS, Argument, Command, Group, arg
-from binnacle.cli.commands import GROUPS
+from binnacle.cli.commands import GROUPS, SHORT_FORMS
 from binnacle.cli.context import Context
 from binnacle.cli.screen import printable
 from binnacle.errors import BinnacleError
 
 COMPLETION = Group("completion")
+
+MAX_OFFERED = 200
+PREFIX = "bn-"
+"""Begins the id of every task."""
 
 _SCRIPTS = {
     "bash": """_bn() {
@@ -76,19 +80,21 @@ def words(context: Context, args: Namespace) -> Any:
 
 
 def _candidates(context: Context, before: list[str], last: str) -> list[tuple[str, str]]:
-    from binnacle.cli.parser import find_command, load_group
+    from binnacle.cli.parser import expand, find_command, load_group
 
     while before and before[0].startswith("-"):
         before = before[2:] if before[0] in ("-C", "--repo") else before[1:]
     if not before:
-        return [(name, text) for name, (_, text) in GROUPS.items()]
+        short = [(name, f"short for bn {whole}") for name, whole in SHORT_FORMS.items()]
+        return [*((name, text) for name, (_, text) in GROUPS.items()), *short]
+    before = expand(before)
     group = load_group(before[0])
     command, rest = find_command(group, before[1:])
     place = len(before) - 1
     more = [(words.split()[place], one.help) for words, one in group.commands.items() if _continues(words, before[1:])]
     if last.startswith("-"):
         return _options(command)
-    return more + (_values(context, command, rest) if command else [])
+    return more + (_values(context, command, rest, last) if command else [])
 
 
 def _continues(words: str, typed: list[str]) -> bool:
@@ -103,17 +109,20 @@ def _options(command: Command | None) -> list[tuple[str, str]]:
     return [*found, ("--human", HUMAN_HELP), ("--json", JSON_HELP), ("--repo", "the repository"), ("--help", "help")]
 
 
-def _values(context: Context, command: Command, rest: list[str]) -> list[tuple[str, str]]:
+def _values(context: Context, command: Command, rest: list[str], last: str) -> list[tuple[str, str]]:
     """Values for the option just typed, or else for the positional arguments."""
     previous = rest[-1] if rest else ""
     takes_value = [one for one in command.arguments if previous in one.names and "action" not in one.options]
     takes_value += [one for one in command.arguments if previous in one.names and one.options.get("action") == "append"]
     chosen = takes_value or [one for one in command.arguments if not one.names[0].startswith("-")]
-    return [value for one in chosen for value in _values_of(context, one)]
+    return [value for one in chosen for value in _values_of(context, one, last)]
 
 
-def _values_of(context: Context, argument: Argument) -> list[tuple[str, str]]:
-    if choices := argument.options.get("choices"):
+def _values_of(context: Context, argument: Argument, last: str) -> list[tuple[str, str]]:
+    from binnacle.work.status import KINDS, PRIORITIES, STATUSES
+
+    words = {"status": STATUSES, "kind": KINDS, "priority": PRIORITIES}.get(argument.completes)
+    if choices := argument.options.get("choices") or words:
         return [(choice, "") for choice in choices]
     if not argument.completes:
         return []
@@ -121,11 +130,25 @@ def _values_of(context: Context, argument: Argument) -> list[tuple[str, str]]:
         from binnacle.plan.recipe import recipe_files
 
         return [(name, "") for name in recipe_files(context.project.repo)]
-    from binnacle.store import features, tasks
+    if argument.completes == "task":
+        return _tasks(context, last)
+    from binnacle.store import features
 
     with context.reading() as tx:
-        if argument.completes == "task":
-            page, _ = tasks.listed(tx, tasks.TaskFilter(), limit=200)
-            return [(task.id, task.title) for task in page]
         found = features.listed(tx) if argument.completes == "feature" else features.listed_disciplines(tx)
         return [(one.name, one.title) for one in found]
+
+
+def _tasks(context: Context, typed: str) -> list[tuple[str, str]]:
+    """The tasks whose ids begin as typed, closed ones too; while nothing is typed, the open ones by urgency.
+
+    Who types the digits alone is offered digits: most shells offer only what begins with what stands there.
+    """
+    from binnacle.store import tasks
+
+    with context.reading() as tx:
+        if PREFIX.startswith(typed):
+            found, _ = tasks.listed(tx, tasks.TaskFilter(), limit=MAX_OFFERED)
+            return [(task.id, task.title) for task in found]
+        begun = tasks.begin_with(tx, f"{PREFIX}{typed.removeprefix(PREFIX)}".lower(), limit=MAX_OFFERED)
+    return [(one if typed.startswith(PREFIX) else one.removeprefix(PREFIX), title) for one, title in begun]

@@ -3,12 +3,19 @@
 import argparse
 
 from binnacle.cli.command import Command, Group
-from binnacle.cli.commands import GROUPS
+from binnacle.cli.commands import GROUPS, SHORT_FORMS, TOPICS
+from binnacle.cli.parser import HUMAN_HELP, JSON_HELP
 from binnacle.cli.screen import Screen
 
 _ABOUT = """bn: the work of a repository, for agents and people.
 
-Answers are JSON; -H shows them to people. Inside a git repository no set-up is needed."""
+On a terminal answers are for people, in a pipe they are JSON. Inside a git repository no set-up is needed."""
+
+_FIRST_STEPS = (
+    ("  bn add 'Mend the login form'", "write down what is to be done"),
+    ("  bn ready", "what can be done now"),
+    ("  bn start 1f3, bn done 1f3", "take a task, finish it; three digits of its id suffice"),
+)
 
 
 def show_overview() -> None:
@@ -16,17 +23,35 @@ def show_overview() -> None:
     screen = Screen()
     screen.block(_ABOUT, indent=0)
     screen.line()
-    screen.heading("Commands")
-    screen.table(((f"  {name}", help_text) for name, (_, help_text) in GROUPS.items()), flexible=1)
+    screen.heading("First steps")
+    screen.table(_FIRST_STEPS, flexible=1)
+    for topic, names in TOPICS.items():
+        screen.line()
+        screen.heading(topic)
+        screen.table(((f"  {name:<{_NAME_COLUMNS}}", GROUPS[name][1]) for name in names), flexible=1)
+    screen.line()
+    screen.heading("Short forms")
+    screen.block(_describe_short_forms(), indent=2)
     screen.line()
     screen.heading("Everywhere")
     rows = (
-        ("  -H, --human", "for people instead of JSON"),
+        ("  -H, --human", HUMAN_HELP),
+        ("  --json", JSON_HELP),
         ("  -C, --repo DIR", "the repository; default: around the current directory"),
         ("  -h, --help", "help for any command: bn task add --help"),
         ("  --version", "the version"),
     )
     screen.table(rows, flexible=1)
+
+
+_NAME_COLUMNS = max(map(len, GROUPS))
+
+
+def _describe_short_forms() -> str:
+    """What the short forms stand for, in two lines."""
+    same = [name for name, whole in SHORT_FORMS.items() if whole == f"task {name}"]
+    others = [f"bn {name} is bn {whole}" for name, whole in SHORT_FORMS.items() if name not in same]
+    return f"bn {'|'.join(same)} is bn task …\n{', '.join(others)}"
 
 
 def show_group(group: Group) -> None:
@@ -47,6 +72,9 @@ def show_command(group: Group, command: Command, parser: argparse.ArgumentParser
     screen.line()
     screen.heading("example")
     screen.line(f"  {command.example}")
+    if short := next((name for name, whole in SHORT_FORMS.items() if whole == f"{group.name} {command.words}"), ""):
+        screen.line()
+        screen.line(f"short form: bn {short}")
     others = [words for words in group.commands if words and words != command.words]
     if others and not command.words:
         screen.line()

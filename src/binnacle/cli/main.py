@@ -52,18 +52,33 @@ def main(argv: list[str]) -> int:
 
 
 def _explain(error: Exception) -> BinnacleError:
-    """An error that nobody foresaw; of those only a full disk is not ours."""
+    """An error that nobody foresaw; of those a full disk and a folder that is gone are not ours."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         from binnacle.errors import StoreFull
 
         return StoreFull(f"no space left: {error}", hint="free some space, then repeat it")
+    if isinstance(error, FileNotFoundError) and _is_adrift():
+        from binnacle.errors import NoProject
+
+        return NoProject("the current directory was deleted", hint="go to one that is there, or name one: bn -C DIR")
     return BinnacleError(
         f"unexpected {type(error).__name__}: {error}", hint="this is a defect in bn; BN_DEBUG=1 shows where it happened"
     )
 
 
+def _is_adrift() -> bool:
+    """Whether the directory that this runs in has been deleted."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def _dispatch(argv: list[str]) -> int:
     options, words = _split_globals(argv)
+    if words[:1] == ["help"]:
+        options["--help"], words = "yes", words[1:]
     if "--version" in options:
         from binnacle import __version__
 

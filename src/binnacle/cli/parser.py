@@ -5,8 +5,8 @@ from importlib import import_module
 from typing import NoReturn
 
 from binnacle.cli.command import Command, Group
-from binnacle.cli.commands import GROUPS
-from binnacle.errors import UsageError, did_you_mean
+from binnacle.cli.commands import GROUPS, SHORT_FORMS
+from binnacle.errors import UsageError
 
 HUMAN_HELP = "for people, also in a pipe"
 JSON_HELP = "JSON, also on a terminal"
@@ -29,10 +29,17 @@ class Parser(argparse.ArgumentParser):
 def load_group(name: str) -> Group:
     """The group a first word belongs to."""
     if name not in GROUPS:
-        raise UsageError(f"unknown command {name!r}", hint=did_you_mean(name, list(GROUPS)) or "see: bn --help")
+        from binnacle.cli.suggestions import suggest
+
+        raise UsageError(f"unknown command {name!r}", hint=suggest(name))
     modules = [import_module(f"binnacle.cli.{module}") for module in GROUPS[name][0].split()]
     group: Group = getattr(modules[0], name.upper())
     return group
+
+
+def expand(words: list[str]) -> list[str]:
+    """The words with a short form written out: `done 1f3` is `task done 1f3`."""
+    return [*SHORT_FORMS[words[0]].split(), *words[1:]] if words and words[0] in SHORT_FORMS else words
 
 
 def find_command(group: Group, words: list[str]) -> tuple[Command | None, list[str]]:
@@ -46,10 +53,11 @@ def find_command(group: Group, words: list[str]) -> tuple[Command | None, list[s
 
 def parse(words: list[str], *, as_help: bool = False) -> Parsed:
     """The command meant by `words` and its arguments; no command when only help was asked for, and given."""
+    words = expand(words)
     group = load_group(words[0])
     command, rest = find_command(group, words[1:])
     wants_help = as_help or any(word in ("-h", "--help") for word in _options(rest))
-    if command is None:
+    if command is None or (not wants_help and _is_mistyped(command, rest)):
         if wants_help:
             from binnacle.cli.help import show_group
 
@@ -98,9 +106,16 @@ def _options(words: list[str]) -> list[str]:
     return words[: words.index("--")] if "--" in words else words
 
 
+def _is_mistyped(command: Command, rest: list[str]) -> bool:
+    """Whether a word follows a group that is a command itself and takes none, as in `bn queue remove`."""
+    takes_word = any(not argument.names[0].startswith("-") for argument in command.arguments)
+    return not command.words and not takes_word and bool(rest) and not rest[0].startswith("-")
+
+
 def _unknown(group: Group, words: list[str]) -> UsageError:
-    names = list(group.commands)
+    names = [name for name in group.commands if name]
     if not words or words[0].startswith("-"):
         return UsageError(f"bn {group.name} needs a command", hint=f"one of: {', '.join(names)}")
+    from binnacle.cli.suggestions import suggest_in
 
-    return UsageError(f"unknown command 'bn {group.name} {words[0]}'", hint=did_you_mean(words[0], names))
+    return UsageError(f"unknown command 'bn {group.name} {words[0]}'", hint=suggest_in(group, words[0]))

@@ -17,8 +17,8 @@ LIMIT = arg("-n", "--limit", type=int, default=20, metavar="N", help="how many t
 FILTERS = (
     arg("-f", "--feature", completes="feature", help="only of this feature"),
     arg("--discipline", completes="discipline", help="only of this discipline"),
-    arg("-k", "--kind", help="only tasks, bugs or ideas"),
-    arg("-p", "--priority", help="only of this priority, 0 to 4 or its name"),
+    arg("-k", "--kind", completes="kind", help="only tasks, bugs or ideas"),
+    arg("-p", "--priority", completes="priority", help="only of this priority, 0 to 4 or its name"),
     arg("-t", "--tag", help="only with this tag"),
 )
 

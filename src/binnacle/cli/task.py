@@ -21,8 +21,8 @@ FENCE = arg("--fence", type=int, metavar="N", help="number of your claim; refuse
 
 FIELDS = (
     arg("-d", "--description", help="what is to be done; - reads it from stdin"),
-    arg("-p", "--priority", help="0 critical, 1 high, 2 medium, 3 low, 4 backlog; or the name"),
-    arg("-k", "--kind", help="task, bug or idea"),
+    arg("-p", "--priority", completes="priority", help="0 critical, 1 high, 2 medium, 3 low, 4 backlog; or the name"),
+    arg("-k", "--kind", completes="kind", help="task, bug or idea"),
     arg("-f", "--feature", completes="feature", help="the part of the product it belongs to"),
     arg("--discipline", completes="discipline", help="who should do it"),
     arg("--parent", metavar="ID", completes="task", help="the task it is a part of"),
@@ -128,7 +128,7 @@ def _show_details(answer: Any, screen: Screen) -> None:
     arg("--after", action="append", metavar="ID", completes="task", help="a task it depends on; may be repeated"),
     arg("--reason", default="", help="why it depends on them"),
     arg("--draft", action="store_true", help="an idea to be worked out, not ready to be taken"),
-    arg("--status", help="the status it begins with (pending)"),
+    arg("--status", completes="status", help="the status it begins with (pending)"),
     arg("-q", "--queue", action="store_true", help="put it into the queue"),
     arg(
         "--from", dest="source", metavar="FILE", help="a JSON array of tasks; - for stdin; '#1' names the first of them"
@@ -183,7 +183,7 @@ def _within_plan(context: Context, draft: NewTask) -> NewTask:
     "list",
     "list tasks, most urgent first; the closed ones only when asked for",
     "bn task list -H --status blocked -f auth",
-    arg("-s", "--status", action="append", help="only in this status; may be repeated"),
+    arg("-s", "--status", action="append", completes="status", help="only in this status; may be repeated"),
     *FILTERS,
     arg("--parent", metavar="ID", completes="task", help="only parts of this task"),
     arg("--mine", action="store_true", help="only what you hold"),
@@ -233,7 +233,7 @@ def show(context: Context, args: Namespace) -> Any:
     ID,
     arg("--title", help="a new title"),
     *FIELDS,
-    arg("-s", "--status", help="a new status, by the rules of the move that leads there"),
+    arg("-s", "--status", completes="status", help="a new status, by the rules of the move that leads there"),
     arg("--reason", default="", help="why, with a status that wants to know"),
     FENCE,
     FORCE,

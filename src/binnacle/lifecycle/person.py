@@ -71,14 +71,20 @@ def _is_ours(process: Process) -> str:
     words = process.command.split()
     if any(map(PARTS.search, words[:5])):
         return "a part of Binnacle that runs programs for agents"
-    names = [os.path.basename(word) for word in words[:4]]
-    at = next((index for index, name in enumerate(names) if name == "bn"), None)
-    if at is None or (at and not names[0].lower().startswith(("python", "pypy"))):
+    at = next((index for index in range(min(len(words), 6)) if _is_command(words, index)), None)
+    if at is None or (at and not os.path.basename(words[0]).lower().startswith(("python", "pypy"))):
         return ""  # or a program that runs one, as `timeout 60 bn run`, which is the person's own
     for command in OURS:
         if command == tuple(_skip_options(words[at + 1 :])[: len(command)]):
             return f"bn {' '.join(command)}"
     return ""
+
+
+def _is_command(words: Sequence[str], index: int) -> bool:
+    """Whether this word is `bn`, or our name in `python -m binnacle`."""
+    if words[index] == "binnacle":
+        return index > 0 and words[index - 1] == "-m"
+    return index < 4 and os.path.basename(words[index]) == "bn"
 
 
 def _skip_options(words: Sequence[str]) -> Sequence[str]:

@@ -99,6 +99,12 @@ def resolve(tx: Reader, text: str) -> TaskId:
     raise NotFound(f"no task {wanted!r}", hint=hint)
 
 
+def begin_with(tx: Reader, prefix: str, *, limit: int) -> list[tuple[str, str]]:
+    """Ids that begin with `prefix`, and the titles of those tasks."""
+    range_of_ids = "select id, title from task where id >= ? and id < ? order by id limit ?"
+    return [(row[0], row[1]) for row in tx.rows(range_of_ids, prefix, f"{prefix}g", limit)]
+
+
 def get(tx: Reader, text: str) -> Task:
     """The task meant by `text`."""
     # A whole id, as programs give it, is found at once.

@@ -260,6 +260,8 @@ def build(entry: Entry, variables: Variables, *, repo: str) -> tuple[ServerConfi
 
 def is_ourselves(command: str, args: tuple[str, ...]) -> bool:
     """Whether a command starts this very server, which would then start itself, and so on."""
+    if args[:2] == ("-m", "binnacle"):
+        command, args = "bn", args[2:]
     return os.path.basename(command) in ("bn", "binnacle") and args[:2] == ("mcp", "serve")
 
 

@@ -41,7 +41,8 @@ def _is_ours(entry: Mapping[str, Any]) -> bool:
     command = entry.get("command") or entry.get("cmd")
     words = command if isinstance(command, list) else [command, *(entry.get("args") or ())]
     program, *rest = map(str, words or [""])
-    return os.path.basename(program) == "bn" and [word for word in rest if word in ("mcp", "serve")] == ["mcp", "serve"]
+    is_bn = os.path.basename(program) == "bn" or rest[:2] == ["-m", "binnacle"]
+    return is_bn and [word for word in rest if word in ("mcp", "serve")] == ["mcp", "serve"]
 
 
 def _own_files(client: str, worktree: str, *, is_trusted: bool) -> Iterator[tuple[str, str | None]]:
