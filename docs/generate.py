@@ -11,7 +11,7 @@ from pathlib import Path
 from binnacle import errors
 from binnacle.bridge.codes import CODES
 from binnacle.cli.command import Argument, Command, Group
-from binnacle.cli.commands import GROUPS
+from binnacle.cli.commands import GROUPS, SHORT_FORMS, TOPICS
 from binnacle.cli.parser import load_group
 from binnacle.config.settings import SETTINGS
 
@@ -27,15 +27,25 @@ def commands_page() -> str:
     """All commands with their arguments and an example."""
     parts = [
         "# Commands",
-        "Made from the code by `make docs`. Every command also takes `-H`/`--human` (for people instead of JSON), "
-        "`-C`/`--repo DIR` and `-h`/`--help`; they may stand before the command too. `bn` alone is `bn status`.",
-        "\n".join(f"- [`bn {name}`](#bn-{name}): {text}" for name, (_, text) in GROUPS.items()),
+        "Made from the code by `make docs`. On a terminal answers are for people, elsewhere JSON. Every command also "
+        "takes `-H`/`--human` (for people, also in a pipe), `--json` (JSON, also on a terminal), `-C`/`--repo DIR` and "
+        "`-h`/`--help`; they may stand before the command too. `bn` alone is `bn status`.",
+        *(f"**{topic}**\n\n{_list_groups(names)}" for topic, names in TOPICS.items()),
+        f"**Short forms**\n\n{_list_short_forms()}",
     ]
     for name, (_, text) in GROUPS.items():
         group = load_group(name)
         parts.append(f"## bn {name}\n\n{text[0].upper()}{text[1:]}.")
         parts += [_command(group, command) for command in group.commands.values()]
     return "\n\n".join(parts) + "\n"
+
+
+def _list_groups(names: tuple[str, ...]) -> str:
+    return "\n".join(f"- [`bn {name}`](#bn-{name}): {GROUPS[name][1]}" for name in names)
+
+
+def _list_short_forms() -> str:
+    return "\n".join(f"- `bn {short}` is `bn {whole}`" for short, whole in SHORT_FORMS.items())
 
 
 def _command(group: Group, command: Command) -> str:
@@ -81,7 +91,7 @@ def errors_page() -> str:
             "",
             "Made from the code by `make docs`. An error goes to stderr as "
             '`{"error": {"code", "message", "hint", "retryable", "details"}}` with exit code 1, '
-            "or 2 when the command line itself is wrong; with `-H` as `error: …` and `hint: …`. "
+            "or 2 when the command line itself is wrong; on a terminal, and with `-H`, as `error: …` and `hint: …`. "
             "The code is stable; the hint is the next step. `retryable` is there when the same call may succeed later.",
             "",
             "```",

@@ -10,7 +10,7 @@ import pytest
 
 from binnacle import errors
 from binnacle.cli.commands import GROUPS
-from binnacle.cli.parser import build, find_command, load_group
+from binnacle.cli.parser import build, expand, find_command, load_group
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -61,8 +61,8 @@ def commands_in(example: str) -> list[list[str]]:
             lines[-1].append(token)
     found = [line[1:] for line in lines if line[:1] == ["bn"]]
     assert found, example
-    plain = [line[2:] if line[0] == "-C" else line[1:] if line[0] == "-H" else line for line in found]
-    return [line for line in plain if line]
+    plain = [line[2:] if line[0] == "-C" else line[1:] if line[0] == "-H" else line for line in found if line]
+    return [expand(line) for line in plain if line]
 
 
 @pytest.mark.parametrize(("name", "words"), COMMANDS)
@@ -93,11 +93,22 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+def test_the_index_names_every_page_once():
+    index = ROOT / "docs" / "README.md"
+    linked = [(index.parent / target).resolve() for target in re.findall(r"\]\(([^)#:]+\.md)\)", index.read_text())]
+    pages = {page.resolve() for page in ROOT.glob("docs/**/*.md")} - {index.resolve()}
+    assert pages - set(linked) == set(), "link it in docs/README.md"
+    assert len(linked) == len(set(linked))
+    assert "docs/README.md" in (ROOT / "README.md").read_text()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_named_in_the_prose_exist(page):
     for line in re.findall(r"`bn ([a-z][^`]*)`", page.read_text()):
-        words = line.split()
-        assert words[0] in GROUPS, line
+        words = expand(line.split())
+        assert words[0] in {*GROUPS, "help"}, line
+        if words[0] == "help":
+            continue
         assert find_command(load_group(words[0]), words[1:])[0] or len(words) == 1 or words[1].isupper(), line
 
 

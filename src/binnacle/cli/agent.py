@@ -91,7 +91,7 @@ def purpose_of(tx: Reader, agent: Agent) -> str:
 @AGENT.command(
     "list",
     "the registered agents and how they stand",
-    "bn agent list -H",
+    "bn agent list",
     arg("--status", choices=("active", "idle", "stale"), help="only those"),
     view=_show_list,
     needs=READS,
@@ -103,7 +103,7 @@ def list_agents(context: Context, args: Namespace) -> Any:
     return {"agents": found, "total": len(found)}
 
 
-@AGENT.command("show", "everything about an agent", "bn agent show bna-1f3a -H", ID, view=_show_one, needs=READS)
+@AGENT.command("show", "everything about an agent", "bn agent show bna-1f3a", ID, view=_show_one, needs=READS)
 def show(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
         agent = _find(tx, args.id)
@@ -154,7 +154,7 @@ def kill(context: Context, args: Namespace) -> Any:
 @AGENT.command(
     "reap",
     "end the registration of every stale agent and give back its tasks; signals nobody",
-    "bn agent reap -H",
+    "bn agent reap",
     view=_show_ended,
     needs=changes("agent_reap"),
 )

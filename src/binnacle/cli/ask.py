@@ -57,7 +57,7 @@ def _show_answered(answer: Any, screen: Screen) -> None:
 @ASK.command(
     "list",
     "the questions that wait for an answer",
-    "bn ask list -H",
+    "bn ask list",
     arg("--all", action="store_true", help="the answered ones as well"),
     arg("-n", "--limit", type=int, default=50, metavar="N", help="how many to show (50)"),
     view=_show_list,
@@ -70,7 +70,7 @@ def list_questions(context: Context, args: Namespace) -> Any:
 
 
 @ASK.command(
-    "show", "a question with its options and its answer", "bn ask show bnq-1f3a -H", ID, view=_show_one, needs=READS
+    "show", "a question with its options and its answer", "bn ask show bnq-1f3a", ID, view=_show_one, needs=READS
 )
 def show(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:

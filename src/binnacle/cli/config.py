@@ -32,7 +32,7 @@ def _show_one(answer: Any, screen: Screen) -> None:
 
 
 @CONFIG.command(
-    "list", "all settings, their values and where those come from", "bn config list -H", view=_show_list, needs=READS
+    "list", "all settings, their values and where those come from", "bn config list", view=_show_list, needs=READS
 )
 def list_settings(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     settings = context.project.settings

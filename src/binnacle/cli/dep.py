@@ -62,7 +62,7 @@ def remove(context: Context, args: Namespace) -> Any:
 @TASK.command(
     "dep tree",
     "what a task waits for, and what that waits for",
-    "bn task dep tree 1f3 -H",
+    "bn task dep tree 1f3",
     ID,
     view=_show_tree,
     needs=reads("task_dependencies", "task_get"),

@@ -138,7 +138,7 @@ def add(context: Context, args: Namespace) -> Any:
         return {"discipline": features.add_discipline(tx, args.name, given, force=args.force)}
 
 
-@DISCIPLINE.command("list", "all disciplines", "bn discipline list -H", view=_show_list, needs=reads("discipline_list"))
+@DISCIPLINE.command("list", "all disciplines", "bn discipline list", view=_show_list, needs=reads("discipline_list"))
 def list_disciplines(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         return {"disciplines": features.listed_disciplines(tx)}
@@ -147,7 +147,7 @@ def list_disciplines(context: Context, args: Namespace) -> Any:  # noqa: ARG001
 @DISCIPLINE.command(
     "show",
     "everything about a discipline",
-    "bn discipline show testing -H",
+    "bn discipline show testing",
     NAME,
     view=_show_one,
     needs=reads("discipline_get"),
@@ -190,7 +190,7 @@ def import_disciplines(context: Context, args: Namespace) -> Any:
         return {"set": args.source, "imported": import_set(tx, given, update=args.update)}
 
 
-@DISCIPLINE.command("sets", "the ready-made sets of disciplines", "bn discipline sets -H", view=_show_sets, needs=READS)
+@DISCIPLINE.command("sets", "the ready-made sets of disciplines", "bn discipline sets", view=_show_sets, needs=READS)
 def list_sets(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     from binnacle.plan.library import sets
 

@@ -28,7 +28,7 @@ def _show(answer: Any, screen: Screen) -> None:
 @DOCTOR.command(
     "",
     "check the store; --fix mends what can be mended",
-    "bn doctor --fix -H",
+    "bn doctor --fix",
     arg("--fix", action="store_true", help="mend what follows from the rest; save what can be read of a damaged file"),
     view=_show,
     needs=lambda args: by_person("repair the store") if args.fix else READS,

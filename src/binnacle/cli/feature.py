@@ -99,14 +99,14 @@ def add(context: Context, args: Namespace) -> Any:
         return {"feature": features.add(tx, args.name, given_fields(args, _NAMES), force=args.force)}
 
 
-@FEATURE.command("list", "all features", "bn feature list -H", view=_show_list, needs=reads("feature_list"))
+@FEATURE.command("list", "all features", "bn feature list", view=_show_list, needs=reads("feature_list"))
 def list_features(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         return {"features": features.listed(tx)}
 
 
 @FEATURE.command(
-    "show", "a feature with its learnings", "bn feature show auth -H", NAME, view=_show_one, needs=reads("feature_get")
+    "show", "a feature with its learnings", "bn feature show auth", NAME, view=_show_one, needs=reads("feature_get")
 )
 def show(context: Context, args: Namespace) -> Any:
     from binnacle.store import learnings

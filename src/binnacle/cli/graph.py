@@ -25,11 +25,11 @@ def _show(answer: Any, screen: Screen) -> None:
 @GRAPH.command(
     "",
     "what waits for what",
-    "bn graph -H; bn graph --format mermaid > graph.mmd",
+    "bn graph; bn graph --format mermaid > graph.mmd",
     arg("id", nargs="?", metavar="ID", completes="task", help="only this task and what it waits for"),
     arg("-f", "--feature", completes="feature", help="only this feature"),
     arg("--all", action="store_true", help="the closed tasks too"),
-    arg("--format", choices=("json", "tree", "mermaid", "dot"), help="json, or a drawing (-H is the tree)"),
+    arg("--format", choices=("json", "tree", "mermaid", "dot"), help="json, or a drawing; the tree is what people see"),
     view=_show,
     needs=READS,
 )

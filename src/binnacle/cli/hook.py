@@ -33,7 +33,7 @@ def _limits(one: dict[str, Any]) -> str:
 
 
 @HOOK.command(
-    "list", "the hooks of the project, and which wait to be trusted", "bn hook list -H", view=_show_list, needs=READS
+    "list", "the hooks of the project, and which wait to be trusted", "bn hook list", view=_show_list, needs=READS
 )
 def list_hooks(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
     from binnacle.config.trust import is_trusted

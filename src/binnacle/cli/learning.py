@@ -69,7 +69,7 @@ def add(context: Context, args: Namespace) -> Any:
 @LEARNING.command(
     "list",
     "the learnings, most trustworthy first",
-    "bn learning list -H -f auth",
+    "bn learning list -f auth",
     arg("-f", "--feature", completes="feature", help="only of this feature"),
     arg("--project", action="store_true", help="only those of the project as a whole"),
     view=_show_list,

@@ -64,7 +64,7 @@ def add(context: Context, args: Namespace) -> Any:
         return {"session": args.session, "token": sessions.issue_secret(tx, args.session)}
 
 
-@MCP.command("token list", "the named tokens of this project", "bn mcp token list -H", view=_show_list, needs=READS)
+@MCP.command("token list", "the named tokens of this project", "bn mcp token list", view=_show_list, needs=READS)
 def list_tokens(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     known = _tokens(context).all()
     return {"tokens": [{"name": name, "created_at": token.created_at} for name, token in sorted(known.items())]}

@@ -53,7 +53,7 @@ def add(context: Context, args: Namespace) -> Any:
 
 
 @NOTE.command(
-    "list", "the newest notes", "bn note list -H --type stuck", TYPE, LIMIT, view=_show_notes, needs=reads("note_list")
+    "list", "the newest notes", "bn note list --type stuck", TYPE, LIMIT, view=_show_notes, needs=reads("note_list")
 )
 def list_notes(context: Context, args: Namespace) -> Any:
     kind = parse_note_type(args.type) if args.type else None
@@ -92,7 +92,7 @@ def add_progress(context: Context, args: Namespace) -> Any:
 @PROGRESS.command(
     "list",
     "the newest entries of the log",
-    "bn progress list -H -n 10",
+    "bn progress list -n 10",
     LIMIT,
     view=_show_progress,
     needs=reads("progress_list"),

@@ -83,13 +83,13 @@ def _show_matrix(answer: Any, screen: Screen) -> None:
         rows.append((tool, *marks))
     rows.append(("tools", *(str(len(one["plain"]) + len(one["limited"])) for one in recipes)))
     screen.table(rows, flexible=0, headings=("TOOL", *numbers))
-    screen.line("• has it   ◦ has it within limits; see one with: bn plan show RECIPE -H")
+    screen.line("• has it   ◦ has it within limits; see one with: bn plan show RECIPE")
 
 
 @PLAN.command(
     "show",
     "the tools of a session, what they cost, and which are missing",
-    "bn plan show task_execution --task bn-1f3a -H",
+    "bn plan show task_execution --task bn-1f3a",
     RECIPE,
     *SUBJECT,
     view=_show,
@@ -141,7 +141,7 @@ def _show_diff(answer: Any, screen: Screen) -> None:
 @PLAN.command(
     "diff",
     "what one recipe has and another has not",
-    "bn plan diff yap opus_review -H",
+    "bn plan diff yap opus_review",
     arg("first", completes="recipe", help="a recipe"),
     arg("second", completes="recipe", help="another"),
     *SUBJECT,
@@ -176,7 +176,7 @@ def _show_explanation(answer: Any, screen: Screen) -> None:
 @PLAN.command(
     "explain",
     "why a session has a tool, or has it not",
-    "bn plan explain task_delete --discipline testing -H",
+    "bn plan explain task_delete --discipline testing",
     arg("tool", help="by any of its names"),
     arg("--recipe", completes="recipe", help="in this recipe only"),
     *SUBJECT,

@@ -28,7 +28,7 @@ def _show(answer: Any, screen: Screen) -> None:
 @PROMPT.command(
     "show",
     "the prompt of a session, with what each section costs",
-    "bn prompt show task_execution --task bn-1f3a -H",
+    "bn prompt show task_execution --task bn-1f3a",
     arg("recipe", nargs="?", default="default", completes="recipe", help="its recipe (default)"),
     *SUBJECT,
     arg("--input", metavar="TEXT", default="", help="what a person wants of it; - reads it from stdin"),
@@ -96,7 +96,7 @@ def template(context: Context, args: Namespace) -> Any:
     is_default = os.path.realpath(path) == os.path.realpath(os.path.join(context.project.repo, PROJECT_FILE))
     used = "bn run" if is_default else f"bn run --template {args.output}"
     look = f"bn prompt show loop --template {args.output}"
-    return {"file": path, "variables": VARIABLES, "next": f"edit it and look at it with: {look} -H; {used} uses it"}
+    return {"file": path, "variables": VARIABLES, "next": f"edit it and look at it with: {look}; {used} uses it"}
 
 
 def _write(path: str, text: str, repo: str, *, is_new: bool) -> None:

@@ -24,7 +24,7 @@ def _answer(found: list[Task]) -> Any:
     return {"tasks": [brief(task) for task in found]}
 
 
-@QUEUE.command("", "the queue in order", "bn queue -H", view=_show, needs=READS)
+@QUEUE.command("", "the queue in order", "bn queue", view=_show, needs=READS)
 def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         return _answer(queue.listed(tx))

@@ -71,7 +71,7 @@ def _show_next(answer: Any, screen: Screen) -> None:
 @READY.command(
     "",
     "tasks that can be taken now, in the order to take them",
-    "bn ready -H -n 5",
+    "bn ready -n 5",
     LIMIT,
     *FILTERS,
     view=_show,
@@ -86,7 +86,7 @@ def ready(context: Context, args: Namespace) -> Any:
 @BLOCKED.command(
     "",
     "tasks that cannot go on, and what they wait for",
-    "bn blocked -H",
+    "bn blocked",
     LIMIT,
     view=_show_blocked,
     needs=reads("task_list"),

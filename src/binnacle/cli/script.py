@@ -69,7 +69,7 @@ def _show_list(answer: Any, screen: Screen) -> None:
 @SCRIPT.command(
     "list",
     "all scripts, in the box and of the project, and what is wrong with them",
-    "bn script list -H",
+    "bn script list",
     view=_show_list,
     needs=READS,
 )

@@ -71,7 +71,7 @@ def _text(entry: "Entry") -> str:
 @SESSION.command(
     "list",
     "the newest sessions",
-    "bn session list -H",
+    "bn session list",
     arg("-n", "--limit", type=int, default=20, metavar="N", help="how many to show (20)"),
     view=_show_list,
     needs=READS,
@@ -81,9 +81,7 @@ def list_sessions(context: Context, args: Namespace) -> Any:
         return {"sessions": sessions.listed(tx, limit=args.limit)}
 
 
-@SESSION.command(
-    "show", "a session with its iterations", "bn session show bns-1f3a -H", ID, view=_show_one, needs=READS
-)
+@SESSION.command("show", "a session with its iterations", "bn session show bns-1f3a", ID, view=_show_one, needs=READS)
 def show(context: Context, args: Namespace) -> Any:
     from binnacle.app.planning import session_folder
 
@@ -96,7 +94,7 @@ def show(context: Context, args: Namespace) -> Any:
 @SESSION.command(
     "transcript",
     "what was said and done in a session of bn run, as far as this machine has it",
-    "bn session transcript auth --iteration 3 -H",
+    "bn session transcript auth --iteration 3",
     ID,
     arg("--iteration", type=int, metavar="N", help="only this one"),
     view=_show_transcript,

@@ -103,7 +103,7 @@ def _pairs(counts: dict[str, int]) -> str:
 @STATUS.command(
     "",
     "the state of the project: what is going on, what is ready",
-    "bn -H",
+    "bn",
     view=_show_status,
     needs=reads("project_info", "project_progress"),
 )
@@ -138,7 +138,7 @@ def _not_trusted(context: Context) -> list[str]:
     return find_waiting(context.project)
 
 
-@STATS.command("", "the project in numbers", "bn stats -H", view=_show_stats, needs=reads("project_progress"))
+@STATS.command("", "the project in numbers", "bn stats", view=_show_stats, needs=reads("project_progress"))
 def stats(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         return overview.stats(tx)

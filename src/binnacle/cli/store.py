@@ -38,7 +38,7 @@ def _show_import(answer: Any, screen: Screen) -> None:
 
 
 @STORE.command(
-    "show", "what the store is, where, and how much is in it", "bn store show -H", view=_show_fields, needs=READS
+    "show", "what the store is, where, and how much is in it", "bn store show", view=_show_fields, needs=READS
 )
 def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     from binnacle.store.schema import LATEST

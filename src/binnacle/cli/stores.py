@@ -73,7 +73,7 @@ def init(context: Context, args: Namespace) -> Any:  # noqa: ARG001
 
 
 @STORE.command(
-    "list", "every store of this machine, and the place it belongs to", "bn store list -H", view=_show_list, needs=READS
+    "list", "every store of this machine, and the place it belongs to", "bn store list", view=_show_list, needs=READS
 )
 def list_all(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     from binnacle.app.stores import list_stores
@@ -100,7 +100,7 @@ def adopt_store(context: Context, args: Namespace) -> Any:
 @STORE.command(
     "prune",
     "remove stores without tasks whose place is gone",
-    "bn store prune --dry-run -H",
+    "bn store prune --dry-run",
     arg("keys", nargs="*", metavar="KEY", help="these stores, with their tasks"),
     arg("--all", action="store_true", help="also those that have tasks"),
     arg("--dry-run", action="store_true", help="only say which"),

@@ -162,7 +162,7 @@ def _show_list(answer: Any, screen: Screen) -> None:
 @TRUST.command(
     "show",
     "what needs a person's trust in this project, and what has it",
-    "bn trust show -H",
+    "bn trust show",
     NAMES,
     view=_show_list,
     needs=READS,

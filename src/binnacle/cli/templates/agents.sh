@@ -128,7 +128,7 @@ fi
 # `bn orient` registers the shell it is run in and the process above that. Here these are a shell of its own and this
 # very process, which becomes the client: what the client runs then acts as this agent, and goodbye ends the client.
 unset BN_AGENT_ID BN_MCP_SESSION
-answer=$(bash -c 'bn orient --name "$1" --type "$2"; exit' bash "${BN_AGENT_NAME:-$client-$$}" "$role")
+answer=$(bash -c 'bn orient --json --name "$1" --type "$2"; exit' bash "${BN_AGENT_NAME:-$client-$$}" "$role")
 agent_id=${answer#*\"agent_id\":\"}
 export BN_AGENT_ID=${agent_id%%\"*}
 

@@ -9,7 +9,8 @@ SECTION = f"""\
 {BEGIN}
 ## Work is kept in Binnacle
 
-The tasks of this repository are in `bn`, not in files. It answers in JSON; `-H` is for people, `--help` explains.
+The tasks of this repository are in `bn`, not in files. In a pipe it answers in JSON; `--json`
+forces that, `-H` is for people, `--help` explains.
 
 - Begin: `bn orient` registers you and shows how the project stands.
 - Find work: `bn ready` lists what can be taken now, `bn task show ID` says all about a task, `bn search WORDS` looks
