@@ -178,7 +178,7 @@ def test_flags_say_what_is_written_without_a_question(bn, words, files):
 
 @pytest.mark.parametrize("words", [["-y"], ["--write-mcp-vscode"], ["--remove"], ["--dry-run"], ["--client", "zed"]])
 def test_flags_ask_nothing_on_a_terminal_either(bn, words):
-    code, shown = converse(bn, *words, answers="")
+    code, shown = converse(bn, *words, "--json", answers="")
     assert code == 0
     assert "[Y/n]" not in shown
     assert json.loads(shown)["files"] or words == ["--remove"]
