@@ -17,7 +17,7 @@ from binnacle.config.location import PROJECT_DIR, cache_dir, trust_file
 from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
 
-SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts")
+SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts", "upstream")
 """Folders of the program that decide what the list says."""
 
 KEPT = 50

@@ -10,8 +10,9 @@ from msgspec import Raw, Struct
 
 from binnacle.config.private import make_private_folder
 from binnacle.config.whole import write_whole
-from binnacle.upstream.bounds import MAX_LIST_BYTES, bounded
+from binnacle.upstream.bounds import MAX_LIST_BYTES, ListKind, bounded
 from binnacle.upstream.config import ServerConfig, Source
+from binnacle.upstream.entries import parse_entries
 from binnacle.wire.jsonrpc import UNREADABLE
 
 
@@ -52,7 +53,7 @@ class Lists:
     def find(self, config: ServerConfig) -> Offered:
         """What a server offered under this configuration; nothing, if that is not known."""
         found = self._read(config)
-        return _bounded(found.offered) if found else Offered()
+        return _checked(found.offered) if found else Offered()
 
     def find_notes(self, config: ServerConfig) -> tuple[str, ...]:
         """What it listed beyond the bounds."""
@@ -73,14 +74,18 @@ class Lists:
         return os.path.join(self._folder, f"{config.name}.json")
 
 
-def _bounded(offered: Offered) -> Offered:
-    """What is offered of it today, whoever kept it under which bounds."""
+def _checked(offered: Offered) -> Offered:
+    """What is offered of it today, whoever kept it under which rules."""
     return Offered(
-        tools=bounded("tools", offered.tools),
-        prompts=bounded("prompts", offered.prompts),
-        resources=bounded("resources", offered.resources),
-        templates=bounded("templates", offered.templates),
+        tools=_checked_list("tools", offered.tools),
+        prompts=_checked_list("prompts", offered.prompts),
+        resources=_checked_list("resources", offered.resources),
+        templates=_checked_list("templates", offered.templates),
     )
+
+
+def _checked_list(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:
+    return parse_entries(kind, bounded(kind, entries)).entries
 
 
 def _digest(config: ServerConfig) -> str:

@@ -22,6 +22,7 @@ from binnacle.upstream import bounds, steps
 from binnacle.upstream.bounds import Listed, ListKind, Pace
 from binnacle.upstream.client import LISTS, UPDATED, Client
 from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.entries import parse_entries
 from binnacle.upstream.link import AGAIN, Link, Receive
 from binnacle.upstream.lists import Offered
 from binnacle.upstream.rate import Gate
@@ -176,7 +177,7 @@ class Upstream:
 
     @property
     def held_back(self) -> tuple[str, ...]:
-        """What it lists beyond the bounds, and is not offered."""
+        """What it lists that is not offered, or not as it is listed: beyond the bounds, or not as the protocol says."""
         return tuple(note for notes in self._held_back.values() for note in notes)
 
     def recall(self, offered: Offered, notes: Sequence[str] = ()) -> None:
@@ -406,8 +407,9 @@ class Upstream:
 
     async def _read(self, client: Client, kind: ListKind, until: float) -> tuple[Raw, ...]:
         listed = await _entries(client, kind, until=until)
-        self._held_back[kind] = listed.notes
-        return listed.entries
+        parsed = parse_entries(kind, listed.entries)
+        self._held_back[kind] = (*listed.notes, *parsed.notes)
+        return parsed.entries
 
     async def ready(self) -> Client:
         """The connection; waits a little for one that is just being made.

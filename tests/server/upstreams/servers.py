@@ -12,6 +12,7 @@ from server.clients import wait_for
 
 ROGUE = str(Path(__file__).parents[2] / "upstream" / "rogue.py")
 HOSTILE = str(Path(__file__).parents[2] / "upstream" / "hostile.py")
+CARELESS = str(Path(__file__).parents[2] / "upstream" / "careless.py")
 Entry = dict[str, Any]
 
 
@@ -23,6 +24,11 @@ def rogue(*words: str, **more: Any) -> Entry:
 def hostile(*words: str, **more: Any) -> Entry:
     """A server that offers and says too much."""
     return {"command": sys.executable, "args": ["-S", HOSTILE, *words], "connect_timeout": 20, **more}
+
+
+def careless(says: Path, *words: str, **more: Any) -> Entry:
+    """A server that lists and answers what a file says, as it stands there."""
+    return {"command": sys.executable, "args": ["-S", CARELESS, str(says), *words], "connect_timeout": 20, **more}
 
 
 def flag(name: str, *words: str) -> tuple[str, str]:
