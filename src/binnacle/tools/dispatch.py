@@ -49,16 +49,17 @@ class Dispatcher:
     async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
         """Calls one tool. Failures are outcomes; only a cancellation leaves it."""
         began = time.perf_counter()
-        prefix = False
+        prefix, is_structured = False, True
         try:
             spec, alias = self._find(name)
-            prefix = spec.prefix
+            prefix, is_structured = spec.prefix, not spec.promises_structure
             reply = await _answer(spec, alias, raw, caller)
             outcome = succeeded(reply, seconds=time.perf_counter() - began)
         except BinnacleError as error:
             noted = caller.activity.note_failure(name, raw, error)
             hint = noted.hint if self._in_shell else render_hint(noted, self.exposed, called=name)
-            outcome = failed(noted, seconds=time.perf_counter() - began, prefix=prefix, hint=hint)
+            seconds = time.perf_counter() - began
+            outcome = failed(noted, seconds=seconds, prefix=prefix, hint=hint, is_structured=is_structured)
         else:
             caller.activity.note_success(spec.name, name, raw)
         self._tell(name, caller, outcome)

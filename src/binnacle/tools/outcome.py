@@ -35,13 +35,16 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
     """How long the call took."""
 
+    is_structured: bool = True
+    """Whether the envelope goes with the text: clients refuse one that does not fit the schema of another server."""
+
     def to_mcp(self) -> dict[str, Any]:
         """As the result of `tools/call`."""
         if self.foreign is not None:
             return dict(self.foreign)
         return {
             "content": [{"type": "text", "text": self.text}],
-            "structuredContent": self.envelope,
+            **({"structuredContent": self.envelope} if self.is_structured else {}),
             "isError": self.is_error,
             "_meta": self._meta(),
         }
@@ -61,13 +64,15 @@ def succeeded(reply: Reply, *, seconds: float) -> Outcome:
     return Outcome(reply.text, envelope, reply.is_error, reply.foreign, seconds)
 
 
-def failed(error: BinnacleError, *, seconds: float, prefix: bool, hint: str) -> Outcome:
+def failed(
+    error: BinnacleError, *, seconds: float, prefix: bool, hint: str, is_structured: bool = True
+) -> Outcome:
     """The outcome of a call that did not: a result the agent can read and act on, not a protocol error."""
     text = f"[{error.code}] {error.message}" if prefix else f"error: {error.message}"
     if hint:
         text += f"\nhint: {hint}"
     envelope = {"ok": False, "type": "error", "error": error.to_dict(hint=hint)}
-    return Outcome(text, envelope, is_error=True, seconds=seconds)
+    return Outcome(text, envelope, is_error=True, seconds=seconds, is_structured=is_structured)
 
 
 def as_json(data: Any) -> str:

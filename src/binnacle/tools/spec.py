@@ -71,6 +71,9 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     foreign: Raw | None = None
     """The entry of another server's tool, as that server wrote it. Its arguments are passed on as they came."""
 
+    promises_structure: bool = False
+    """Whether another server's schema says what its structured results are, so that ours would be refused."""
+
     opens_session: bool = False
     """Whether it says who calls from now on, so that it may be called before that is known."""
 

@@ -79,6 +79,7 @@ def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSp
         timeout=None,
         prefix=True,
         foreign=offer.entry,
+        promises_structure=offer.promises_structure,
     )
 
 

@@ -17,6 +17,7 @@ from binnacle.errors import InvalidInput, TimedOut, UpstreamError
 from binnacle.upstream.bounds import MAX_CALL_SECONDS
 from binnacle.upstream.client import Client, Waiting
 from binnacle.upstream.questions import Questions
+from binnacle.upstream.results import fit_result
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, RpcError
 
 ROUNDS = 10
@@ -148,11 +149,12 @@ class Calls:
         waiting: Waiting,
         headers: tuple[tuple[str, str], ...],
     ) -> Result:
-        answer = await client.ask(method, params, waiting, headers=headers)
+        answer = await client.exchange(method, params, waiting, headers=headers)
         try:
-            return msgspec.json.decode(answer, type=dict[str, Raw])
+            result = msgspec.json.decode(answer.result or b"{}", type=dict[str, Raw])
         except UNREADABLE as error:
             raise _nonsense(client.name, method, error) from error
+        return fit_result(method, result, is_repaired=answer.is_repaired)
 
     async def _in_rounds(
         self,

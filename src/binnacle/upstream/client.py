@@ -15,7 +15,7 @@ from binnacle.errors import UpstreamDown, UpstreamError
 from binnacle.upstream import bounds
 from binnacle.upstream.bounds import Listed, ListKind, Pages
 from binnacle.upstream.hygiene import readable
-from binnacle.upstream.link import Link, Outgoing, Receive
+from binnacle.upstream.link import Link, Outgoing, Receive, our_id
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, Message, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import (
@@ -222,6 +222,17 @@ class Client:
             RpcError: the server's error.
             UpstreamDown: it is gone.
         """
+        return Raw((await self.exchange(method, params, waiting, headers=headers)).result or b"{}")
+
+    async def exchange(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        waiting: Waiting = NOBODY,
+        *,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> Response:
+        """The same, with all that is known of the answer. It is no error: those are raised."""
         number = next(self._numbers)
         request_id = str(number).encode()
         message = jsonrpc.request_message(number, method, self._with_meta(params, number, waiting))
@@ -233,7 +244,7 @@ class Client:
             del self._waiting[request_id]
         if answer.error is not None:
             raise _error_of(answer)
-        return Raw(answer.result or b"{}")
+        return answer
 
     def _with_meta(self, params: Mapping[str, Any], number: int, waiting: Waiting) -> Mapping[str, Any]:
         meta: dict[str, Any] = dict(params.get("_meta") or {})
@@ -281,7 +292,7 @@ class Client:
 
     def _progress(self, params: Raw) -> None:
         try:
-            token = bytes(msgspec.json.decode(params, type=_Progress).token)
+            token = our_id(bytes(msgspec.json.decode(params, type=_Progress).token))
         except UNREADABLE:
             return
         waiting = self._waiting.get(token)

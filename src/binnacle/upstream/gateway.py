@@ -26,6 +26,7 @@ from binnacle.upstream.naming import collisions, display, public_names
 from binnacle.upstream.pins import Pins
 from binnacle.upstream.pointers import Pointers
 from binnacle.upstream.pool import Pool
+from binnacle.upstream.results import mark_unstructured
 from binnacle.upstream.server import Tool, Upstream
 from binnacle.upstream.sources import changed
 from binnacle.upstream.spill import fit, size_of
@@ -53,6 +54,9 @@ class Offer(NamedTuple):
 
     is_pinned: bool = False
     """Whether its server's configuration allows it by its very name."""
+
+    promises_structure: bool = False
+    """Whether it has a schema that its structured results fit."""
 
 
 class Gateway:
@@ -214,7 +218,8 @@ class Gateway:
     def _offer(self, public: str, server: str, tool: Tool, entry: dict[str, Any]) -> Offer:
         marks = marks_of(entry["inputSchema"]) if self._servers[server].config.transport == "http" else ()
         is_pinned = tool.name in self._servers[server].config.tools.allow
-        return Offer(public, server, tool, Raw(msgspec.json.encode({**entry, "name": public})), marks, is_pinned)
+        shown = Raw(msgspec.json.encode({**entry, "name": public}))
+        return Offer(public, server, tool, shown, marks, is_pinned, "outputSchema" in entry)
 
     def _allowed(self, server: Upstream) -> list[tuple[Tool, dict[str, Any]]]:
         """The tools of a server that its rules let through, cleaned, and as they were when they were first seen."""
@@ -283,8 +288,11 @@ class Gateway:
                     server, "tools/call", params, face, progress, offer.tool.is_repeatable, headers
                 )
             self._pointers.note(offer.server, whole.get("content"), rank=rank_of(server.config))
-            result, size = await self._fitted(whole, server.config.limits.result_bytes, shown)
-            outcome = _outcome(result)
+            outcome = _outcome(whole)
+            cut = partial(fit, promises_structure=offer.promises_structure)
+            result, size = await self._fitted(whole, server.config.limits.result_bytes, shown, cut)
+            if offer.promises_structure:
+                result = mark_unstructured(result)
         except (BinnacleError, RpcError) as error:
             told = self._told(error, shown, offer.server)
             outcome = told.code

@@ -16,7 +16,7 @@ from binnacle.upstream import web
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.events import Events, TooLong
 from binnacle.upstream.failures import Failure, excerpt, is_unreachable, refusal_in, refused
-from binnacle.upstream.link import AGAIN, Outgoing, Receive, messages_in, recanting
+from binnacle.upstream.link import AGAIN, Outgoing, Receive, messages_in, our_id, recanting
 from binnacle.upstream.web import GRACE, LIMIT, Answer, Challenged, Headers, Web
 from binnacle.upstream.works import Works
 from binnacle.wire.headers import encoded
@@ -223,7 +223,7 @@ class HttpLink:
         answer: Response | None = None
         for message in messages_in(data):
             match message:
-                case Response(found_id) if found_id == request_id or (found_id == NO_ID and request_id):
+                case Response(found_id) if our_id(found_id) == request_id or (found_id == NO_ID and request_id):
                     answer = answer or message
                 case Request() | Notification():
                     self._receive(message, request_id)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+import msgspec
 from msgspec import Raw
 
 from binnacle.errors import BinnacleError, UpstreamDown, UpstreamError
@@ -22,6 +23,9 @@ AGAIN = "it is connected to again by itself; call once more, unless doing so twi
 
 _ID = re.compile(rb'^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d+)\s*,')
 """The id at the beginning of an answer, where nearly everyone writes it."""
+
+_NUMBERS = re.compile(rb'("(?:[^"\\]|\\.)*")|-?\b(?:NaN|Infinity)\b')
+"""Numbers that JSON has not but some servers write, and any text, in which they are words."""
 
 BEGINNING_BYTES = 200
 """Bytes of a message in which that is looked for."""
@@ -113,7 +117,7 @@ class Duplex:
         for message in messages_in(data):
             match message:
                 case Response(request_id):
-                    waiting = self._waiting.pop(request_id, None)  # a second answer finds nobody
+                    waiting = self._waiting.pop(our_id(request_id), None)  # a second answer finds nobody
                     if waiting is not None and not waiting.done():
                         waiting.set_result(message)
                 case Request() | Notification():
@@ -147,9 +151,25 @@ def recanting(request_id: bytes) -> bytes:
     return jsonrpc.notification_message("notifications/cancelled", params)
 
 
+def our_id(found: bytes) -> bytes:
+    """The id of a request of ours, which are whole numbers: some servers send 5 back as "5" or 5.0."""
+    if found.isdigit():
+        return found
+    try:
+        value = msgspec.json.decode(found)
+    except jsonrpc.UNREADABLE:
+        return found
+    if isinstance(value, str) and value.isdecimal():
+        return value.encode()
+    return str(int(value)).encode() if isinstance(value, float) and value.is_integer() else found
+
+
 def messages_in(data: bytes) -> list[Message]:
-    """The messages in what a server sent; bytes that are no text are replaced."""
+    """The messages in what a server sent; bytes that are no text are replaced, as are numbers that JSON has not."""
     found = jsonrpc.parse(data)
     if isinstance(found, Invalid) and not data.isascii():
         found = jsonrpc.parse(data.decode(errors="replace").encode())
+    if isinstance(found, Invalid) and (b"NaN" in data or b"Infinity" in data):
+        repaired = jsonrpc.parse(_NUMBERS.sub(lambda one: one[1] or b"null", data))
+        found = repaired._replace(is_repaired=True) if isinstance(repaired, Response) else found
     return found if isinstance(found, list) else [found]

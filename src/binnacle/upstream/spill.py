@@ -24,6 +24,8 @@ FILES, TOTAL = 200, 500_000_000
 PREFIX = "result-"
 """How the names of saved results begin. No other file in the folder is ever removed."""
 
+SUCCEEDED = "The call succeeded; it counts as an error only because its schema promises what is left out here."
+
 Result = dict[str, Any]
 """A result of `tools/call`: its fields as they came, mostly `Raw`."""
 
@@ -41,19 +43,30 @@ class _Block(Struct):
 
 
 def fit(
-    result: Result, limit: int, folder: str, *, name: str = "", files: int = FILES, total: int = TOTAL
+    result: Result,
+    limit: int,
+    folder: str,
+    *,
+    name: str = "",
+    promises_structure: bool = False,
+    files: int = FILES,
+    total: int = TOTAL,
 ) -> tuple[Result, int]:
     """A result within `limit` bytes, and how many it had. One that is, or any if `limit` is 0, is returned as it is.
 
     A larger one is saved in `folder`, under a name that contains `name`. Its replacement says so, names the file,
     and shows the beginning. What cannot be saved is cut all the same.
+
+    Where the tool `promises_structure` and there is no room for it, the replacement is an error: clients refuse any
+    other result without it, and then show neither the text nor the file.
     """
     size = size_of(result)
     if size <= limit or not limit or "inputRequests" in result:  # half of a dialogue goes on only if it is complete
         return result, size
     blocks = list_of(result.get("content", ()))
     saved = save(*_file_of(result, blocks), folder, name, files, total)
-    return _cut(result, blocks, f"the result is {amount(size)}, the limit {amount(limit)}. {saved}", limit), size
+    why = f"the result is {amount(size)}, the limit {amount(limit)}. {saved}"
+    return _cut(result, blocks, why, limit, promises_structure=promises_structure), size
 
 
 def list_of(content: Any) -> list[Raw]:
@@ -65,12 +78,12 @@ def list_of(content: Any) -> list[Raw]:
         return [whole]
 
 
-def _cut(result: Result, blocks: Sequence[Raw], why: str, limit: int) -> Result:
+def _cut(result: Result, blocks: Sequence[Raw], why: str, limit: int, *, promises_structure: bool) -> Result:
     """The result with as much of it as there is room for: the beginning of its text, then what is whole."""
     fields = {key: raw_of(value) for key, value in result.items() if key not in ("content", "structuredContent")}
     if size_of(fields) > limit // 4:
         fields = {key: value for key, value in fields.items() if key in ("isError", "resultType")}
-    room = max(0, limit - size_of({**fields, "content": [text_block(_notice(why, ["x" * 250]))]}))
+    room = max(0, limit - size_of({**fields, "content": [text_block(_notice(f"{why} {SUCCEEDED}", ["x" * 250]))]}))
     for_text = min(BEGINNING, room // 2)
     texts = _first_texts(blocks, for_text)
     room -= for_text
@@ -90,6 +103,11 @@ def _cut(result: Result, blocks: Sequence[Raw], why: str, limit: int) -> Result:
             fields["structuredContent"] = structure
         else:
             hidden.append(f"structured content of {amount(length(structure))}")
+            if not any(texts.values()) and (beginning := head(bytes(structure).decode(errors="replace"), for_text - 30)):
+                shown.append(text_block(beginning))
+    if promises_structure and "structuredContent" not in fields and fields.get("isError") != Raw(b"true"):
+        fields["isError"] = Raw(b"true")
+        why = f"{why} {SUCCEEDED}"
     content = Raw(msgspec.json.encode([text_block(_notice(why, hidden)), *shown]))
     return {"content": content, **fields}
 

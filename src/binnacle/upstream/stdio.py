@@ -37,6 +37,9 @@ LINES = 1000
 BUSY_SECONDS = 0.01
 """Seconds of work that a server may cause at once. One that causes more is not read for as long as that took."""
 
+ENDING_SECONDS = 1.0
+"""Seconds after a process closed its output in which it is expected to end, and to have a code to tell of."""
+
 GRACE = 2.0
 """Seconds a server gets to end by itself, once its input was closed, and again once it was asked to."""
 
@@ -95,6 +98,8 @@ class StdioLink(Duplex):
         self._searched = 0
         self._skipping = False
         self._watching: asyncio.Task[None] | None = None
+        self._closed = asyncio.Event()
+        """Set when the process has closed its output."""
 
     async def open(self) -> None:
         config = self._config
@@ -123,19 +128,31 @@ class StdioLink(Duplex):
     async def _connect(self, to_server: int, from_server: int, errors: int, ends: list[int]) -> None:
         """Hands our ends of the pipes to the event loop, which closes them."""
         loop = asyncio.get_running_loop()
-        for descriptor, take in ((from_server, self.feed), (errors, self._log.write)):
+        for descriptor, take, at_end in ((from_server, self.feed, self._closed.set), (errors, self._log.write, _nothing)):
             file = os.fdopen(descriptor, "rb", buffering=0)
             ends.remove(descriptor)
-            transport, _ = await loop.connect_read_pipe(partial(_Reading, take), file)
+            transport, _ = await loop.connect_read_pipe(partial(_Reading, take, at_end), file)
             self._transports.append(transport)
         sink = os.fdopen(to_server, "wb", buffering=0)
         ends.remove(to_server)
         self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, sink)
 
     async def _watch(self, process: Owned) -> None:
-        code = await process.wait()
-        await asyncio.sleep(0)  # so that the last words in the pipe are read first
-        self._end(self._epitaph(code))
+        """Waits until the process has ended, or has closed its output: then it answers nothing any more."""
+        ended = asyncio.ensure_future(process.wait())
+        closed = asyncio.ensure_future(self._closed.wait())
+        try:
+            both: set[asyncio.Future[Any]] = {ended, closed}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({ended}, timeout=ENDING_SECONDS)
+            if not ended.done():
+                self._end(f"{self._config.name} closed its output, though its process still runs")
+                return
+            await asyncio.sleep(0)  # so that the last words in the pipe are read first
+            self._end(self._epitaph(ended.result()))
+        finally:
+            ended.cancel()
+            closed.cancel()
 
     def _epitaph(self, code: int) -> str:
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
@@ -201,8 +218,9 @@ class StdioLink(Duplex):
 class _Reading(asyncio.Protocol):
     """Takes what a process writes, and leaves half of the time to others where that is a lot."""
 
-    def __init__(self, take: Callable[[bytes], None]) -> None:
+    def __init__(self, take: Callable[[bytes], None], at_end: Callable[[], None]) -> None:
         self._take = take
+        self._at_end = at_end
         self._transport: Any = None
         """A read transport; that of uvloop is none of asyncio's classes."""
 
@@ -217,9 +235,16 @@ class _Reading(asyncio.Protocol):
             self._transport.pause_reading()
             asyncio.get_running_loop().call_later(spent, self._go_on)
 
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._at_end()
+
     def _go_on(self) -> None:
         if not self._transport.is_closing():
             self._transport.resume_reading()
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""
 
 
 def _pipe(ends: list[int]) -> tuple[int, int]:

@@ -49,6 +49,8 @@ class Response(NamedTuple):
     id: bytes
     result: bytes | None
     error: bytes | None
+    is_repaired: bool = False
+    """Whether it held numbers that JSON does not have; each is null now."""
 
 
 class Invalid(NamedTuple):
