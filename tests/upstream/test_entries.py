@@ -58,5 +58,7 @@ def test_a_reference_within_the_schema_of_a_result_is_kept():
 @pytest.mark.parametrize("levels", [60, 500, 5000])
 def test_a_schema_without_end_is_no_trouble(levels):
     deep = b'{"a":' * levels + b"1" + b"}" * levels
-    entry = Raw(b'{"name":"a","inputSchema":{"type":"object","x":%b},"outputSchema":{"type":"object","x":%b}}' % (deep, deep))
+    entry = Raw(
+        b'{"name":"a","inputSchema":{"type":"object","x":%b},"outputSchema":{"type":"object","x":%b}}' % (deep, deep)
+    )
     assert len(parse_entries("tools", [entry]).entries) <= 1

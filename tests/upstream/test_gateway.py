@@ -265,7 +265,9 @@ async def test_how_a_server_stands_is_known_once_it_was_tried(desk):
 
 def test_lists_belong_to_a_configuration(tmp_path):
     lists = Lists(str(tmp_path / "lists"))
-    offered = Offered(tools=(Raw(b'{"name":"a"}'),), resources=(Raw(b'{"uri":"x:1"}'),))
+    offered = Offered(
+        tools=(Raw(b'{"name":"a","inputSchema":{"type":"object"}}'),), resources=(Raw(b'{"uri":"x:1","name":"x"}'),)
+    )
     lists.keep(a_server("one"), offered)
     assert lists.find(a_server("one", line=5)) == offered
     assert lists.find(a_server("one", "other")) == Offered()

@@ -64,9 +64,7 @@ def succeeded(reply: Reply, *, seconds: float) -> Outcome:
     return Outcome(reply.text, envelope, reply.is_error, reply.foreign, seconds)
 
 
-def failed(
-    error: BinnacleError, *, seconds: float, prefix: bool, hint: str, is_structured: bool = True
-) -> Outcome:
+def failed(error: BinnacleError, *, seconds: float, prefix: bool, hint: str, is_structured: bool = True) -> Outcome:
     """The outcome of a call that did not: a result the agent can read and act on, not a protocol error."""
     text = f"[{error.code}] {error.message}" if prefix else f"error: {error.message}"
     if hint:

@@ -176,8 +176,7 @@ _DESCRIBED: dict[str, _Reader] = {"title": _text, "description": _text, "icons":
 _ARGUMENT = _Shape({"name": _name}, {"title": _text, "description": _text, "required": _flag})
 _TOOL_HINTS = _Shape(
     {},
-    {"title": _text}
-    | dict.fromkeys(("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), _flag),
+    {"title": _text} | dict.fromkeys(("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), _flag),
 )
 _EXECUTION = _Shape({}, {"taskSupport": _choice("forbidden", "optional", "required")})
 _CONTENT: dict[str, _Reader] = {
@@ -205,7 +204,7 @@ _SHAPES: dict[ListKind, _Shape] = {
 def parse_entries(kind: ListKind, entries: Iterable[Raw]) -> Listed:
     """The entries of a list that clients can read, and notes of what was left out, repaired or held back."""
     found: list[Raw] = []
-    held: list[str] = []
+    held: dict[str, list[str]] = {}
     changed: dict[str, list[str]] = {}
     for number, entry in enumerate(entries, 1):
         given = decode_entry(entry)
@@ -213,12 +212,13 @@ def parse_entries(kind: ListKind, entries: Iterable[Raw]) -> Listed:
         try:
             fitted = _fit_entry(kind, given)
         except Unfit as error:
-            held.append(f"{called}: not offered, it {error}")
+            held.setdefault(f"not offered, it {error}", []).append(called)
             continue
         found.append(Raw(msgspec.json.encode(fitted.value)) if fitted.changes else entry)
         for change in fitted.changes:
             changed.setdefault(change, []).append(called)
-    return Listed(tuple(found), (*held, *(f"{_first(names)}: {change}" for change, names in changed.items())))
+    noted = (*held.items(), *changed.items())
+    return Listed(tuple(found), tuple(f"{_first(names)}: {what}" for what, names in noted))
 
 
 def _fit_entry(kind: ListKind, given: Any) -> _Fitted:

@@ -71,6 +71,4 @@ def _drop_nulls(node: Any) -> Any:
         return [_drop_nulls(one) for one in node if one is not None]
     if not isinstance(node, dict):
         return node
-    return {
-        key: value if key == "_meta" else _drop_nulls(value) for key, value in node.items() if value is not None
-    }
+    return {key: value if key == "_meta" else _drop_nulls(value) for key, value in node.items() if value is not None}

@@ -103,7 +103,9 @@ def _cut(result: Result, blocks: Sequence[Raw], why: str, limit: int, *, promise
             fields["structuredContent"] = structure
         else:
             hidden.append(f"structured content of {amount(length(structure))}")
-            if not any(texts.values()) and (beginning := head(bytes(structure).decode(errors="replace"), for_text - 30)):
+            if not any(texts.values()) and (
+                beginning := head(bytes(structure).decode(errors="replace"), for_text - 30)
+            ):
                 shown.append(text_block(beginning))
     if promises_structure and "structuredContent" not in fields and fields.get("isError") != Raw(b"true"):
         fields["isError"] = Raw(b"true")

@@ -128,7 +128,10 @@ class StdioLink(Duplex):
     async def _connect(self, to_server: int, from_server: int, errors: int, ends: list[int]) -> None:
         """Hands our ends of the pipes to the event loop, which closes them."""
         loop = asyncio.get_running_loop()
-        for descriptor, take, at_end in ((from_server, self.feed, self._closed.set), (errors, self._log.write, _nothing)):
+        for descriptor, take, at_end in (
+            (from_server, self.feed, self._closed.set),
+            (errors, self._log.write, _nothing),
+        ):
             file = os.fdopen(descriptor, "rb", buffering=0)
             ends.remove(descriptor)
             transport, _ = await loop.connect_read_pipe(partial(_Reading, take, at_end), file)
