@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,8 +28,8 @@ HINTS = {
 """What to do about a server that is not ready."""
 
 Row = dict[str, Any]
-Advance = Callable[[int], None]
-"""Told how many servers are known to be connected, or not to be."""
+Advance = Callable[[int, str], None]
+"""Told how many servers are known to be connected, or not to be, and what the others wait for."""
 
 
 class Reached(NamedTuple):
@@ -137,13 +137,13 @@ async def reached(
     gateway = upstreams.gateway(lambda: brought, lambda: None, only=only)
     try:
         gateway.start()
-        yield Reach(gateway, await _settled(gateway.servers.values(), advance))
+        yield Reach(gateway, await _settled(list(gateway.servers.values()), advance))
     finally:
         await gateway.aclose()
         await upstreams.aclose()
 
 
-async def _settled(servers: Iterable[Upstream], advance: Advance) -> list[Reached]:
+async def _settled(servers: Sequence[Upstream], advance: Advance) -> list[Reached]:
     tasks = [asyncio.ensure_future(_settle(one)) for one in servers]
     pending, waits = set(tasks), SOON
     try:
@@ -151,7 +151,8 @@ async def _settled(servers: Iterable[Upstream], advance: Advance) -> list[Reache
             _, pending = await asyncio.wait(pending, timeout=waits)
             waits = 0.2
             if pending:
-                advance(len(tasks) - len(pending))
+                launching = [one.config.name for one in servers if one.is_launching]
+                advance(len(tasks) - len(pending), f"launchers still working: {', '.join(launching)}" if launching else "")
         return [task.result() for task in tasks]
     finally:
         for task in pending:

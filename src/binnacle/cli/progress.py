@@ -2,6 +2,7 @@
 
 import sys
 import time
+from shutil import get_terminal_size
 from typing import Self
 
 WIDTH = 30
@@ -26,8 +27,8 @@ class Bar:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
-    def advance(self, done: int) -> None:
-        """Shows how far the work is."""
+    def advance(self, done: int, note: str = "") -> None:
+        """Shows how far the work is, and what else is to be said."""
         now = time.monotonic()
         if not self._shown or now - self._drawn < EVERY:
             return
@@ -37,5 +38,6 @@ class Bar:
             text = f"{self._label} {'█' * filled}{'░' * (WIDTH - filled)} {done}/{self._total}"
         else:
             text = f"{self._label} {done}"
-        sys.stderr.write(f"\r{text}\x1b[K")
+        shown = f"{text} {note}".rstrip()[: get_terminal_size().columns - 1]  # a longer line could not be taken away
+        sys.stderr.write(f"\r{shown}\x1b[K")
         sys.stderr.flush()

@@ -229,6 +229,9 @@ class HttpLink:
                     self._receive(message, request_id)
         return answer
 
+    def has_worked(self) -> bool:
+        return False  # there is no process of ours
+
     async def tell(self, message: bytes) -> None:
         if self.version in STATELESS_VERSIONS:
             return  # this era has nothing that a client would tell over HTTP

@@ -70,6 +70,9 @@ class Link(Protocol):
     async def tell(self, message: bytes) -> None:
         """Sends a notification, or an answer to the server's request."""
 
+    def has_worked(self) -> bool:
+        """Whether a process behind it, which is not ready yet, was seen at work since this was last asked."""
+
     async def close(self) -> None:
         """Ends the way and what is behind it, within a bound. Never raises."""
 
@@ -106,6 +109,9 @@ class Duplex:
         """Tells the server that nobody waits any more. Who was cancelled waits for this, so it must not last."""
         with contextlib.suppress(BinnacleError):
             await self._send(message)
+
+    def has_worked(self) -> bool:
+        return False  # there is no process of ours
 
     async def tell(self, message: bytes) -> None:
         if self.ended.done():

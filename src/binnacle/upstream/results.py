@@ -17,8 +17,8 @@ LISTS = {"tools/call": "content", "prompts/get": "messages", "resources/read": "
 
 TRUE, NULL = Raw(b"true"), b"null"
 NO_STRUCTURE = (
-    "[the call returned, but without the structured content that the tool's schema promises. It counts as an error only "
-    "because of that; what it returned follows.]"
+    "[the call returned, but without the structured content that the tool's schema promises. It counts as an error "
+    "only because of that; what it returned follows.]"
 )
 NO_NUMBERS = "[its structured content, with null where the server wrote NaN or Infinity]"
 

@@ -51,6 +51,15 @@ FAILURES = 5
 PATIENCE = 5.0
 """Seconds that a call waits for a server which is being connected at that moment."""
 
+MAX_LAUNCH_SECONDS = 300.0
+"""Seconds until a process must be ready that is seen at work all the time, as `npx` is while it fetches packages."""
+
+LOOK_SECONDS = 0.5
+"""Seconds between two looks at whether a process that is not ready is at work."""
+
+LAUNCHING_SHOWN_AFTER_SECONDS = 3.0
+LAUNCHING = "starting: its launcher is still working, as on a first start that fetches packages"
+
 SETTLED_WITHIN = 0.5
 """Seconds beyond its time to connect, after which a server that still connects is said to have failed."""
 
@@ -148,6 +157,12 @@ class Upstream:
         self._following = asyncio.Lock()
         self._failures = 0
         self._lost_at: float | None = None
+        self._failure = ""
+        """Why the last attempt to connect failed."""
+
+        self._extended_by = 0.0
+        """Seconds beyond its time to connect that this attempt has, because its process is at work."""
+
         self._was_up = False
         """Whether the last attempt to connect succeeded: the next one most likely will, too."""
 
@@ -217,7 +232,8 @@ class Upstream:
             except Exception as error:  # noqa: BLE001 - a defect here must not leave a server without supervision
                 _log.exception("a defect while connected to '%s'", self.config.name)
                 reason = f"internal error: {type(error).__name__}"
-            if time.monotonic() - began > SUSTAINED:
+            self._failure = reason
+            if self._was_up and time.monotonic() - began > SUSTAINED:
                 delay = 0.0
             pause = delay * random.uniform(0.5, 1.0)  # noqa: S311 - so that servers do not come back all at once
             delay = min(max(delay * 2, FIRST_DELAY), LAST_DELAY)
@@ -245,19 +261,18 @@ class Upstream:
             # In a thread: loading it takes longer than a client should have to wait for an answer of ours.
             await asyncio.to_thread(import_module, "aiohttp")
         client = Client(partial(self._open, self.config), name=self.config.name, on_change=self._notice)
+        began = time.monotonic()
         try:
             try:
-                async with asyncio.timeout(self.config.connect_timeout):
-                    await client.link.open()
-                    await client.connect(self.config.protocol)
+                async with asyncio.timeout(self.config.connect_timeout) as bound:
+                    await self._connect(client, bound)
                     self._client = client
                     self._changed = {"tools", "prompts", "resources"}
                     await self._refresh(client)
             except TimeoutError:
-                raise UpstreamDown(
-                    f"{self.config.name} was not ready within {self.config.connect_timeout:g} s",
-                    hint="raise its connect_timeout if it needs longer",
-                ) from None
+                error = self._not_ready(time.monotonic() - began)
+                self._failure = error.message  # known now, and not only once the process has ended
+                raise error from None
             self._failures, self._lost_at, self._was_up = 0, None, True
             self._set("ready", "")
             await self._follow(client)
@@ -265,6 +280,47 @@ class Upstream:
         finally:
             self._lose()
             await client.close()
+
+    async def _connect(self, client: Client, bound: asyncio.Timeout) -> None:
+        """Connects. While the server's process is at work and not ready, `bound` is put off."""
+        self._extended_by = 0.0
+        await client.link.open()
+        extending = asyncio.get_running_loop().create_task(self._extend(client.link, bound))
+        try:
+            await client.connect(self.config.protocol)
+        finally:
+            extending.cancel()
+
+    async def _extend(self, link: Link, bound: asyncio.Timeout) -> None:
+        clock, given = asyncio.get_running_loop().time, self.config.connect_timeout
+        began = clock()
+        last = began + max(MAX_LAUNCH_SECONDS, given)
+        while True:
+            await asyncio.sleep(min(LOOK_SECONDS, given / 4))
+            if not link.has_worked():
+                continue
+            if bound.expired():
+                return
+            until = min(last, clock() + given)
+            self._extended_by = until - began - given
+            bound.reschedule(until)
+            if clock() - began > LAUNCHING_SHOWN_AFTER_SECONDS and self.status.reason != LAUNCHING:
+                self._set("connecting", LAUNCHING)
+
+    def _not_ready(self, waited: float) -> UpstreamDown:
+        name, given = self.config.name, self.config.connect_timeout
+        if waited >= MAX_LAUNCH_SECONDS > given:
+            text = f"{name} was still starting after {waited:.0f} s"
+        elif waited >= 2 * given:
+            text = f"{name} was not ready within {waited:.0f} s, and did nothing any more for {given:g} s"
+        else:
+            text = f"{name} was not ready within {given:g} s"
+        return UpstreamDown(text, hint="raise its connect_timeout if it needs longer")
+
+    @property
+    def is_launching(self) -> bool:
+        """Whether it is not ready because its launcher is still at work."""
+        return self.status.state == "connecting" and self.status.reason == LAUNCHING
 
     def _lose(self) -> None:
         if self._client is not None:
@@ -307,13 +363,17 @@ class Upstream:
         """Connects, and waits until it is known how that went."""
         if self.status.state == "connecting":
             self.start()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.config.connect_timeout + SETTLED_WITHIN):
-                while self.status.state == "connecting":
+        began = time.monotonic()
+        while self.status.state == "connecting":
+            bound = self.config.connect_timeout + self._extended_by + SETTLED_WITHIN
+            left = bound - (time.monotonic() - began)
+            if left <= 0:
+                reason = self._failure or f"it was not ready within {self.config.connect_timeout:g} s"
+                return Status("failed", self._clean(reason), self.status.since, None)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
                     await self._moved.wait()
-                return self.status
-        reason = f"it was not ready within {self.config.connect_timeout:g} s"
-        return Status("failed", reason, self.status.since, None)
+        return self.status
 
     async def probe(self) -> float:
         """Makes a round trip. Returns the seconds it took.
@@ -443,6 +503,7 @@ class Upstream:
             "needs_login": steps.sign_in(name),
             "awaiting_trust": steps.trust(name),
             "disabled": steps.enable(name),
+            "connecting": "it is on its way: call again in a moment",
         }
         soon = f"it is tried again in {max(0.0, retry - time.time()):.0f} s; " if retry else ""
         return UpstreamDown(

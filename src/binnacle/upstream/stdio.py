@@ -19,6 +19,7 @@ from binnacle.errors import UpstreamDown
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
 from binnacle.upstream.config import ServerConfig
 from binnacle.upstream.hygiene import readable
+from binnacle.upstream.launching import Sample, has_worked, take_sample
 from binnacle.upstream.link import BEGINNING_BYTES, Duplex, Receive
 from binnacle.upstream.rolling import RollingFile
 
@@ -53,8 +54,11 @@ class Log:
         self._file = file
         self._clean = clean
         self._rest = b""
+        self.size = 0
+        """Bytes that were written in all."""
 
     def write(self, data: bytes) -> None:
+        self.size += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         self._rest = self._rest[-LINE_LIMIT >> 10 :]
         if lines:
@@ -98,6 +102,9 @@ class StdioLink(Duplex):
         self._searched = 0
         self._skipping = False
         self._watching: asyncio.Task[None] | None = None
+        self._sample: Sample | None = None
+        """How far the process was when it was last seen at work."""
+
         self._closed = asyncio.Event()
         """Set when the process has closed its output."""
 
@@ -123,6 +130,7 @@ class StdioLink(Duplex):
         finally:
             for descriptor in ends:
                 os.close(descriptor)
+        self._sample = take_sample(self._process.pid, self._log.size)
         self._watching = asyncio.get_running_loop().create_task(self._watch(self._process))
 
     async def _connect(self, to_server: int, from_server: int, errors: int, ends: list[int]) -> None:
@@ -156,6 +164,15 @@ class StdioLink(Duplex):
         finally:
             ended.cancel()
             closed.cancel()
+
+    def has_worked(self) -> bool:
+        if self._process is None or self._sample is None:
+            return False
+        now = take_sample(self._process.pid, self._log.size)
+        worked = has_worked(self._sample, now)
+        if worked:
+            self._sample = now
+        return worked
 
     def _epitaph(self, code: int) -> str:
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"

@@ -1,4 +1,4 @@
-"""The official TypeScript SDK's client, which refuses a whole list for one wrong entry: it reads all that we show it."""
+"""The official TypeScript SDK's client, which refuses a list for one wrong entry: it reads all that we show it."""
 
 import json
 import subprocess

@@ -12,6 +12,7 @@ from server.clients import wait_for
 
 ROGUE = str(Path(__file__).parents[2] / "upstream" / "rogue.py")
 HOSTILE = str(Path(__file__).parents[2] / "upstream" / "hostile.py")
+LAUNCHER = str(Path(__file__).parents[2] / "upstream" / "launcher.py")
 CARELESS = str(Path(__file__).parents[2] / "upstream" / "careless.py")
 Entry = dict[str, Any]
 
@@ -29,6 +30,12 @@ def hostile(*words: str, **more: Any) -> Entry:
 def careless(says: Path, *words: str, **more: Any) -> Entry:
     """A server that lists and answers what a file says, as it stands there."""
     return {"command": sys.executable, "args": ["-S", CARELESS, str(says), *words], "connect_timeout": 20, **more}
+
+
+def launched(manner: str, until: Path | int, **more: Any) -> Entry:
+    """A server whose launcher works until a file is there, or for so many seconds."""
+    words = ["-S", LAUNCHER, manner, str(until), sys.executable, "-S", ROGUE]
+    return {"command": sys.executable, "args": words, "connect_timeout": 2, **more}
 
 
 def flag(name: str, *words: str) -> tuple[str, str]:

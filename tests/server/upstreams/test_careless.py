@@ -1,4 +1,4 @@
-"""Servers that are careless about the protocol, behind a real `bn mcp serve`: clients can read all that comes from us."""
+"""Servers that are careless about the protocol, behind a real `bn mcp serve`: clients can read all that we send."""
 
 import json
 from pathlib import Path
