@@ -13,6 +13,7 @@ from binnacle.app.upstreams import Upstreams
 from binnacle.errors import BinnacleError, NotFound, UpstreamDown, did_you_mean
 from binnacle.plan.tokens import count
 from binnacle.upstream.gateway import Gateway, Offer
+from binnacle.upstream.missing import owners_of
 from binnacle.upstream.naming import display
 from binnacle.upstream.server import Status, Upstream, standing
 
@@ -108,13 +109,15 @@ class Reach(NamedTuple):
             return known[name]
         self._check_up(name)
         self._check_held(name)
+        if error := self.gateway.explain_missing(name):
+            raise error
         hint = did_you_mean(name, list(known)) or "bn upstream tools lists them"
         raise NotFound(f"no tool is called {name!r}", hint=hint)
 
     def _check_up(self, name: str) -> None:
-        down = [one.row() for one in self.servers if one.status.state != "ready"]
-        if down and (":" in name or len(down) == len(self.servers)):
-            row = down[0]
+        down = {one.name: one.row() for one in self.servers if one.status.state != "ready"}
+        if owners := owners_of(name, down):
+            row = down[owners[0]]
             text = standing(row["name"], row["state"])
             raise UpstreamDown(f"{text}: {row['reason']}" if row.get("reason") else text, hint=row.get("hint", ""))
 
@@ -152,7 +155,9 @@ async def _settled(servers: Sequence[Upstream], advance: Advance) -> list[Reache
             waits = 0.2
             if pending:
                 launching = [one.config.name for one in servers if one.is_launching]
-                advance(len(tasks) - len(pending), f"launchers still working: {', '.join(launching)}" if launching else "")
+                advance(
+                    len(tasks) - len(pending), f"launchers still working: {', '.join(launching)}" if launching else ""
+                )
         return [task.result() for task in tasks]
     finally:
         for task in pending:

@@ -139,7 +139,9 @@ class Toolbox:
         exposed = bind(recipe, rules, catalog, about, check=check)
         first = [*self._recent.names, *(offer.name for offer in offers.values() if offer.is_pinned)]
         exposed, entries = listed(recipe, exposed, finders(recipe, catalog, about), first=first)
-        self.dispatcher = Dispatcher(catalog, exposed=exposed, instead=recipe.instead)
+        self.dispatcher = Dispatcher(
+            catalog, exposed=exposed, instead=recipe.instead, explain_missing=self._explain_missing
+        )
         self.instructions = introduction(shown_names(exposed))
         self.listing = b"[%b]" % b",".join(entries)
         self._index = None
@@ -147,6 +149,9 @@ class Toolbox:
 
     async def _reply(self, caller: Caller, name: str, raw: bytes) -> Reply:
         return await self.dispatcher.reply(caller, name, raw)
+
+    def _explain_missing(self, name: str) -> BinnacleError | None:
+        return self.gateway.explain_missing(name) if self.gateway is not None else None
 
     def _searched(self) -> Index:
         """The tools of the session, to be searched."""

@@ -42,5 +42,7 @@ class Catalog:
         """The tool called `name`, or an error naming the nearest one."""
         if found := self._found.get(name):
             return found
-        hint = did_you_mean(name, list(self._found)) or "tools/list names them all"
+        # Not those of other servers: the nearest by its letters may do the same to another place.
+        own = [known for known, found in self._found.items() if found.spec.foreign is None]
+        hint = did_you_mean(name, own) or "tools/list names them all"
         raise NotFound(f"no tool {name!r}", hint=hint)

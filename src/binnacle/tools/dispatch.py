@@ -19,6 +19,10 @@ Audit = Callable[[Caller, str, dict[str, Any]], None]
 """Told of every call that may have changed something outside the store."""
 
 
+def _know_nothing(name: str) -> None:
+    """There is nothing more to be said of a tool that is not there."""
+
+
 class Dispatcher:
     """Calls tools of a catalog on behalf of callers."""
 
@@ -30,11 +34,13 @@ class Dispatcher:
         instead: Mapping[str, str] | None = None,
         audit: Audit | None = None,
         in_shell: bool = False,
+        explain_missing: Callable[[str], BinnacleError | None] = _know_nothing,
     ) -> None:
         """`exposed` are the tools that may be called; None exposes all, under their own names.
 
         `instead` names, for a tool that is not among them, the one to use. `in_shell` says that the caller reads
-        the outcome in a shell, where hints name commands instead of tools.
+        the outcome in a shell, where hints name commands instead of tools. `explain_missing` says why there is no
+        tool of a name, if it knows better than that there is none.
         """
         self.catalog = catalog
         self.exposed = [Exposed(spec.name, spec) for spec in catalog] if exposed is None else list(exposed)
@@ -45,6 +51,7 @@ class Dispatcher:
         }
         self._audit = audit
         self._in_shell = in_shell
+        self._explain_missing = explain_missing
 
     async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
         """Calls one tool. Failures are outcomes; only a cancellation leaves it."""
@@ -76,6 +83,8 @@ class Dispatcher:
         """The tool called `name`, which may be any of its names, with the limits of this session."""
         if one := self._by_name.get(name):
             return Found(one.spec, one.alias)
+        if name not in self.catalog and (error := self._explain_missing(name)):
+            raise error
         found = self.catalog.find(name)
         if shown := self._by_tool.get(found.spec.name):
             return Found(shown.spec, found.alias)

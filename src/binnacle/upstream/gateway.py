@@ -22,6 +22,7 @@ from binnacle.upstream.contents import Contents, gather, is_ours, rank_of
 from binnacle.upstream.excerpts import fit_answer
 from binnacle.upstream.lists import Lists
 from binnacle.upstream.marks import Mark, headers_for, marks_of, wrong_mark
+from binnacle.upstream.missing import explain_missing
 from binnacle.upstream.naming import collisions, display, public_names
 from binnacle.upstream.pins import Pins
 from binnacle.upstream.pointers import Pointers
@@ -178,6 +179,14 @@ class Gateway:
             self._offers = self._offered()
         return self._offers
 
+    def explain_missing(self, name: str) -> BinnacleError | None:
+        """Why no tool has that name, where it is that of a server's tool: how the server stands."""
+        tools: dict[str, list[str]] = {}
+        for public, offer in self.offers().items():
+            tools.setdefault(offer.server, []).extend((public, display(offer.server, offer.tool.name)))
+        error = explain_missing(name, self._servers, self.problems, tools=tools, notes=self.notes)
+        return self._told(error, name, "") if error else None
+
     def contents(self) -> Contents:
         """The resources, templates and prompts of all servers."""
         if self._contents is None:
@@ -275,7 +284,7 @@ class Gateway:
         """
         offer = self.offers().get(name)
         if offer is None:
-            raise NotFound(f"no upstream tool {name!r}", hint="tools/list names those there are")
+            raise self.explain_missing(name) or NotFound(f"no tool {name!r}", hint="tools/list names those there are")
         server = self._servers[offer.server]
         shown = display(offer.server, offer.tool.name)
         began = time.perf_counter()

@@ -15,6 +15,9 @@ at its end, where the hash is."""
 DIGITS = (0, 8, 16, 32)
 """How much of the hash a name carries: none, unless it is too long or would not be the only one of its kind."""
 
+PREFIX = "mcp_"
+"""How the name of every tool of another server begins."""
+
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -47,17 +50,18 @@ def display(server: str, tool: str) -> str:
 
 def may_own(server: str, name: str) -> bool:
     """Whether a tool of this server could have that name. Several may; whose it is, `public_names` says."""
-    return name.startswith(_beginning(server)[: MAX_NAME_CHARACTERS - DIGITS[-1] - 1])
+    return name.startswith(beginning_of(server)[: MAX_NAME_CHARACTERS - DIGITS[-1] - 1])
 
 
 def may_share(server: str, other: str) -> bool:
     """Whether these two could have tools that would be called the same."""
-    one, two = _beginning(server), _beginning(other)
+    one, two = beginning_of(server), beginning_of(other)
     return one.startswith(two) or two.startswith(one)
 
 
-def _beginning(server: str) -> str:
-    return _FOREIGN.sub("_", f"mcp_{server}_")
+def beginning_of(server: str) -> str:
+    """How the names of a server's tools begin."""
+    return _FOREIGN.sub("_", f"{PREFIX}{server}_")
 
 
 def _by_name(steps: dict[Owner, int]) -> dict[str, list[Owner]]:
@@ -69,7 +73,7 @@ def _by_name(steps: dict[Owner, int]) -> dict[str, list[Owner]]:
 
 def _name(owner: Owner, digits: int) -> str:
     server, tool = owner
-    plain = _beginning(server) + _FOREIGN.sub("_", tool)
+    plain = beginning_of(server) + _FOREIGN.sub("_", tool)
     if not digits and len(plain) <= MAX_NAME_CHARACTERS:
         return plain
     # The length of the server's name goes in first, so that no two pairs are ever the same text.

@@ -489,14 +489,15 @@ class Upstream:
                     self._kick.set()
                     await self._moved.wait()
         if self._client is None or self.status.state != "ready":
-            raise self._down()
+            raise self.describe_down()
         return self._client
 
     def _may_be_soon(self) -> bool:
         """Whether to wait for a connection: it is being made, or was lost just now and never failed to come back."""
         return self.status.state == "connecting" or (self.status.state == "failed" and self._was_up)
 
-    def _down(self) -> UpstreamDown:
+    def describe_down(self) -> UpstreamDown:
+        """Why it cannot be used now, and what to do about it."""
         state, reason, _, retry = self.status
         name = self.config.name
         hints: dict[str, Hint] = {

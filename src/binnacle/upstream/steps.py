@@ -18,4 +18,14 @@ def enable(name: str) -> NextStep:
     return NextStep("turn it on", f"upstream enable {name}", for_person=True)
 
 
+def accept(name: str, tool: str) -> NextStep:
+    """Let a tool be used as it is now."""
+    return NextStep("look at the change and accept it", f"upstream accept {name} {tool}", for_person=True)
+
+
+def list_tools(name: str) -> NextStep:
+    """See what a server has."""
+    return NextStep("list its tools", f"upstream tools {name}", optional=True)
+
+
 LIST_SERVERS = NextStep("list the servers", "upstream list")

@@ -45,7 +45,9 @@ class TestPins:
             wait_for_no_tool(agent, "mcp_one_echo")
             assert "mcp_one_pid" in agent.tools()
             assert "mcp_one_new_one" not in agent.tools()
-            assert agent.fails("mcp_one_echo")["code"] == "E_NOT_FOUND"
+            error = agent.fails("mcp_one_echo")
+            assert (error["code"], "held back" in error["message"]) == ("E_NOT_FOUND", True)
+            assert "bn upstream accept one echo" in error["hint"]
             bn.fails("upstream", "accept", "one", "--yes", env=bn.agent("bob"))
             accepted = bn.by_person("upstream", "accept", "one", "echo", "--yes")
             assert accepted["accepted"] == ["echo"]
