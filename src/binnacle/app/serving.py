@@ -28,6 +28,7 @@ from binnacle.server.saved_sessions import SavedSessions
 from binnacle.server.sessions import Sessions
 from binnacle.tools.caller import Caller
 from binnacle.tools.client_facts import ClientFacts
+from binnacle.upstream.config import Problem, describe_problem, load_servers, warn_agents
 from binnacle.upstream.places import config_files, logins_folder, pins_file
 from binnacle.work.actor import Actor
 from binnacle.work.session import Agent, Session
@@ -75,6 +76,9 @@ class SharedUpstreams:
         """What people decide about servers."""
 
         self._made: Upstreams | None = None
+        self._problems: tuple[tuple[int, ...], tuple[Problem, ...]] | None = None
+        self._warned: set[Problem] = set()
+        """What was said on stderr, and still is so."""
 
     def state(self) -> tuple[int, ...]:
         """Changes when servers are configured, trusted, signed in to, or their tools accepted."""
@@ -96,6 +100,26 @@ class SharedUpstreams:
 
             self._made = Upstreams(self._project, flags=self.flags)
         return self._made
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the configuration of the servers, which keeps some of them away."""
+        if not self.are_configured():
+            return ()
+        state = self.state()
+        if self._problems is None or self._problems[0] != state:
+            found = load_servers(self._project.repo, flags=self.flags).problems
+            self._problems = (state, found)
+        return self._problems[1]
+
+    def warn(self, problems: Sequence[Problem]) -> None:
+        """Says on stderr what is wrong, each problem once for as long as it is there."""
+        from binnacle.upstream.hygiene import visible
+
+        for one in problems:
+            if one not in self._warned:
+                hint = f"; {one.hint}" if one.hint else ""
+                _log.warning("bn mcp serve: %s", visible(f"{describe_problem(one)}{hint}").replace("\n", " "))
+        self._warned = set(problems)
 
     async def aclose(self) -> None:
         if self._made is not None:
@@ -143,7 +167,13 @@ class LazyProject:
     def instructions(self) -> str:
         """What a client is told about the tools."""
         said = self._listing().instructions
-        return said if self.is_known else f"{NO_PROJECT} {said}"
+        found = warn_agents(self._problems())
+        return " ".join(filter(None, ("" if self.is_known else NO_PROJECT, said, found)))
+
+    def _problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the configuration of other servers."""
+        gateway = self._box.gateway if self._box is not None else None
+        return gateway.problems if gateway is not None else self._upstreams.problems()
 
     def listing(self) -> bytes:
         """The tools as `tools/list` shows them, a JSON array."""
@@ -198,6 +228,7 @@ class LazyProject:
                 heard=self._stirred.set,
                 updated=self._update,
             )
+            self._upstreams.warn(self._problems())
         return self._box
 
     async def find_agent(
@@ -231,6 +262,8 @@ class LazyProject:
             more["not_trusted"] = await asyncio.to_thread(_find_waiting, self._project)
         if box.gateway is not None:
             more["upstreams"] = _standings(box.gateway)
+        if problems := self._problems():
+            more["upstream_problems"] = [one._asdict() for one in problems]
         return _with(text, more)
 
     async def guide(self) -> str | None:
@@ -261,6 +294,7 @@ class LazyProject:
                 if state != self._configured or self._box.has_other_upstreams:
                     self._configured = state
                     await self._box.reload_upstreams()
+                    self._upstreams.warn(self._problems())
                     self._stirred.set()
                 stored = await self._box.has_store_changed()
                 if stored or self._stirred.is_set():

@@ -142,6 +142,36 @@ class Problem(NamedTuple):
     hint: str
 
 
+MAX_NAMES_TOLD = 5
+"""Servers that agents are told of by name, where something is wrong with the configuration of more."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What a server may be called."""
+
+
+def describe_problem(problem: Problem) -> str:
+    """A problem in a line: where, of which server, and what."""
+    server = f"{problem.server}: " if problem.server and not problem.message.startswith(f"{problem.server}:") else ""
+    return f"{problem.where}: {server}{problem.message}"
+
+
+def warn_agents(problems: Sequence[Problem]) -> str:
+    """What agents are told about problems; nothing where there are none.
+
+    Only how many there are, and names that are names: what stands in a file that came with a repository is no
+    instruction to anybody.
+    """
+    if not problems:
+        return ""
+    names = list(dict.fromkeys(one.server for one in problems if NAME.fullmatch(one.server)))
+    named = f", of {', '.join(names[:MAX_NAMES_TOLD])}" if names else ""
+    count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+    return (
+        f"The configuration of other MCP servers has {count}{named}, so their tools may be missing: "
+        "binnacle://status says more; tell the person, for whom it is: bn upstream doctor."
+    )
+
+
 class Loaded(NamedTuple):
     """The servers that are configured well, by name, and what is wrong with the rest."""
 

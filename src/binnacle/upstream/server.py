@@ -255,7 +255,7 @@ class Upstream:
 
     async def _live(self) -> str:
         """Connects and stays until the connection is lost. Returns why it was."""
-        self._set("connecting", "")
+        self._set("connecting", f"once more, after: {self._failure}" if self._failure else "")
         self._was_up = False
         if self.config.transport != "stdio":
             # In a thread: loading it takes longer than a client should have to wait for an answer of ours.
@@ -273,7 +273,7 @@ class Upstream:
                 error = self._not_ready(time.monotonic() - began)
                 self._failure = error.message  # known now, and not only once the process has ended
                 raise error from None
-            self._failures, self._lost_at, self._was_up = 0, None, True
+            self._failures, self._lost_at, self._was_up, self._failure = 0, None, True, ""
             self._set("ready", "")
             await self._follow(client)
             return await self._watch(client)

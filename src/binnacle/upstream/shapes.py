@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 
 from binnacle.errors import did_you_mean
 from binnacle.upstream import fields
-from binnacle.upstream.config import Auth, Limits, Problem, ServerConfig, Source, ToolRules, Transport
+from binnacle.upstream.config import NAME, Auth, Limits, Problem, ServerConfig, Source, ToolRules, Transport
 from binnacle.upstream.fields import Reader, Wrong
 from binnacle.upstream.variables import Variables, variables_in
 
 Path = tuple[str, ...]
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 TRANSPORTS: dict[str, Transport] = {
     "stdio": "stdio",
@@ -267,7 +265,7 @@ def is_ourselves(command: str, args: tuple[str, ...]) -> bool:
 
 def usable_name(name: str) -> str:
     """`name` if a server may be called so, or else the nearest that may; empty if nothing is left of it."""
-    return name if _NAME.fullmatch(name) else re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64]
+    return name if NAME.fullmatch(name) else re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64]
 
 
 def written_url(entry: Entry) -> str:
@@ -287,7 +285,7 @@ def snake_case(key: str) -> str:
 
 def _unusable(entry: Entry) -> Problem | None:
     """Why an entry is not even looked into."""
-    if not _NAME.fullmatch(entry.name):
+    if not NAME.fullmatch(entry.name):
         near = usable_name(entry.name)
         hint = f"call it {near!r}" if near else "begin with a letter or a digit"
         return entry.problem("a server's name has letters, digits, '.', '_' and '-', at most 64", hint)
