@@ -36,6 +36,13 @@ def provider(request) -> Iterator[Provider]:
     loop.close()
 
 
+def test_a_tool_that_is_not_there_for_want_of_a_login_says_so(connect, servers: Servers, provider: Provider):
+    servers(crm={"url": provider.url, "auth": {"type": "oauth"}})
+    agent = connect()
+    wait_for(lambda: "wants a login" in agent.fails("mcp_crm_whoami")["message"], "it does not say what it lacks")
+    assert "ask a person to sign in: bn upstream login crm" in agent.fails("mcp_crm_whoami")["hint"]
+
+
 def test_sessions_notice_who_signs_in_and_who_signs_out(bn, connect, servers: Servers, provider: Provider):
     browsing = {"BROWSER": shlex.join([sys.executable, browser.__file__, "%s"])}
     servers(crm={"url": provider.url, "auth": {"type": "oauth"}})
