@@ -311,10 +311,10 @@ class Upstream:
         name, given = self.config.name, self.config.connect_timeout
         if waited >= MAX_LAUNCH_SECONDS > given:
             text = f"{name} was still starting after {waited:.0f} s"
-        elif waited >= 2 * given:
-            text = f"{name} was not ready within {waited:.0f} s, and did nothing any more for {given:g} s"
         else:
             text = f"{name} was not ready within {given:g} s"
+            if waited >= 2 * given:
+                text += f" after it was last seen at work, {waited:.0f} s in all"
         return UpstreamDown(text, hint="raise its connect_timeout if it needs longer")
 
     @property
