@@ -11,6 +11,8 @@ from binnacle.bridge.debug import adapters
 from binnacle.bridge.debug.adapters import Adapter, Found
 from binnacle.bridge.debug.faults import fault, unsupported
 from binnacle.bridge.debug.launch_json import configuration_names, find_configuration
+from binnacle.bridge.debug.pytest_stops import is_pytest, load_plugin, plugin_notes
+from binnacle.config.child_environment import for_person
 from binnacle.errors import did_you_mean
 
 
@@ -61,9 +63,6 @@ class Launch(Struct, frozen=True, kw_only=True):
 
     python: str | None = None
     """Which Python runs the program."""
-
-    filters: tuple[str, ...] = ()
-    """Exceptions to stop at, besides those of the workspace."""
 
     advice: str = ""
     """What to do if it fails."""
@@ -130,8 +129,8 @@ def _configuration(start: Start, folder: str) -> dict[str, Any]:
         "stopOnEntry": start.stop_on_entry,
         "justMyCode": start.just_my_code,
     }
-    if start.pytest is not None and start.args:
-        overrides["args"] = [*configuration["args"], *start.args]
+    if start.pytest is not None:
+        overrides["args"] = [*configuration["args"], *(start.args or ())]
     configuration |= {name: value for name, value in overrides.items() if value is not None}
     if start.env:
         configuration["env"] = {**(configuration.get("env") or {}), **start.env}
@@ -231,6 +230,7 @@ def _launch(configuration: dict[str, Any], adapter: Adapter, found: Found, cwd: 
             full = _for_python(full, request)
             # The program's own Python may be a wrapper that does not even start; this one does.
             full["debugLauncherPython"] = found.argv[0]
+            notes += plugin_notes(full, request)
             if request == "attach" and (connect := full.get("connect")):
                 address = (str(connect.get("host") or "127.0.0.1"), int(connect.get("port") or 0))
                 advice = f"start the program with: python -m debugpy --listen {address[1]} --wait-for-client FILE"
@@ -255,7 +255,6 @@ def _launch(configuration: dict[str, Any], adapter: Adapter, found: Found, cwd: 
         cwd=folder,
         address=address,
         python=full["python"][0] if adapter is adapters.PYTHON and request == "launch" else None,
-        filters=("userUnhandled",) if configuration.get("module") == "pytest" else (),
         advice=advice,
         is_silent_on_success=is_silent,
         notes=notes,
@@ -278,7 +277,7 @@ def _for_python(full: dict[str, Any], request: str) -> dict[str, Any]:
     if shutil.which(words[0]) is None:
         raise fault("E_FILE_NOT_FOUND", f"no such Python: {words[0]}", "give the path of another with python")
     fixed = {"python": words, "console": "internalConsole", "redirectOutput": True}
-    return common | full | fixed
+    return load_plugin(common | full | fixed, for_person(os.environ))
 
 
 def _for_go(full: dict[str, Any], request: str) -> tuple[dict[str, Any], str]:
@@ -310,7 +309,7 @@ def _check_process(pid: Any) -> None:
 
 
 def _title(configuration: dict[str, Any]) -> str:
-    if configuration.get("module") == "pytest":
+    if is_pytest(configuration):
         return " ".join(["pytest", *_words(configuration.get("args"))])
     for name in ("program", "module"):
         if configuration.get(name):

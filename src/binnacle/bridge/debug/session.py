@@ -55,7 +55,6 @@ class Session:
         self.how = ""
         """How it ended, if not by itself."""
 
-        self.extra_filters = launch.filters
         self.notes = launch.notes
         self.is_told = False
         """Whether an answer has told of its end."""

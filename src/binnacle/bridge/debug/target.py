@@ -224,7 +224,6 @@ class Target:
         wanted = breakpoints.exceptions
         if wanted is None:
             wanted = [one["filter"] for one in offered if one.get("default")]
-        wanted = [*wanted, *self.session.extra_filters]
         filters = [one["filter"] for one in offered if one["filter"] in wanted]
         await self.ask("setExceptionBreakpoints", filters=filters)
 
