@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from binnacle.bridge.debug import faults
+from binnacle.bridge.debug import dialects, faults
 from binnacle.bridge.debug.dap import Gone, Refused
 from binnacle.bridge.debug.variables import Budget, locals_of
 
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 FRAMES = 5
 """How many an answer shows."""
+
+MESSAGE = 2000
+"""Characters of an exception's message."""
+
+CAUSE = 200
+"""Characters of the message of a cause, which stands at each of its frames."""
 
 LOCALS = Budget(items=30, size=4000)
 """How much of the variables an answer shows."""
@@ -128,7 +134,11 @@ def _frame(target: "Target", frame: Mapping[str, Any], workspace: str) -> dict[s
     source = frame.get("source") or {}
     path = source.get("path") or source.get("name") or ""
     number = target.session.references.give("frame", target, int(frame["id"]))
-    return {"id": number, "name": frame.get("name"), "file": shown_path(path, workspace), "line": frame.get("line")}
+    name = str(frame.get("name") or "")
+    told: dict[str, Any] = {"id": number, "name": dialects.function_name(target.adapter, name)}
+    told |= {"file": shown_path(path, workspace), "line": frame.get("line")}
+    cause = dialects.cause_of_frame(target.adapter, name)
+    return told if cause is None else told | {"cause": cause[:CAUSE]}
 
 
 def _code(frame: Mapping[str, Any]) -> str:
@@ -152,7 +162,8 @@ async def _exception(target: "Target", thread: int, stop: "Stop") -> dict[str, A
         info = await target.ask("exceptionInfo", threadId=thread)
     except (Refused, TimeoutError):
         return {"message": stop.text}
-    told = {"type": info.get("exceptionId"), "message": str(info.get("description") or stop.text)[:2000]}
+    told = dialects.exception_of(target.adapter, info, stop.text)
+    told["message"] = told["message"][:MESSAGE]
     if mode := info.get("breakMode"):
         told["mode"] = mode
     return told
