@@ -54,6 +54,34 @@ def test_a_program_that_listens_is_attached_to_and_let_go(desk):
         desk("debug.stop")
 
 
+@pytest.mark.parametrize("line", [None, 3])
+def test_a_program_that_does_not_stop_is_attached_to_all_the_same(desk, line):
+    port = free_port()
+    with started(desk, "-m", "debugpy", "--listen", f"127.0.0.1:{port}", "endless.py") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        if line:
+            desk("breakpoint.set", path="endless.py", line=line)
+        told = desk("debug.start", port=port, timeoutMs=1500)
+        assert told["state"] == "running"
+        assert told["details"] == "attached; the program is running"
+        assert desk("debug.pause", sessionId=told["sessionId"])["state"] == "paused"
+        desk("debug.stop")
+        assert is_there(process.pid)
+
+
+@pytest.mark.peers
+def test_a_process_that_does_not_stop_is_attached_to_by_its_id(desk):
+    if shutil.which("gdb") is None:
+        pytest.skip("not installed: gdb, by which debugpy gets into a process")
+    with started(desk, "endless.py") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        assert desk("debug.start", pid=process.pid)["state"] == "running"
+        desk("debug.stop")
+        assert is_there(process.pid)
+
+
 def test_a_port_where_nobody_listens_says_how_to_listen(desk):
     error = desk.fails("E_LAUNCH_FAILED", "debug.start", port=free_port())
     assert "python -m debugpy --listen" in error.hint

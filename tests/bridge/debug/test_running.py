@@ -117,6 +117,15 @@ def test_a_program_that_does_not_stop_is_left_running(desk):
     desk.fails("E_TIMEOUT", "debug.wait-for-hit", timeoutMs=50)
 
 
+def test_a_program_that_stands_is_paused_already(desk):
+    told = desk.stop_at("shop.py", 15)
+    again = desk("debug.pause", timeoutMs=1)
+    assert where(again) == ("shop.py", 15)
+    assert again["reason"] == "breakpoint"
+    assert desk("debug.pause", sessionId=told["sessionId"])["locals"] == again["locals"]
+    assert desk("debug.evaluate", expression="amount")["result"] == "0"
+
+
 def test_a_running_program_can_be_paused(desk):
     desk("debug.start", program="endless.py", wait=False)
     told = desk("debug.pause")

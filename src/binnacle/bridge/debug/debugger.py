@@ -161,14 +161,18 @@ class Debugger:
         Raises:
             BridgeError: E_NO_SESSION, E_NOT_PAUSED, E_BUSY.
         """
+        target = self.standing(ident)
+        if target is None:
+            raise faults.not_paused(ident or self.session(ident).id)
+        check_idle(target)
+        return target
+
+    def standing(self, ident: str | None) -> Target | None:
+        """The process that stands still: the one that is named, or any of a session, the one told about last first."""
         session = self.session(ident)
         named = session.find(ident) if ident is not None and ident != session.id else None
         choices = [named] if named else [session.focus, *session.targets]
-        target = next((one for one in choices if one.state == "paused"), None)
-        if target is None:
-            raise faults.not_paused(ident or session.id)
-        check_idle(target)
-        return target
+        return next((one for one in choices if one.state == "paused"), None)
 
     def frame(self, reference: int | None, ident: str | None) -> tuple[Target, int | None]:
         """The process a frame belongs to, and the adapter's id of it; without one, the process that stands still."""

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from binnacle.bridge.debug.target import Target
 
 
+ATTACHED_SECONDS = 1.0
+"""Seconds for a program without breakpoints to stop or end once it is attached to."""
+
+
 class Await(Struct, kw_only=True, rename="camel"):
     """Parameters of what waits for a program."""
 
@@ -57,7 +61,7 @@ async def begin(debugger: "Debugger", launch: Launch, *, seconds: float | None, 
     if seconds is None:
         return await _now(debugger, session)
     try:
-        return await _next(debugger, session, None, seconds, job)
+        return await _first(debugger, session, seconds, job)
     except BridgeError as error:
         if error.code == "E_CANCELLED":
             # Nobody knows its id, so nobody could end it.
@@ -95,13 +99,17 @@ async def _resume(debugger: "Debugger", params: Resume, job: Job, command: str) 
 
 
 async def pause(debugger: "Debugger", params: Await, job: Job) -> dict[str, Any]:
-    """Has a running program stand still, wherever it is."""
+    """Has a running program stand still, wherever it is; of one that stands already, says where."""
     debugger.current = session = debugger.session(params.session_id)
-    if session.untold() is None:
-        target = next((one for one in reversed(session.live()) if one.state == "running"), None)
-        if target is not None:
-            threads = (await target.ask("threads")).get("threads") or [{"id": 1}]
-            await target.ask("pause", threadId=threads[0]["id"])
+    if (standing := session.untold() or debugger.standing(params.session_id)) is not None:
+        session.focus = standing
+        return await answer(session, standing, debugger.workspace)
+    named = session.find(params.session_id or "")
+    choices = [named] if named and named is not session.root else reversed(session.live())
+    target = next((one for one in choices if one.state == "running"), None)
+    if target is not None:
+        threads = (await target.ask("threads")).get("threads") or [{"id": 1}]
+        await target.ask("pause", threadId=threads[0]["id"])
     return await _next(debugger, session, None, params.timeout_ms / 1000, job)
 
 
@@ -177,6 +185,20 @@ async def _now(debugger: "Debugger", session: "Session") -> dict[str, Any]:
         return running(session)
     session.focus = standing
     return await answer(session, standing, debugger.workspace)
+
+
+async def _first(debugger: "Debugger", session: "Session", seconds: float, job: Job) -> dict[str, Any]:
+    """What a program does first. One that is attached to ran before, and is not expected to stop or end."""
+    if not session.launch.is_attach:
+        return await _next(debugger, session, None, seconds, job)
+    if not debugger.breakpoints.lines and not debugger.breakpoints.functions:
+        seconds = min(seconds, ATTACHED_SECONDS)
+    try:
+        return await _next(debugger, session, None, seconds, job)
+    except BridgeError as error:
+        if error.code != "E_TIMEOUT":
+            raise
+        return {**error.details, "details": "attached; the program is running", **running(session)}
 
 
 async def _next(
