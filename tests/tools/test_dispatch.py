@@ -164,3 +164,10 @@ def test_arguments_that_are_no_object_are_an_outcome(raw):
 
 def test_no_arguments_at_all_are_none(tools):
     assert call(tools.dispatcher, "task_list", tools.caller, b"null").text == "No tasks"
+
+
+def test_what_must_come_first_and_is_not_there_is_a_matter_for_a_person():
+    second = a_tool("second", prerequisites=("first",))
+    dispatcher = Dispatcher(Catalog([a_tool("first"), second]), exposed=[Exposed("second", second)])
+    outcome = call(dispatcher, "second")
+    assert outcome.envelope["error"]["hint"] == "ask a person to start a session that also has first"

@@ -36,7 +36,7 @@ class Breaker:
         raise BridgeError(
             "E_CIRCUIT_OPEN",
             f"{self._what} {FAILURES} times within {WINDOW:g} s; nothing is tried for now",
-            hint=f"call bridge_status to see how things stand, and try again in {math.ceil(left)} s",
+            hint=f"try again in {math.ceil(left)} s; call bridge_status to see how things stand",
             retryable=True,
             details={"retryAfter": math.ceil(left * 1000)},
         )

@@ -245,7 +245,7 @@ def _too_late(script: str, timeout: float) -> BridgeError:
     return BridgeError(
         "E_TIMEOUT",
         f"{script} did not answer within {timeout:g} s",
-        hint="give it a larger timeoutMs if it takes one, or see with bridge_status whether its host answers",
+        hint="give it a larger timeoutMs if it takes one; bridge_status says whether its host answers",
         retryable=True,
     )
 

@@ -327,6 +327,6 @@ def _reason(job: Job) -> BridgeError:
     return BridgeError(
         "E_TIMEOUT",
         f"{job.command.script_name} did not end within {job.command.timeout} ms",
-        hint="give it a larger timeoutMs, or see with debug_status how things stand",
+        hint="give it a larger timeoutMs; debug_status says how things stand",
         retryable=True,
     )

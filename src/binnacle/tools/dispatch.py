@@ -5,15 +5,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from binnacle.errors import BinnacleError, Hint, NotReady, TimedOut, ToolDisabled
+from binnacle.errors import BinnacleError, Hint, NextStep, NotReady, TimedOut, ToolDisabled
 from binnacle.tools import arguments
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog, Found
 from binnacle.tools.exposed import Exposed
 from binnacle.tools.hints import render_hint
-from binnacle.tools.outcome import Outcome, Reply, failed, succeeded
+from binnacle.tools.outcome import Outcome, Reply, as_json, failed, succeeded
+from binnacle.tools.remarks import Worded, fit_remarks, fit_text
 from binnacle.tools.spec import Alias, ToolSpec
 from binnacle.work import steps
+
+NO_WAY = "this session has no tool for what comes next; tools/list names those it has"
 
 Audit = Callable[[Caller, str, dict[str, Any]], None]
 """Told of every call that may have changed something outside the store."""
@@ -57,14 +60,20 @@ class Dispatcher:
         """Calls one tool. Failures are outcomes; only a cancellation leaves it."""
         began = time.perf_counter()
         prefix, is_structured = False, True
+        worded: Worded | None = None
         try:
             spec, alias = self._find(name)
-            prefix, is_structured = spec.prefix, not spec.promises_structure
-            reply = await _answer(spec, alias, raw, caller)
+            prefix, is_structured, worded = spec.prefix, not spec.promises_structure, self._worded(spec)
+            reply = await self._answer(spec, alias, raw, caller)
+            if worded is not None:
+                reply = _fit_reply(reply, worded)
             outcome = succeeded(reply, seconds=time.perf_counter() - began)
         except BinnacleError as error:
             noted = caller.activity.note_failure(name, raw, error)
             hint = noted.hint if self._in_shell else render_hint(noted, self.exposed, called=name)
+            if worded is not None:
+                hint = fit_text(hint, worded) or NO_WAY
+                noted.details = fit_remarks(noted.details, worded)
             seconds = time.perf_counter() - began
             outcome = failed(noted, seconds=seconds, prefix=prefix, hint=hint, is_structured=is_structured)
         else:
@@ -75,7 +84,7 @@ class Dispatcher:
     async def reply(self, caller: Caller, name: str, raw: bytes) -> Reply:
         """What a tool answers when another tool calls it for its caller. Failures are raised."""
         spec, alias = self._find(name)
-        reply = await _answer(spec, alias, raw, caller)
+        reply = await self._answer(spec, alias, raw, caller)
         caller.activity.note_success(spec.name, name, raw)
         return reply
 
@@ -91,6 +100,28 @@ class Dispatcher:
         other = self._by_tool.get(self._instead.get(found.spec.name, ""))
         raise disabled_tool(name, other.name if other else None, otherwise="tools/list names those that are")
 
+    def _worded(self, spec: ToolSpec) -> Worded | None:
+        """How to put what a tool says of other tools, for one that does not know which the session has."""
+        one = self._by_tool.get(spec.name)
+        return one.worded if one is not None and spec.has_remarks else None
+
+    async def _answer(self, spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> Reply:
+        values = arguments.parse(spec, alias, raw)
+        _check_identity(spec, caller)
+        self._check_prerequisites(spec, caller)
+        return await _within(spec, caller, values)
+
+    def _check_prerequisites(self, spec: ToolSpec, caller: Caller) -> None:
+        for name in spec.prerequisites:
+            if name in caller.activity.called:
+                continue
+            if one := self._by_tool.get(name):
+                raise NotReady(f"{spec.name} needs {one.name} first", hint=f"call {one.name}, then this again")
+            raise NotReady(
+                f"{spec.name} needs another tool first, which this session does not have",
+                hint=NextStep(f"start a session that also has {name}", for_person=True),
+            )
+
     def _tell(self, name: str, caller: Caller, outcome: Outcome) -> None:
         found = self.catalog.find(name).spec if name in self.catalog else None
         if self._audit is not None and found is not None and found.hints.open_world and not found.hints.read_only:
@@ -101,13 +132,6 @@ class Dispatcher:
 def disabled_tool(name: str, other: str | None, *, otherwise: Hint) -> ToolDisabled:
     """That a session does not have a tool, and the `other` one to use, or else what to do otherwise."""
     return ToolDisabled(f"{name} is not enabled in this session", hint=f"use {other} instead" if other else otherwise)
-
-
-async def _answer(spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> Reply:
-    values = arguments.parse(spec, alias, raw)
-    _check_identity(spec, caller)
-    _check_prerequisites(spec, caller)
-    return await _within(spec, caller, values)
 
 
 async def _within(spec: ToolSpec, caller: Caller, values: Any) -> Reply:
@@ -132,7 +156,6 @@ def _check_identity(spec: ToolSpec, caller: Caller) -> None:
         )
 
 
-def _check_prerequisites(spec: ToolSpec, caller: Caller) -> None:
-    for name in spec.prerequisites:
-        if name not in caller.activity.called:
-            raise NotReady(f"{spec.name} needs {name} first", hint=f"call {name}, then this again")
+def _fit_reply(reply: Reply, worded: Worded) -> Reply:
+    data = fit_remarks(reply.data, worded)
+    return reply if data == reply.data else reply._replace(data=data, text=as_json(data))

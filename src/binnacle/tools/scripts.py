@@ -84,6 +84,7 @@ def status_tool(status: Callable[[], Awaitable[dict[str, Any]]]) -> ToolSpec:
         run=run,
         timeout=None,
         prefix=True,
+        has_remarks=True,
     )
 
 
@@ -121,6 +122,7 @@ def _spec(entry: Entry, execute: Execute, place: Place, tools: Mapping[str, str]
         prerequisites=tuple(tools.get(one, tool_name(one)) for one in mcp.relationships.requires) if is_own else (),
         errors=tuple(Contract(code=one.code, when=one.summary) for one in mcp.error_contract.errors),
         prefix=True,
+        has_remarks=not is_own,
         joins=is_own,
         synonyms={word: name for name, one in about.params.items() for word in one.aliases},
     )

@@ -68,6 +68,9 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     prefix: bool = False
     """Whether errors read `[E_CODE] message`, as for scripts and upstream tools, or `error: message`, as for work."""
 
+    has_remarks: bool = False
+    """Whether its hints and answers name tools without knowing which of them a session has; see `tools.remarks`."""
+
     foreign: Raw | None = None
     """The entry of another server's tool, as that server wrote it. Its arguments are passed on as they came."""
 

@@ -60,7 +60,11 @@ async def terminated(session: "Session", workspace: str) -> dict[str, Any]:
         raise faults.lost(session.id, session.how, session.output.take())
     told: dict[str, Any] = {"sessionId": session.id, "state": "terminated", "exitCode": session.root.exit_code}
     for name, found, hint in (
-        ("unboundBreakpoints", session.unbound(), "no code was loaded there: check path and line with breakpoint_list"),
+        (
+            "unboundBreakpoints",
+            session.unbound(),
+            "no code was loaded there, so check path and line; breakpoint_list shows them",
+        ),
         ("breakpointsNotHit", session.not_hit(), "those lines were not run, or the condition was never true"),
     ):
         if found:

@@ -103,7 +103,10 @@ class Debugger:
             raise await self._gone() from error
         except TimeoutError as error:
             raise faults.fault(
-                "E_TIMEOUT", "the debug adapter does not answer", "try again, or end it with debug_stop", retryable=True
+                "E_TIMEOUT",
+                "the debug adapter does not answer",
+                "try again; debug_stop ends the program",
+                retryable=True,
             ) from error
 
     async def close(self) -> None:

@@ -22,7 +22,7 @@ def not_paused(session: str) -> BridgeError:
     return fault(
         "E_NOT_PAUSED",
         f"the program of session {session} is running",
-        "call debug_wait_for_hit until it stops, or debug_pause to stop it where it is",
+        "call debug_wait_for_hit until it stops; call debug_pause to stop it where it is",
         retryable=True,
         sessionId=session,
     )
@@ -32,7 +32,7 @@ def still_running(session: str, seconds: float, output: Mapping[str, Any]) -> Br
     return fault(
         "E_TIMEOUT",
         f"session {session} neither stopped nor ended within {seconds:g} s; it is still running",
-        "call debug_wait_for_hit to wait longer, debug_pause to see where it is, or debug_stop to end it",
+        "call debug_wait_for_hit to wait longer; call debug_pause to see where it is; call debug_stop to end it",
         retryable=True,
         sessionId=session,
         state="running",
@@ -59,7 +59,7 @@ def busy(session: str, expression: str) -> BridgeError:
     return fault(
         "E_BUSY",
         f"an earlier expression still runs in the program of session {session}: {expression!r}",
-        "wait and try again, or end the program with debug_stop",
+        "wait and try again; debug_stop ends the program",
         retryable=True,
         sessionId=session,
     )

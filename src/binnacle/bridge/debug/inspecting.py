@@ -110,7 +110,9 @@ async def list_variables(debugger: "Debugger", params: ListVariables, job: Job) 
         number = int(one["variablesReference"])
         if params.scope == "all" and (one.get("expensive") or one.get("presentationHint") == "registers"):
             ours = target.session.references.give("variables", target, number)
-            rows.append({"name": name, "more": f"debug_get_variable with variablesReference={ours} has them"})
+            rows.append(
+                {"name": name, "more": f"not shown; debug_get_variable with variablesReference={ours} has them"}
+            )
             continue
         rows.append({"name": name} | await tree(target, number, depth=max(1, min(params.max_depth, 10)), room=room))
     return {"sessionId": target.id, "scopes": rows}
@@ -209,7 +211,7 @@ async def ask_value(
         raise faults.fault(
             "E_TIMEOUT",
             f"{expression!r} still runs in the program after {seconds:g} s and cannot be taken back",
-            "wait and call again, or end the program with debug_stop",
+            "wait and call again; debug_stop ends the program",
             retryable=True,
             sessionId=target.id,
         ) from None
@@ -298,7 +300,7 @@ def _hidden(found: list[dict[str, Any]]) -> str:
     expression = str(last.get("evaluateName", "")).removeprefix("len(").removesuffix(")")
     if total <= listed or not expression:
         return ""
-    return f"{total} in all; debug_evaluate {expression}[…] shows others, debug_save_variable writes all to a file"
+    return f"{total} in all; debug_evaluate {expression}[…] shows others; debug_save_variable writes all to a file"
 
 
 SCRIPTS = {

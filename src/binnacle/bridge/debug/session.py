@@ -261,7 +261,7 @@ class Session:
         except Cancelled:
             raise faults.cancelled(
                 f"no longer waiting for session {self.id}; its program is still running",
-                "call debug_wait_for_hit to wait again, or debug_stop to end it",
+                "call debug_wait_for_hit to wait again; call debug_stop to end it",
                 sessionId=self.id,
             ) from None
         if target is not None:
