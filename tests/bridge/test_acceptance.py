@@ -189,6 +189,33 @@ def test_a_script_of_the_project_tells_how_far_it_is_and_ends_with_all_it_starte
         assert agent.error("debug_status")["code"] == "E_NO_SESSION", "the session goes on"
 
 
+LOUD = """\
+#!/bin/sh
+i=0
+while [ $i -lt 30000 ]; do i=$((i+1)); echo "step $i" >&2; done
+echo "100% done" >&2
+echo '{"ok": true}'
+"""
+
+
+def test_a_script_that_says_much_is_heard_a_few_times_a_second_and_its_last_word_comes_before_the_answer(desk):
+    add_script(desk)
+    folder = desk.workspace / ".binnacle" / "scripts"
+    (folder / "deploy.check.sh").write_text(LOUD)
+    (folder / "deploy.check.meta.yaml").write_text(METADATA.replace("timeout: 300", "timeout: 60000"))
+    desk.bn("trust", "deploy.check", "--yes")
+    with desk.agent() as agent:
+        params = {"name": "deploy_check", "arguments": {"environment": "staging"}, "_meta": {"progressToken": 1}}
+        agent.send(request("loud", "tools/call", params))
+        heard = [agent.read()]
+        while heard[-1].get("id") != "loud":
+            heard.append(agent.read())
+        *notes, answer = heard
+        assert answer["result"]["structuredContent"]["data"] == {"ok": True}
+        assert notes[-1]["params"] == {"progressToken": 1, "progress": 100, "total": 100, "message": "done"}
+        assert 1 < len(notes) < 300, "of 30 001"
+
+
 def test_07_names_say_what_a_tool_is_about(agent):
     aliases = {one.metadata.tool: alias for alias, one in shipped().scripts.items()}
     found = [name for name in agent.tools() if name in aliases]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from binnacle.server.progress import ProgressReport
 from binnacle.wire.jsonrpc import INVALID_REQUEST, RpcError, notification_message, request_message
 from binnacle.wire.mcp import LEVELS, Era, Params
 
@@ -111,7 +112,7 @@ class Peer:
 class Call:
     """What a handler knows of its request, and how it speaks to the client meanwhile."""
 
-    __slots__ = ("capabilities", "client", "era", "params", "peer", "progress_token", "send")
+    __slots__ = ("_report", "capabilities", "client", "era", "params", "peer", "send")
 
     ASK_TIMEOUT = 300.0
     """Seconds a person may take to answer a question passed on to them."""
@@ -122,7 +123,8 @@ class Call:
         self.params = params
         self.send = send
         meta = params.meta or None
-        self.progress_token = meta.progress_token if meta else msgspec.UNSET
+        token = meta.progress_token if meta else msgspec.UNSET
+        self._report = None if token is msgspec.UNSET else ProgressReport(token, send)
         self.capabilities = peer.capabilities
         self.client = peer.client
         """What the client says of itself: its name, its version."""
@@ -134,7 +136,7 @@ class Call:
 
     @property
     def wants_progress(self) -> bool:
-        return self.progress_token is not msgspec.UNSET
+        return self._report is not None
 
     @property
     def request_state(self) -> str | None:
@@ -146,14 +148,13 @@ class Call:
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Says how far the request is, if the client wants to know."""
-        if self.progress_token is msgspec.UNSET:
-            return
-        params: dict[str, Any] = {"progressToken": self.progress_token, "progress": done}
-        if total is not None:
-            params["total"] = total
-        if message:
-            params["message"] = message
-        self.send(notification_message("notifications/progress", params))
+        if self._report is not None:
+            self._report.tell(done, total, message)
+
+    def end_progress(self, *, is_wanted: bool) -> None:
+        """Says what is left to say about it before the answer, if the client still wants that; then nothing more."""
+        if self._report is not None:
+            self._report.end(is_wanted=is_wanted)
 
     def log(self, level: str, data: Any, *, logger: str = "") -> None:
         """Sends a log message, if the client wants messages of that level."""

@@ -1,5 +1,6 @@
 """Answers MCP requests of both eras for one host. Knows no transport."""
 
+import asyncio
 import logging
 import os
 import weakref
@@ -112,10 +113,21 @@ class Engine:
         subject = f"{request.method} {getattr(params, 'name', getattr(params, 'uri', ''))}"
         if isinstance(params.request_state, str):
             params.request_state = self._unsealed(params.request_state, subject)
-        result = await handler(Call(peer, era, params, send), params)
+        result = await self._run(handler, Call(peer, era, params, send), params)
         if "requestState" in result:
             result["requestState"] = self._sealed(result["requestState"], subject)
         return self._of_era(request.method, era, result)
+
+    async def _run(self, handler: Handler, call: Call, params: Params) -> Result:
+        """What a handler answers. Its last word about its progress comes before that, unless nobody waits for it."""
+        is_wanted = True
+        try:
+            return await handler(call, params)
+        except asyncio.CancelledError:
+            is_wanted = False
+            raise
+        finally:
+            call.end_progress(is_wanted=is_wanted)
 
     def _find(self, method: str, era: Era) -> tuple[type[Params], Handler]:
         foreign = ONLY_HANDSHAKE if era == "stateless" else ONLY_STATELESS
