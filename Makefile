@@ -8,7 +8,8 @@ READY  := $(VENV)/.installed
 EDITOR := editors/vscode
 VSIX   := src/binnacle/bridge/binnacle.vsix
 VSIX_SOURCES := $(wildcard $(EDITOR)/src/*.ts $(EDITOR)/src/*/*.ts $(EDITOR)/*.json $(EDITOR)/*.md $(EDITOR)/pack.py) \
-	src/binnacle/bridge/scripts/manifest.json src/binnacle/bridge/debug/fast_debugpy.py
+	src/binnacle/bridge/scripts/manifest.json src/binnacle/bridge/debug/fast_debugpy.py \
+	src/binnacle/bridge/debug/in_program/binnacle_stop_at_failures.py
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test check format test-all adapters vsix bench docs picture snapshots lock clean

@@ -20,6 +20,7 @@ FILES = {
     "dist/extension.js": HERE / "dist" / "extension.js",
     "dist/manifest.json": BRIDGE / "scripts" / "manifest.json",
     "dist/fast_debugpy.py": BRIDGE / "debug" / "fast_debugpy.py",
+    "dist/in_program/binnacle_stop_at_failures.py": BRIDGE / "debug" / "in_program" / "binnacle_stop_at_failures.py",
 }
 """What is in the extension, and where it comes from."""
 

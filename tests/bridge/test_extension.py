@@ -25,6 +25,8 @@ def test_it_carries_the_manifest_and_the_adapter_of_this_package():
     spec.loader.exec_module(pack)
     assert pack.FILES["dist/manifest.json"].samefile(Path(BOX) / "manifest.json")
     assert pack.FILES["dist/fast_debugpy.py"].samefile(Path(BOX).parent / "debug" / "fast_debugpy.py")
+    plugin = "in_program/binnacle_stop_at_failures.py"
+    assert pack.FILES[f"dist/{plugin}"].samefile(Path(BOX).parent / "debug" / plugin)
     assert all(file.is_file() for name, file in pack.FILES.items() if name != "dist/extension.js")
 
 

@@ -20,7 +20,7 @@ export class Breaker {
     throw new Fault(
       "E_CIRCUIT_OPEN",
       `scripts failed by a defect of theirs or hung ${FAILURES} times within ${WINDOW / 1000} s; nothing is tried for now`,
-      `call bridge_status to see how things stand, and try again in ${Math.ceil(left / 1000)} s`,
+      `try again in ${Math.ceil(left / 1000)} s; call bridge_status to see how things stand`,
       { retryAfter: Math.ceil(left) },
       true,
     );

@@ -44,7 +44,7 @@ export async function run(debug: Debugger, manifest: Manifest, job: Job): Promis
     }
     if (error instanceof Gone) throw await debug.gone();
     if (error instanceof TooLate) {
-      const hint = "try again, or end it with debug_stop";
+      const hint = "try again; debug_stop ends the program";
       throw new Fault("E_TIMEOUT", "the debug adapter does not answer", hint, {}, true);
     }
     throw error;

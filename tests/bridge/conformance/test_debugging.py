@@ -42,6 +42,43 @@ process.exit(3);
 """
 
 
+CAUGHT = """\
+import pytest
+
+
+def fail():
+    raise ValueError("no")
+
+
+def test_function():
+    pytest.raises(ValueError, fail)
+
+
+def test_import():
+    pytest.importorskip("no_such_module_anywhere")
+
+
+@pytest.mark.xfail
+def test_expected():
+    fail()
+"""
+
+CHAIN = """\
+def read():
+    raise KeyError("a")
+
+
+def load():
+    try:
+        read()
+    except KeyError as error:
+        raise LookupError from error
+
+
+load()
+"""
+
+
 @pytest.mark.parametrize(("script", "params"), NEEDS_SESSION)
 def test_without_a_session_the_next_step_is_said(desk, script, params):
     assert "debug_start" in desk.fails("E_NO_SESSION", script, **params).hint
@@ -62,6 +99,14 @@ def test_a_program_is_debugged_from_its_first_stop_to_its_end(desk):
     assert (ended["state"], ended["exitCode"]) == ("terminated", 0)
     assert ended["output"] == "total 108\n"
     assert "is over" in desk.fails("E_NO_SESSION", "debug.status").message
+
+
+def test_exceptions_and_frames_have_plain_names(desk):
+    desk.write("chain.py", CHAIN)
+    told = desk("debug.start", program="chain.py")
+    assert told["exception"] == {"type": "LookupError", "message": "", "mode": "unhandled"}
+    assert [one["name"] for one in told["frames"]] == ["load", "<module>", "load", "read"]
+    assert [one.get("cause") for one in told["frames"]] == [None, None, "'a'", "'a'"]
 
 
 def test_steps(desk):
@@ -199,6 +244,7 @@ class TestRunning:
         assert desk.fails("E_TIMEOUT", "debug.wait-for-hit", timeoutMs=300).details["state"] == "running"
         assert "debug_pause" in desk.fails("E_NOT_PAUSED", "debug.evaluate", expression="1").hint
         assert desk("debug.pause")["state"] == "paused"
+        assert desk("debug.pause", timeoutMs=1)["state"] == "paused", "and where, at once"
         assert desk("debug.wait-for-hit")["state"] == "paused"
         assert desk("debug.stop")["state"] == "terminated"
 
@@ -280,6 +326,8 @@ class TestRunning:
             try:
                 assert program.stdout is not None
                 assert program.stdout.readline() == b"ready\n"
+                assert desk("debug.start", port=port)["details"] == "attached; the program is running"
+                desk("debug.stop")
                 desk("breakpoint.set", path="endless.py", line=6)
                 told = desk("debug.start", port=port)
                 assert where(told) == ("endless.py", 6)
@@ -310,9 +358,21 @@ class TestTests:
         assert where(told) == ("test_shop.py", 25)
 
     def test_a_failing_one_stops_where_it_fails(self, desk):
-        told = desk("debug.start", pytest="test_shop.py::test_wrong")
+        told = desk("debug.start", pytest="test_shop.py::test_wrong", args=[])
         assert told["exception"]["message"] == "assert 0 == 1"
+        assert told["exception"]["type"] == "AssertionError"
+        assert told["frames"][0]["name"] == "test_wrong"
         assert where(told) == ("test_shop.py", 19)
+        assert "1 failed" in desk("debug.continue")["output"]
+
+    def test_without_exceptions_a_failing_one_does_not_stop(self, desk):
+        desk("breakpoint.set", exceptions=[])
+        assert desk("debug.start", pytest="test_shop.py::test_wrong")["exitCode"] == 1
+
+    def test_what_pytest_catches_does_not_stop(self, desk):
+        desk.write("test_caught.py", CAUGHT)
+        told = desk("debug.start", pytest="test_caught.py")
+        assert (told["state"], told["exitCode"]) == ("terminated", 0)
 
     def test_where_none_is_those_there_are_are_named(self, desk):
         assert (

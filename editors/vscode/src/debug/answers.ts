@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { Fault, type Values } from "../protocol";
+import { causeOfFrame, exceptionOf, functionName } from "./dialects";
 import * as faults from "./faults";
 import { type Bound, placeOf, type Session } from "./session";
 import { type Body, Gone, localPath, Refused, realPath, type Stop, type Target } from "./target";
@@ -11,6 +12,12 @@ import { TooLate } from "./waiting";
 
 /** How many an answer shows. */
 const FRAMES = 5;
+
+/** Characters of an exception's message. */
+const MESSAGE = 2000;
+
+/** Characters of the message of a cause, which stands at each of its frames. */
+const CAUSE = 200;
 
 /** A path as it can be given back to any tool. */
 export function shownPath(file: string, workspace: string): string {
@@ -40,7 +47,11 @@ export function terminated(session: Session): Values {
   if (session.how) throw faults.lost(session.id, session.how, session.output.take());
   const told: Values = { sessionId: session.id, state: "terminated", exitCode: session.exitCode };
   const missed: [string, Bound[], string][] = [
-    ["unboundBreakpoints", session.unbound(), "no code was loaded there: check path and line with breakpoint_list"],
+    [
+      "unboundBreakpoints",
+      session.unbound(),
+      "no code was loaded there, so check path and line; breakpoint_list shows them",
+    ],
     ["breakpointsNotHit", session.notHit(), "those lines were not run, or the condition was never true"],
   ];
   for (const [name, found, hint] of missed) {
@@ -60,7 +71,7 @@ export async function paused(session: Session, target: Target): Promise<Values> 
   const told: Values = { sessionId: target.id, state: "paused", reason: stop.reason };
   const thread = await threadOf(target, stop);
   told.threadId = thread;
-  if (stop.reason.includes("exception")) told.exception = await exceptionOf(target, thread, stop);
+  if (stop.reason.includes("exception")) told.exception = await askException(target, thread, stop);
   const { frames, more, first } = await framesOf(target, thread, FRAMES).catch((error: unknown) => {
     // Some adapters have no stack for a program at its entry.
     if (error instanceof Refused) return { frames: [], more: 0, first: undefined };
@@ -85,6 +96,8 @@ export interface Frame {
   file: string;
   line: number;
   code?: string;
+  /** The message of the exception that it belongs to, if that is the cause of the one that stopped. */
+  cause?: string;
 }
 
 /** Remembers at which breakpoints the program stopped. Few adapters say it. */
@@ -126,7 +139,15 @@ export async function framesOf(
 function frameOf(target: Target, frame: Body): Frame {
   const file = localPath(String(frame.source?.path || frame.source?.name || ""));
   const id = target.session.references.give("frame", target, Number(frame.id));
-  return { id, name: frame.name, file: shownPath(file, target.session.workspace), line: frame.line };
+  const name = String(frame.name ?? "");
+  const cause = causeOfFrame(target.adapter, name);
+  return {
+    id,
+    name: functionName(target.adapter, name),
+    file: shownPath(file, target.session.workspace),
+    line: frame.line,
+    ...(cause === undefined ? {} : { cause: cause.slice(0, CAUSE) }),
+  };
 }
 
 /** The line where the program stands. */
@@ -140,11 +161,12 @@ function codeOf(frame: Body): string {
 }
 
 /** What was raised. */
-async function exceptionOf(target: Target, thread: number, stop: Stop): Promise<Values> {
+async function askException(target: Target, thread: number, stop: Stop): Promise<Values> {
   try {
     const info = await target.ask("exceptionInfo", { threadId: thread });
-    const message = String(info.description || stop.text).slice(0, 2000);
-    return { type: info.exceptionId, message, ...(info.breakMode ? { mode: info.breakMode } : {}) };
+    const raised = exceptionOf(target.adapter, info, stop.text);
+    const message = raised.message.slice(0, MESSAGE);
+    return { ...raised, message, ...(info.breakMode ? { mode: info.breakMode } : {}) };
   } catch (error) {
     if (error instanceof Refused || error instanceof TooLate) return { message: stop.text };
     throw error;

@@ -180,13 +180,18 @@ export class Debugger implements vscode.Disposable {
 
   /** The process that stands still in a session. */
   target(ident?: string): Target {
+    const target = this.standing(ident);
+    if (!target) throw faults.notPaused(ident ?? this.session(ident).id);
+    checkIdle(target);
+    return target;
+  }
+
+  /** The process that stands still: the one that is named, or any of a session, the one told about last first. */
+  standing(ident?: string): Target | undefined {
     const session = this.session(ident);
     const named = ident !== undefined && ident !== session.id ? session.find(ident) : undefined;
     const choices = named ? [named] : [session.focus, ...session.targets];
-    const target = choices.find((one) => one?.state === "paused");
-    if (!target) throw faults.notPaused(ident ?? session.id);
-    checkIdle(target);
-    return target;
+    return choices.find((one) => one?.state === "paused");
   }
 
   /** The process a frame belongs to, and the adapter's id of it; without one, the process that stands still. */
@@ -238,7 +243,6 @@ export class Debugger implements vscode.Disposable {
       title: root.name,
       adapter: adapterOf(root.type),
       request,
-      filters: [],
       advice: "",
       isSilentOnSuccess: false,
     };
@@ -260,13 +264,13 @@ export class Debugger implements vscode.Disposable {
 
   /** Which exceptions a program stops at. */
   private filters(target: Target, given: string[]): string[] {
-    const { isForeign, launch } = target.session;
+    const { isForeign } = target.session;
     if (isForeign && this.exceptions === undefined) return given;
     const offered: string[] = (target.capabilities.exceptionBreakpointFilters ?? []).map((one: Body) => one.filter);
     const defaults: string[] = (target.capabilities.exceptionBreakpointFilters ?? [])
       .filter((one: Body) => one.default)
       .map((one: Body) => one.filter);
-    const wanted = [...(this.exceptions ?? defaults), ...launch.filters];
+    const wanted = this.exceptions ?? defaults;
     return offered.filter((one) => wanted.includes(one));
   }
 

@@ -12,7 +12,7 @@ export function notPaused(session: string): Fault {
   return new Fault(
     "E_NOT_PAUSED",
     `the program of session ${session} is running`,
-    "call debug_wait_for_hit until it stops, or debug_pause to stop it where it is",
+    "call debug_wait_for_hit until it stops; call debug_pause to stop it where it is",
     { sessionId: session },
     true,
   );
@@ -22,7 +22,7 @@ export function stillRunning(session: string, seconds: number, output: Values): 
   return new Fault(
     "E_TIMEOUT",
     `session ${session} neither stopped nor ended within ${seconds} s; it is still running`,
-    "call debug_wait_for_hit to wait longer, debug_pause to see where it is, or debug_stop to end it",
+    "call debug_wait_for_hit to wait longer; call debug_pause to see where it is; call debug_stop to end it",
     { sessionId: session, state: "running", ...output },
     true,
   );
@@ -40,7 +40,7 @@ export function busy(session: string, expression: string): Fault {
   return new Fault(
     "E_BUSY",
     `an earlier expression still runs in the program of session ${session}: ${quoted(expression)}`,
-    "wait and try again, or end the program with debug_stop",
+    "wait and try again; debug_stop ends the program",
     { sessionId: session },
     true,
   );

@@ -54,7 +54,7 @@ async function listVariables(debug: Debugger, params: Body): Promise<Values> {
     const number = Number(one.variablesReference);
     if (!wanted && (one.expensive || one.presentationHint === "registers")) {
       const ours = target.session.references.give("variables", target, number);
-      rows.push({ name, more: `debug_get_variable with variablesReference=${ours} has them` });
+      rows.push({ name, more: `not shown; debug_get_variable with variablesReference=${ours} has them` });
     } else rows.push({ name, ...(await tree(target, number, depth, room)) });
   }
   return { sessionId: target.id, scopes: rows };
@@ -162,7 +162,7 @@ export async function askValue(
       throw new Fault(
         "E_TIMEOUT",
         `${quoted(expression)} still runs in the program after ${milliseconds / 1000} s and cannot be taken back`,
-        "wait and call again, or end the program with debug_stop",
+        "wait and call again; debug_stop ends the program",
         { sessionId: target.id },
         true,
       );
@@ -254,7 +254,7 @@ function hidden(found: Body[]): string {
     .replace(/^len\(/, "")
     .replace(/\)$/, "");
   if (total <= found.length - 1 || !expression) return "";
-  return `${total} in all; debug_evaluate ${expression}[…] shows others, debug_save_variable writes all to a file`;
+  return `${total} in all; debug_evaluate ${expression}[…] shows others; debug_save_variable writes all to a file`;
 }
 
 export const SCRIPTS: Record<string, Script> = {

@@ -13,6 +13,8 @@ import { adapterOf, type Body } from "./target";
 
 const CHOICES = ["launch", "program", "module", "pytest", "port", "pid"];
 const SHELL = "/bin/sh";
+const PLUGIN = "binnacle_stop_at_failures";
+const PLUGIN_FOLDER = path.join(__dirname, "in_program");
 const PYTHON = ["debugpy", "python", OWN_TYPE];
 
 /** A text, which stays; a comment or a comma before a closing bracket, which goes. */
@@ -199,9 +201,8 @@ function finish(configuration: Body, cwd: string, folder: vscode.WorkspaceFolder
   if (adapter === "debugpy" && full.connect) {
     advice = `start the program with: python -m debugpy --listen ${full.connect.port} --wait-for-client FILE`;
   }
-  const filters = configuration.module === "pytest" ? ["userUnhandled"] : [];
   const isSilentOnSuccess = full.runtimeExecutable === SHELL;
-  return { title, adapter, request, configuration: full, folder, filters, advice, isSilentOnSuccess };
+  return { title, adapter, request, configuration: full, folder, advice, isSilentOnSuccess };
 }
 
 /** What js-debug is told besides. */
@@ -232,7 +233,7 @@ function forPython(full: Body, cwd: string): Body {
   if (python[0] && !(python[0].includes("/") ? fs.existsSync(path.resolve(cwd, python[0])) : onPath(python[0]))) {
     throw new Fault("E_FILE_NOT_FOUND", `no such Python: ${python[0]}`, "give the path of another with python");
   }
-  return {
+  return loadPlugin({
     ...common,
     ...rest,
     ...(python.length ? { python } : {}),
@@ -241,7 +242,18 @@ function forPython(full: Body, cwd: string): Body {
     env: { ...variables(envFile, cwd), ...(full.env ?? {}) },
     console: "internalConsole",
     redirectOutput: true,
-  };
+  });
+}
+
+/** A launch by debugpy, with a plugin that stops where a test fails if it is one of pytest. */
+function loadPlugin(full: Body): Body {
+  const options = (full.python ?? []).slice(1).filter((word: string) => /^-[^-]/.test(word));
+  // Such a Python would not find it.
+  const ignoresPath = options.some((word: string) => /[IE]/.test(word));
+  if (full.module !== "pytest" || ignoresPath) return full;
+  const before = full.env.PYTHONPATH ?? process.env.PYTHONPATH;
+  const place = [PLUGIN_FOLDER, before].filter(Boolean).join(path.delimiter);
+  return { ...full, args: ["-p", PLUGIN, ...[full.args ?? []].flat()], env: { ...full.env, PYTHONPATH: place } };
 }
 
 /** Injecting the debugger into a process that is not there takes a minute to fail. */

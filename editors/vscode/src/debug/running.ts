@@ -1,5 +1,6 @@
 /** Scripts that start programs, let them go on and end them. */
 
+import * as vscode from "vscode";
 import { Fault, type Job, type Values } from "../protocol";
 import { answer, running, terminated } from "./answers";
 import type { Debugger, Script } from "./debugger";
@@ -10,6 +11,9 @@ import { type Body, Gone, type Target } from "./target";
 import { Cancelled, TooLate } from "./waiting";
 
 const PATIENCE = 30_000;
+
+/** Milliseconds for a program without breakpoints to stop or end once it is attached to. */
+const ATTACHED = 1000;
 
 /** Puts a program under the debugger and waits for its first stop. */
 async function start(debug: Debugger, params: Body, job: Job): Promise<Values> {
@@ -44,7 +48,19 @@ async function beginAndFollow(debug: Debugger, launch: Launch, params: Body, job
 export async function follow(debug: Debugger, session: Session, params: Body, job: Job): Promise<Values> {
   debug.current = session;
   if (params.wait === false) return await now(session);
-  return await next(session, undefined, params.timeoutMs ?? PATIENCE, job);
+  return await first(session, params.timeoutMs ?? PATIENCE, job);
+}
+
+/** What a program does first. One that is attached to ran before, and is not expected to stop or end. */
+async function first(session: Session, milliseconds: number, job: Job): Promise<Values> {
+  if (session.launch.request !== "attach") return await next(session, undefined, milliseconds, job);
+  const patience = vscode.debug.breakpoints.length ? milliseconds : Math.min(milliseconds, ATTACHED);
+  try {
+    return await next(session, undefined, patience, job);
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === "E_TIMEOUT")) throw error;
+    return { ...error.details, details: "attached; the program is running", ...running(session) };
+  }
 }
 
 function resume(command: string): Script {
@@ -63,19 +79,21 @@ function resume(command: string): Script {
   };
 }
 
-/** Has a running program stand still, wherever it is. */
+/** Has a running program stand still, wherever it is; of one that stands already, says where. */
 async function pause(debug: Debugger, params: Body, job: Job): Promise<Values> {
   const session = debug.session(params.sessionId);
   debug.current = session;
-  if (!session.untold()) {
-    const target = session
-      .live()
-      .reverse()
-      .find((one) => one.state === "running");
-    if (target) {
-      const threads: Body[] = (await target.ask("threads")).threads ?? [];
-      await target.ask("pause", { threadId: threads[0]?.id ?? 1 });
-    }
+  const standing = session.untold() ?? debug.standing(params.sessionId);
+  if (standing) {
+    session.focus = standing;
+    return await answer(session, standing);
+  }
+  const named = session.find(params.sessionId ?? "");
+  const choices = named && named !== session.root ? [named] : session.live().reverse();
+  const target = choices.find((one) => one.state === "running");
+  if (target) {
+    const threads: Body[] = (await target.ask("threads")).threads ?? [];
+    await target.ask("pause", { threadId: threads[0]?.id ?? 1 });
   }
   return await next(session, undefined, params.timeoutMs ?? PATIENCE, job);
 }
@@ -183,7 +201,7 @@ async function waitForStop(
     throw new Fault(
       "E_CANCELLED",
       `no longer waiting for session ${session.id}; its program is still running`,
-      "call debug_wait_for_hit to wait again, debug_pause to see where it is, or debug_stop to end it",
+      "call debug_wait_for_hit to wait again; call debug_pause to see where it is; call debug_stop to end it",
       { sessionId: session.id },
     );
   }

@@ -32,7 +32,6 @@ export interface Launch {
   configuration: vscode.DebugConfiguration;
   folder: vscode.WorkspaceFolder | undefined;
   /** Exceptions to stop at, besides those of the workspace. */
-  filters: string[];
   /** What to do if it fails. */
   advice: string;
   /** Whether the adapter tells of every exit code but 0. */
