@@ -129,6 +129,11 @@ def test_a_table_fits_the_terminal(bn):
     assert "…" in shown
 
 
+def test_a_terminal_that_does_not_know_its_width_has_eighty_columns(bn):
+    bn.add("a title much longer than forty columns will ever be able to hold")
+    assert max(map(len, on_a_terminal(bn, "ready", columns=0, env={"NO_COLOR": "1"}).splitlines())) in range(70, 81)
+
+
 def test_bn_alone_shows_the_state_of_the_project(bn):
     one, two = bn.add("One"), bn.add("Two")
     bn.add("Three", "--after", two)

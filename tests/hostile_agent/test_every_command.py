@@ -116,7 +116,8 @@ def values(bn) -> dict[str, str]:
         "query": "water",
         "script new name": "evil",
         "tool name": "task_delete",
-        "tool json": json.dumps({"id": held}),
+        "tool arguments": json.dumps({"id": held}),
+        "arguments": "{}",
         "store import file": "stolen.json",
         "completion words words": "task",
     }

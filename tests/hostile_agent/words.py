@@ -7,7 +7,7 @@ from binnacle.cli.command import Argument, Command
 from binnacle.cli.commands import GROUPS
 from binnacle.cli.parser import build, load_group
 
-WAITING = {"--follow", "--headless", "--json"}
+WAITING = {"--follow", "--headless"}
 """Flags that wait for something, or that another flag excludes."""
 
 HARMLESS = {"--dry-run", "--print", "--schema", "--all", "--human", "--help"}

@@ -142,6 +142,6 @@ def padded(text: str, width: int) -> str:
 
 def _columns(stream: TextIO) -> int:
     try:
-        return max(40, os.get_terminal_size(stream.fileno()).columns)
+        return max(40, os.get_terminal_size(stream.fileno()).columns or 80)  # 0 where nobody told the terminal
     except OSError:
         return 80
