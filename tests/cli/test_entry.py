@@ -64,3 +64,21 @@ def test_a_named_repository_is_enough_where_the_working_directory_is_gone(bn, tm
     script = f"mkdir {folder} && cd {folder} && rmdir {folder} && exec {BN} -C {bn.repo} ready"
     done = subprocess.run(["bash", "-c", script], env=bn.env, capture_output=True, text=True, timeout=60, check=True)
     assert json.loads(done.stdout) == {"tasks": [], "total": 0}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [("ready >&-", 0), ("ready >&- 2>&-", 0), ("taks 2>&-", 2), ("taks >&-", 2)]
+)
+def test_a_stream_that_is_closed_is_no_defect(bn, words, code):
+    done = subprocess.run(
+        ["bash", "-c", f"{BN} {words}"],
+        cwd=bn.repo,
+        env=bn.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert "E_INTERNAL" not in done.stderr

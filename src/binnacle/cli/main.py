@@ -20,6 +20,7 @@ SESSION_VARIABLES = ("BN_SESSION", "BN_MCP_SESSION")
 
 def run() -> NoReturn:
     """Runs the command line and exits."""
+    _open_closed_streams()
     code = main(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -30,6 +31,13 @@ def run() -> NoReturn:
         _report(_explain(error), sys.argv[1:])
         code = EXIT_ERROR
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Whoever closed a stream (`bn ready >&-`) wants nothing of what is written to it; Python has None there."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it lives as long as we do
 
 
 def main(argv: list[str]) -> int:
