@@ -335,9 +335,10 @@ def nearest(word: str, choices: Sequence[str]) -> str | None:
     from difflib import get_close_matches
 
     letters = sorted(word.casefold())
-    if swapped := next((choice for choice in choices if sorted(choice.casefold()) == letters), None):
-        return swapped
-    matches = get_close_matches(word.casefold(), [choice.casefold() for choice in choices], n=1, cutoff=0.5)
+    swapped = [choice for choice in choices if sorted(choice.casefold()) == letters]
+    matches = get_close_matches(
+        word.casefold(), [choice.casefold() for choice in swapped or choices], n=1, cutoff=0.0 if swapped else 0.5
+    )
     return next((choice for choice in choices if matches and choice.casefold() == matches[0]), None)
 
 
