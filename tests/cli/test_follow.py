@@ -63,11 +63,15 @@ def test_following_begins_before_the_first_event(bn, follower):
 
 def test_following_only_one_task_or_one_actor(bn, follower):
     one, two = bn.add("One"), bn.add("Two")
-    of_one, by_bob = follower("--of", one, "-n", "0"), follower("--by", "bob", "-n", "0")
+    of_one, by_bob = follower("--of", one), follower("--by", "bob")
     bn("task", "start", two)
+    bn("task", "comment", one, "mine", env={"BN_USER": "bob"})
     bn("task", "start", one, env={"BN_USER": "bob"})
-    for child in (of_one, by_bob):
-        event = json.loads(lines(child, 1)[0])
+    added, *of_one_lines = lines(of_one, 3)
+    assert json.loads(added)["action"] == "added"
+    for found in (of_one_lines, lines(by_bob, 2)):
+        comment, event = map(json.loads, found)
+        assert (comment["entity"], comment["changes"]["task"]) == ("comment", one)
         assert (event["entity_id"], event["actor"]) == (one, "bob")
 
 

@@ -165,3 +165,14 @@ def test_a_snippet_shows_the_text_around_the_word(store):
     assert hit.snippet.startswith("…")
     assert hit.snippet.endswith("…")
     assert len(hit.snippet) <= 162
+
+
+def test_what_there_is_to_find_is_counted(store):
+    for number in range(5):
+        put(store, f"stone {number}")
+    task = put(store, "another")
+    do(store, comments.add, task.id, "a stone, too")
+    assert see(store, search.count, "stones") == 6
+    assert see(store, search.count, "stone", entity="comment") == 1
+    assert see(store, search.count, "pebble") == 0
+    assert len(see(store, search.find, "stone", limit=2)) == 2

@@ -5,6 +5,7 @@ from typing import Any
 
 from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
+from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
 from binnacle.store import questions, tasks
 from binnacle.work.report import Question
@@ -59,7 +60,7 @@ def _show_answered(answer: Any, screen: Screen) -> None:
     "the questions that wait for an answer",
     "bn ask list",
     arg("--all", action="store_true", help="the answered ones as well"),
-    arg("-n", "--limit", type=int, default=50, metavar="N", help="how many to show (50)"),
+    limit_arg(50),
     view=_show_list,
     needs=READS,
 )

@@ -2,7 +2,7 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,9 +10,10 @@ import msgspec
 from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.escaping import escape_for_terminal
+from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
 from binnacle.store import events
-from binnacle.work.journal import Event
+from binnacle.work.journal import Event, is_about
 
 LOG = Group("log")
 
@@ -24,22 +25,23 @@ PATIENCE = 3600.0
 
 
 def _show(answer: Any, screen: Screen) -> None:
+    if not answer["events"]:
+        screen.line("nothing happened yet")
     for event in answer["events"]:
-        _line(event, screen)
+        _line(event, answer["titles"], screen)
 
 
-def _line(event: Event, screen: Screen) -> None:
+def _line(event: Event, titles: Mapping[str, str], screen: Screen) -> None:
+    from binnacle.cli.sentences import describe
+
     when = screen.styled(f"{event.at:%Y-%m-%d %H:%M:%S}", "dim")
-    what = f"{event.entity} {event.entity_id} {event.action}"
-    told = msgspec.json.encode(event.changes).decode() if event.changes else ""
-    room = max(20, screen.width - len(what) - len(event.actor) - 26)
-    screen.line(f"{when} {event.actor}: {what} {screen.styled(told[:room], 'dim')}".rstrip())
+    screen.line(f"{when} {event.actor} {describe(event, titles)}")
 
 
-def _emit(found: Iterable[Event], context: Context, screen: Screen) -> None:
+def _emit(found: Sequence[Event], titles: Mapping[str, str], context: Context, screen: Screen) -> None:
     for event in found:
         if context.human:
-            _line(event, screen)
+            _line(event, titles, screen)
         else:
             sys.stdout.buffer.write(escape_for_terminal(msgspec.json.encode(event)) + b"\n")
     sys.stdout.flush()
@@ -49,8 +51,8 @@ def _emit(found: Iterable[Event], context: Context, screen: Screen) -> None:
     "",
     "the newest events; --follow prints each as it happens, a JSON line each",
     "bn log -H --follow",
-    arg("-n", "--limit", type=int, default=50, metavar="N", help="how many of the newest to show (50)"),
-    arg("--of", metavar="ID", help="only of this task, or of anything by its whole id or name"),
+    limit_arg(50, what="how many of the newest to show"),
+    arg("--of", metavar="ID", help="only of this task and its comments, or of anything by its whole id or name"),
     arg("--by", metavar="ACTOR", help="only by this person or agent"),
     arg("--since", metavar="TIME", help="only since then: 2026-11-15, 2026-11-15T10:00, or 90m, 12h, 7d ago"),
     arg("-F", "--follow", action="store_true", help="go on until interrupted"),
@@ -63,17 +65,22 @@ def show(context: Context, args: Namespace) -> Any:
     since = parse_moment(args.since) if args.since else None
     with context.reading() as tx:
         entity_id = _entity(tx, args.of) if args.of else None
-        found = events.listed(tx, limit=args.limit, entity_id=entity_id, actor=args.by, since=since)
+        found = events.listed(tx, limit=args.limit, about=entity_id, actor=args.by, since=since)
         last = found[-1].seq if found else events.last(tx)
+        titles = events.titles(tx, found) if context.human else {}
     if not args.follow:
-        return {"events": found}
+        return {"events": found, "titles": titles} if context.human else {"events": found}
     screen = Screen()
-    _emit(found, context, screen)
+    _emit(found, titles, context, screen)
     # Following waits for the first event in a store of its own, so it must exist.
     context.close()
-    for batch in events.follow(context.store(create=True, outage=OUTAGE_SECONDS), after=last, wait=PATIENCE):
-        chosen = (e for e in batch if args.by in (None, e.actor) and entity_id in (None, e.entity_id))
-        _emit(chosen, context, screen)
+    store = context.store(create=True, outage=OUTAGE_SECONDS)
+    for batch in events.follow(store, after=last, wait=PATIENCE):
+        chosen = [e for e in batch if args.by in (None, e.actor) and (entity_id is None or is_about(e, entity_id))]
+        if context.human and chosen:
+            with store.read() as tx:
+                titles = events.titles(tx, chosen)
+        _emit(chosen, titles, context, screen)
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from binnacle.cli.command import Needs, arg, call, calls
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
+from binnacle.cli.several import IDS, change_each, needs_of_each, view_each
 from binnacle.cli.task import FENCE, FORCE, ID, TASK, answer_of
 from binnacle.store import flow
 from binnacle.store.flow import Move
@@ -25,8 +26,14 @@ def _show_split(answer: Any, screen: Screen) -> None:
     task_table([answer["task"], *answer["parts"]], 0, screen, empty="")
 
 
-def _answer(move: Move) -> Any:
+def _answer(move: Move) -> dict[str, Any]:
     return answer_of(move.task, unblocked=move.unblocked, warnings=move.warnings)
+
+
+def _move_each(context: Context, args: Namespace, move: Callable[..., Move], *options: str) -> Any:
+    """Moves every task that is named, with the options that this move takes."""
+    given = {name: getattr(args, name) for name in options}
+    return change_each(context, args, lambda tx, one: _answer(move(tx, one, **given)))
 
 
 def needs_of_move(status: str, tool: str = "") -> Callable[[Namespace], Needs]:
@@ -52,59 +59,58 @@ def _needs_of_split(args: Namespace) -> Needs:
     return calls(call("task_split", id=args.id, parts=parts, chain=args.chain, force=args.force))
 
 
+_show_each = view_each(_show)
+
 REASON = arg("-m", "--reason", default="", help="what came of it, or why")
 
 
 @TASK.command(
     "start",
-    "take a task and work on it",
+    "take a task and work on it, or several",
     "bn task start 1f3",
-    ID,
+    IDS,
     FORCE,
-    view=_show,
-    needs=needs_of_move("in_progress"),
+    view=_show_each,
+    needs=needs_of_each(needs_of_move("in_progress")),
 )
 def start(context: Context, args: Namespace) -> Any:
-    with context.writing() as tx:
-        return _answer(flow.start(tx, args.id, force=args.force))
+    return _move_each(context, args, flow.start, "force")
 
 
 @TASK.command(
     "release",
     "give a task back so that others can take it",
     "bn task release 1f3",
-    ID,
+    IDS,
     FENCE,
     FORCE,
-    view=_show,
-    needs=needs_of_move("pending", "task_release"),
+    view=_show_each,
+    needs=needs_of_each(needs_of_move("pending", "task_release")),
 )
 def release(context: Context, args: Namespace) -> Any:
-    with context.writing() as tx:
-        return _answer(flow.release(tx, args.id, fence=args.fence, force=args.force))
+    return _move_each(context, args, flow.release, "fence", "force")
 
 
 @TASK.command(
     "done",
-    "finish a task",
-    "bn task done 1f3 -m 'merged, tests green'",
-    ID,
+    "finish a task, or several: all or none",
+    "bn task done 1f3 2a4 -m 'merged, tests green'",
+    IDS,
     REASON,
     FENCE,
     FORCE,
-    view=_show,
-    needs=needs_of_move("done"),
+    view=_show_each,
+    needs=needs_of_each(needs_of_move("done")),
 )
 def done(context: Context, args: Namespace) -> Any:
-    with context.writing() as tx:
-        return _answer(flow.finish(tx, args.id, reason=args.reason, fence=args.fence, force=args.force))
+    return _move_each(context, args, flow.finish, "reason", "fence", "force")
 
 
 @TASK.command(
     "block",
     "say that a task cannot go on, and why",
     "bn task block 1f3 --reason 'the API returns no user' --on 2a4",
-    ID,
+    IDS,
     arg("-m", "--reason", required=True, help="what is in the way"),
     arg(
         "--on",
@@ -114,43 +120,40 @@ def done(context: Context, args: Namespace) -> Any:
     ),
     FENCE,
     FORCE,
-    view=_show,
-    needs=_needs_of_block,
+    view=_show_each,
+    needs=needs_of_each(_needs_of_block),
 )
 def block(context: Context, args: Namespace) -> Any:
-    with context.writing() as tx:
-        return _answer(flow.block(tx, args.id, reason=args.reason, on=args.on, fence=args.fence, force=args.force))
+    return _move_each(context, args, flow.block, "reason", "on", "fence", "force")
 
 
 @TASK.command(
     "skip",
     "set a task aside for good",
     "bn task skip 1f3 --reason 'replaced by 2a4'",
-    ID,
+    IDS,
     arg("-m", "--reason", required=True, help="why it will not be done"),
     FENCE,
     FORCE,
-    view=_show,
-    needs=needs_of_move("cancelled", "task_skip"),
+    view=_show_each,
+    needs=needs_of_each(needs_of_move("cancelled", "task_skip")),
 )
 def skip(context: Context, args: Namespace) -> Any:
-    with context.writing() as tx:
-        return _answer(flow.skip(tx, args.id, reason=args.reason, fence=args.fence, force=args.force))
+    return _move_each(context, args, flow.skip, "reason", "fence", "force")
 
 
 @TASK.command(
     "reopen",
     "make a task pending again, whatever it was",
     "bn task reopen 1f3",
-    ID,
+    IDS,
     FENCE,
     FORCE,
-    view=_show,
-    needs=needs_of_move("pending"),
+    view=_show_each,
+    needs=needs_of_each(needs_of_move("pending")),
 )
 def reopen(context: Context, args: Namespace) -> Any:
-    with context.writing() as tx:
-        return _answer(flow.reopen(tx, args.id, fence=args.fence, force=args.force))
+    return _move_each(context, args, flow.reopen, "fence", "force")
 
 
 @TASK.command(

@@ -5,6 +5,7 @@ from typing import Any
 
 from binnacle.cli.command import Group, arg, changes, reads
 from binnacle.cli.context import Context
+from binnacle.cli.paging import limit_arg, say_how_many_more
 from binnacle.cli.screen import Screen
 from binnacle.store import notes
 from binnacle.work.journal import parse_note_type
@@ -12,7 +13,7 @@ from binnacle.work.journal import parse_note_type
 NOTE, PROGRESS = Group("note"), Group("progress")
 
 TYPE = arg("--type", help="learning, stuck, tip or decision")
-LIMIT = arg("-n", "--limit", type=int, default=50, metavar="N", help="how many of the newest to show (50)")
+LIMIT = limit_arg(50, what="how many of the newest to show")
 
 
 def _show_note(answer: Any, screen: Screen) -> None:
@@ -26,6 +27,7 @@ def _show_notes(answer: Any, screen: Screen) -> None:
         return
     rows = ((one.id, f"[{one.type}]", one.author, one.content) for one in answer["notes"])
     screen.table(rows, flexible=3, headings=("ID", "TYPE", "BY", "NOTE"))
+    say_how_many_more(len(answer["notes"]), answer["total"], screen, what="older")
 
 
 def _show_progress(answer: Any, screen: Screen) -> None:
@@ -34,6 +36,7 @@ def _show_progress(answer: Any, screen: Screen) -> None:
     for one in answer["progress"]:
         screen.line(screen.styled(f"{one.author}, {ago(one.created_at)}", "dim"))
         screen.block(one.text)
+    say_how_many_more(len(answer["progress"]), answer.get("total", 0), screen, what="older")
 
 
 @NOTE.command(

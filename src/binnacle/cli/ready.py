@@ -5,6 +5,7 @@ from typing import Any
 
 from binnacle.cli.command import Group, Needs, arg, call, calls, reads
 from binnacle.cli.context import Context
+from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
 from binnacle.store import tasks
 from binnacle.store.tasks import TaskFilter
@@ -13,7 +14,7 @@ from binnacle.work.task import brief
 
 READY, NEXT, BLOCKED = Group("ready"), Group("next"), Group("blocked")
 
-LIMIT = arg("-n", "--limit", type=int, default=20, metavar="N", help="how many to show (20)")
+LIMIT = limit_arg(20)
 FILTERS = (
     arg("-f", "--feature", completes="feature", help="only of this feature"),
     arg("--discipline", completes="discipline", help="only of this discipline"),

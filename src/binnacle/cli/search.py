@@ -5,8 +5,9 @@ from typing import Any
 
 from binnacle.cli.command import Group, arg, reads
 from binnacle.cli.context import Context
+from binnacle.cli.paging import limit_arg, say_how_many_more
 from binnacle.cli.screen import Screen, marked
-from binnacle.store.search import find
+from binnacle.store.search import count, find
 
 SEARCH = Group("search")
 
@@ -26,6 +27,8 @@ def _show(answer: Any, screen: Screen) -> None:
         for hit in answer["hits"]
     )
     screen.table(rows, flexible=4, headings=("ID", "WHAT", "STATUS", "TITLE", "TEXT"))
+    screen.line(f"{answer['total']} found")
+    say_how_many_more(len(answer["hits"]), answer["total"], screen)
 
 
 @SEARCH.command(
@@ -34,10 +37,13 @@ def _show(answer: Any, screen: Screen) -> None:
     "bn search login token -H",
     arg("words", nargs="+", help="what to look for"),
     arg("--in", dest="entity", choices=("task", "comment", "note", "learning"), help="only in these"),
-    arg("-n", "--limit", type=int, default=20, metavar="N", help="how many to show (20)"),
+    limit_arg(20),
     view=_show,
     needs=reads("task_search"),
 )
 def search(context: Context, args: Namespace) -> Any:
+    text = " ".join(args.words)
     with context.reading() as tx:
-        return {"hits": find(tx, " ".join(args.words), entity=args.entity, limit=args.limit)}
+        hits = find(tx, text, entity=args.entity, limit=args.limit)
+        total = len(hits) if len(hits) < args.limit else count(tx, text, entity=args.entity)
+    return {"hits": hits, "total": total}

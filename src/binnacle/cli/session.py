@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
+from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
 from binnacle.store import sessions
 
@@ -72,7 +73,7 @@ def _text(entry: "Entry") -> str:
     "list",
     "the newest sessions",
     "bn session list",
-    arg("-n", "--limit", type=int, default=20, metavar="N", help="how many to show (20)"),
+    limit_arg(20),
     view=_show_list,
     needs=READS,
 )

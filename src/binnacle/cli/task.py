@@ -1,17 +1,23 @@
 """`bn task …`: the tasks themselves. How they move is in `moves`, what they wait for in `dep`."""
 
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from binnacle.cli.command import Group, Needs, ToolCall, arg, call, calls, reading, reads
 from binnacle.cli.context import Context
+from binnacle.cli.paging import OFFSET, limit_arg
 from binnacle.cli.ready import FILTERS, filter_of
 from binnacle.cli.screen import Screen
+from binnacle.cli.several import IDS, change_each, needs_of_each, read_each, view_each
+from binnacle.cli.tags import ADD_TAG, NEW_TAG, REMOVE_TAG, TAG, retag
 from binnacle.errors import InvalidInput, UsageError
 from binnacle.work.status import Provenance, parse_kind, parse_priority, parse_status
 from binnacle.work.task import NewTask, Task, brief
+
+if TYPE_CHECKING:
+    from binnacle.store.store import Writer
 
 TASK = Group("task")
 
@@ -26,7 +32,6 @@ FIELDS = (
     arg("-f", "--feature", completes="feature", help="the part of the product it belongs to"),
     arg("--discipline", completes="discipline", help="who should do it"),
     arg("--parent", metavar="ID", completes="task", help="the task it is a part of"),
-    arg("-t", "--tag", action="append", metavar="TAG", help="a tag; may be repeated"),
     arg("-a", "--accept", action="append", metavar="TEXT", help="an acceptance criterion; may be repeated"),
     arg("--file", action="append", metavar="PATH", help="a file worth reading first; may be repeated"),
     arg("--artifact", action="append", metavar="PATH", help="a file it should produce; may be repeated"),
@@ -68,15 +73,19 @@ def _needs_of_add(args: Namespace) -> Needs:
     steps: list[tuple[ToolCall, ...]] = [(ToolCall("task_add"),)]
     if args.source is None:
         status = "draft" if args.draft else args.status
-        given = call("task_add", title=args.title, status=status, depends_on=args.after, **_options(args))
-        steps = [(ToolCall("task_add", {"tasks": [given.arguments]}),)]
+        more = {"status": status, "depends_on": args.after, **_options(args)}
+        given = [call("task_add", title=title, **more).arguments for title in args.titles]
+        steps = [(ToolCall("task_add", {"tasks": given}),)]
     return Needs((*steps, *([(ToolCall("queue_add"),)] if args.queue else [])))
 
 
 def _needs_of_update(args: Namespace) -> Needs:
     more = {"title": args.title, "status": args.status, "reason": args.reason, "fence": args.fence, "force": args.force}
-    found = [call("task_update", id=args.id, **more, **_options(args))]
-    if args.status is not None and not _options(args) and args.title is None:
+    said = _options(args)
+    if tags := [*(args.tag or ()), *(args.add_tag or ()), *(args.remove_tag or ())]:
+        said["tags"] = tags
+    found = [call("task_update", id=args.id, **more, **said)]
+    if args.status is not None and not said and args.title is None:
         found.append(call("task_status", id=args.id, **more))
     return calls(*found)
 
@@ -95,22 +104,39 @@ def _options(args: Namespace) -> dict[str, Any]:
     }
 
 
-def _show_added(answer: Any, screen: Screen) -> None:
+def _show_tasks(answer: Any, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
     task_table(answer["tasks"], len(answer["tasks"]), screen, empty="nothing to add")
 
 
+def _show_added(answer: Any, screen: Screen) -> None:
+    _show_tasks(answer, screen)
+    if len(answer["tasks"]) > 1:
+        screen.line(f"{len(answer['tasks'])} tasks added")
+
+
 def _show_list(answer: Any, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
-    task_table(answer["tasks"], answer["total"], screen, empty="no tasks; add one with: bn task add 'TITLE'")
+    offset = answer.get("offset", 0)
+    empty = "no tasks; add one with: bn task add 'TITLE'"
+    if offset and answer["total"]:
+        empty = f"no more tasks: there are {answer['total']}"
+    task_table(answer["tasks"], answer["total"], screen, empty=empty, offset=offset)
 
 
 def _show_changed(answer: Any, screen: Screen) -> None:
     from binnacle.cli.views import changed
 
     changed(answer, screen)
+
+
+def _show_deleted(answer: Any, screen: Screen) -> None:
+    for one in answer.get("results", [answer]):
+        screen.line(f"deleted {one['task'].id} {one['task'].title}")
+    if "undo" in answer:
+        screen.line(screen.styled(f"bring it back with: {answer['undo']}", "dim"))
 
 
 def _show_details(answer: Any, screen: Screen) -> None:
@@ -121,15 +147,17 @@ def _show_details(answer: Any, screen: Screen) -> None:
 
 @TASK.command(
     "add",
-    "add a task, or a whole batch from JSON",
-    "bn task add 'Mend the login form' -p high -f auth --after bn-1f3a",
-    arg("title", nargs="?", help="what it is, in a line"),
+    "add a task, several that share the options, or a whole batch from JSON",
+    "bn task add 'Mend the login form' 'Test the login form' -p high +login",
+    arg("titles", nargs="*", metavar="TITLE", help="what it is, in a line; several titles are several tasks"),
     *FIELDS,
+    NEW_TAG,
     arg("--after", action="append", metavar="ID", completes="task", help="a task it depends on; may be repeated"),
     arg("--reason", default="", help="why it depends on them"),
     arg("--draft", action="store_true", help="an idea to be worked out, not ready to be taken"),
     arg("--status", completes="status", help="the status it begins with (pending)"),
     arg("-q", "--queue", action="store_true", help="put it into the queue"),
+    arg("--each", action="store_true", help="every word is the title of a task"),
     arg(
         "--from", dest="source", metavar="FILE", help="a JSON array of tasks; - for stdin; '#1' names the first of them"
     ),
@@ -151,7 +179,7 @@ def add(context: Context, args: Namespace) -> Any:
 def _drafts(context: Context, args: Namespace) -> list[NewTask]:
     provenance: Provenance = "agent" if context.actor.kind == "agent" else "human"
     if args.source is not None:
-        if args.title is not None:
+        if args.titles:
             raise UsageError("bn task add: a title and --from exclude each other", hint="give one of them")
         text = context.read_input(args.source)
         try:
@@ -160,15 +188,24 @@ def _drafts(context: Context, args: Namespace) -> list[NewTask]:
             hint = 'an array such as [{"title": "one"}, {"title": "two", "depends_on": ["#1"]}]'
             raise InvalidInput(f"not a list of tasks: {error}", hint=hint) from error
         return [_within_plan(context, msgspec.structs.replace(draft, provenance=provenance)) for draft in found]
-    if args.title is None:
+    if not args.titles:
         raise UsageError("bn task add: a title is missing", hint="bn task add 'what is to be done'")
+    _check_quoted(args)
     status = "draft" if args.draft else parse_status(args.status or "pending")
     after = tuple(args.after or ())
     fields = fields_of(context, args)
-    made = NewTask(
-        title=args.title, status=status, depends_on=after, reason=args.reason, provenance=provenance, **fields
-    )
-    return [_within_plan(context, made)]
+    shared = {"status": status, "depends_on": after, "reason": args.reason, "provenance": provenance, **fields}
+    return [_within_plan(context, NewTask(title=title, **shared)) for title in args.titles]
+
+
+def _check_quoted(args: Namespace) -> None:
+    """Refuses a title without quotes, which the shell has taken apart: every word of it would become a task."""
+    if len(args.titles) > 1 and not args.each and not any(" " in title.strip() for title in args.titles):
+        text = " ".join(args.titles)
+        raise UsageError(
+            f"bn task add: one title or {len(args.titles)}? {text!r}",
+            hint=f"quote a title of several words: bn task add '{text}'; --each adds a task for every word",
+        )
 
 
 def _within_plan(context: Context, draft: NewTask) -> NewTask:
@@ -188,16 +225,14 @@ def _within_plan(context: Context, draft: NewTask) -> NewTask:
     arg("--parent", metavar="ID", completes="task", help="only parts of this task"),
     arg("--mine", action="store_true", help="only what you hold"),
     arg("--all", action="store_true", help="the closed ones too"),
-    arg("-n", "--limit", type=int, default=100, metavar="N", help="how many to show (100)"),
-    arg("--offset", type=int, default=0, metavar="N", help="how many to pass over"),
+    limit_arg(100),
+    OFFSET,
     view=_show_list,
     needs=reads("task_list"),
 )
 def list_tasks(context: Context, args: Namespace) -> Any:
     from binnacle.store import tasks
 
-    if args.limit < 0 or args.offset < 0:
-        raise UsageError("bn task list: a limit cannot be negative", hint="bn task list -n 20")
     mine = context.actor.name if args.mine else None
     with context.reading() as tx:
         which = msgspec.structs.replace(
@@ -208,52 +243,65 @@ def list_tasks(context: Context, args: Namespace) -> Any:
             closed_too=args.all,
         )
         page, total = tasks.listed(tx, which, limit=args.limit, offset=args.offset)
-    return {"tasks": [brief(task) for task in page], "total": total}
+    passed = {"offset": args.offset} if args.offset else {}
+    return {"tasks": [brief(task) for task in page], "total": total, **passed}
 
 
 @TASK.command(
     "show",
-    "everything about a task",
+    "everything about a task, or about several",
     "bn task show 1f3 -H",
-    ID,
-    view=_show_details,
-    needs=lambda args: reading(call("task_get", id=args.id)),
+    IDS,
+    view=view_each(_show_details, between=""),
+    needs=needs_of_each(lambda args: reading(call("task_get", id=args.id))),
 )
 def show(context: Context, args: Namespace) -> Any:
     from binnacle.store.details import details
 
-    with context.reading() as tx:
-        return details(tx, args.id)
+    return read_each(context, args, details)
 
 
 @TASK.command(
     "update",
-    "change what is said about a task; a list given replaces the old one, '' clears a field",
-    "bn task update 1f3 -p critical -t login -t urgent",
-    ID,
+    "change what is said about a task, or about several; a list given replaces the old one, '' clears a field",
+    "bn task update 1f3 2a4 -p critical +urgent -someday",
+    IDS,
     arg("--title", help="a new title"),
     *FIELDS,
+    TAG,
+    ADD_TAG,
+    REMOVE_TAG,
     arg("-s", "--status", completes="status", help="a new status, by the rules of the move that leads there"),
     arg("--reason", default="", help="why, with a status that wants to know"),
     FENCE,
     FORCE,
-    view=_show_changed,
-    needs=_needs_of_update,
+    view=view_each(_show_changed),
+    needs=needs_of_each(_needs_of_update),
 )
 def update(context: Context, args: Namespace) -> Any:
     from binnacle.store import flow, tasks
 
     changes = fields_of(context, args)
+    add, remove = args.add_tag or (), args.remove_tag or ()
     if args.title is not None:
+        if len(args.ids) > 1:
+            raise UsageError("bn task update: several tasks cannot have one title", hint="name one task with --title")
         changes["title"] = args.title
-    if not changes and args.status is None:
+    if not changes and not add and not remove and args.status is None:
         raise UsageError("bn task update: nothing to change", hint="see: bn task update --help")
-    with context.writing() as tx:
-        move = flow.Move(tasks.update(tx, args.id, changes, fence=args.fence, force=args.force))
-        if args.status is not None:
-            status = parse_status(args.status)
-            move = flow.set_status(tx, args.id, status, reason=args.reason, fence=args.fence, force=args.force)
-    return answer_of(move.task, unblocked=move.unblocked, warnings=move.warnings)
+    status = parse_status(args.status) if args.status is not None else None
+
+    def change(tx: "Writer", text: str) -> dict[str, Any]:
+        task = tasks.get(tx, text)
+        tags = changes.get("tags", task.tags)
+        wanted = {**changes, "tags": retag(tags, add=add, remove=remove)} if add or remove else changes
+        move = flow.Move(tasks.update(tx, task.id, wanted, fence=args.fence, force=args.force))
+        if status is not None:
+            move = flow.set_status(tx, task.id, status, reason=args.reason, fence=args.fence, force=args.force)
+        missing = [f"{task.id} has no tag {name!r}" for name in remove if name.casefold() not in tags]
+        return answer_of(move.task, unblocked=move.unblocked, warnings=(*move.warnings, *missing))
+
+    return change_each(context, args, change)
 
 
 @TASK.command(
@@ -263,7 +311,7 @@ def update(context: Context, args: Namespace) -> Any:
     arg("ids", nargs="+", metavar="ID", completes="task", help="the tasks"),
     arg("--to", required=True, metavar="FEATURE", completes="feature", help="where they belong"),
     FORCE,
-    view=_show_added,
+    view=_show_tasks,
     needs=_needs_of_move,
 )
 def move(context: Context, args: Namespace) -> Any:
@@ -276,19 +324,22 @@ def move(context: Context, args: Namespace) -> Any:
 
 @TASK.command(
     "delete",
-    "delete a task nothing refers to",
+    "delete tasks nothing refers to; bn undo brings them back",
     "bn task delete 1f3",
-    ID,
+    IDS,
     FENCE,
     FORCE,
-    view=_show_changed,
-    needs=lambda args: calls(call("task_delete", id=args.id, fence=args.fence, force=args.force)),
+    view=_show_deleted,
+    needs=needs_of_each(lambda args: calls(call("task_delete", id=args.id, fence=args.fence, force=args.force))),
 )
 def delete(context: Context, args: Namespace) -> Any:
     from binnacle.store import tasks
 
-    with context.writing() as tx:
-        return answer_of(tasks.delete(tx, args.id, fence=args.fence, force=args.force))
+    answer = change_each(
+        context, args, lambda tx, one: answer_of(tasks.delete(tx, one, fence=args.fence, force=args.force))
+    )
+    # What an agent deletes is not brought back by its own shell: it is not told how.
+    return {**answer, "undo": "bn undo"} if context.human and context.actor.kind == "human" else answer
 
 
 @TASK.command(

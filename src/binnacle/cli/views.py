@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from binnacle.cli.paging import say_how_many_more
 from binnacle.cli.screen import Screen, marked
 from binnacle.work.status import PRIORITIES
 from binnacle.work.task import Brief
 
 
-def task_table(tasks: Sequence[Brief], total: int, screen: Screen, *, empty: str) -> None:
+def task_table(tasks: Sequence[Brief], total: int, screen: Screen, *, empty: str, offset: int = 0) -> None:
     """A list of tasks; says what to do when there is none, and how many are not shown."""
     if not tasks:
         screen.line(empty)
@@ -18,8 +19,7 @@ def task_table(tasks: Sequence[Brief], total: int, screen: Screen, *, empty: str
         (task.id, f"P{task.priority}", _status(task), task.title, task.feature or "", _holder(task)) for task in tasks
     )
     screen.table(rows, flexible=3, headings=("ID", "PRI", "STATUS", "TITLE", "FEATURE", ""))
-    if total > len(tasks):
-        screen.line(screen.styled(f"{total - len(tasks)} more; -n {total} shows all", "dim"))
+    say_how_many_more(len(tasks), total, screen, offset=offset)
 
 
 def changed(answer: Any, screen: Screen) -> None:

@@ -1,9 +1,11 @@
 """The event log: who changed what, when. It is only ever appended to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from binnacle.store.rows import Table
+import msgspec
+
+from binnacle.store.rows import Table, like_literal
 from binnacle.store.store import Reader, Store, stamp
 from binnacle.work.journal import Event
 
@@ -14,13 +16,38 @@ BATCH = 500
 
 
 def listed(
-    tx: Reader, *, limit: int, entity_id: str | None = None, actor: str | None = None, since: datetime | None = None
+    tx: Reader,
+    *,
+    limit: int,
+    entity_id: str | None = None,
+    about: str | None = None,
+    actor: str | None = None,
+    since: datetime | None = None,
 ) -> list[Event]:
-    """The newest events that match, oldest first."""
-    conditions = {"entity_id = ?": entity_id, "actor = ?": actor, "at >= ?": stamp(since) if since else None}
-    given = {condition: value for condition, value in conditions.items() if value is not None}
+    """The newest events that match, oldest first; `about` a task are also those of its comments (`is_about`)."""
+    conditions: dict[str, tuple[object, ...]] = {
+        "entity_id = ?": (entity_id,),
+        "(entity_id = ? or changes like ? escape '!')": (about, _pattern_about(about)),
+        "actor = ?": (actor,),
+        "at >= ?": (stamp(since) if since else None,),
+    }
+    given = {condition: values for condition, values in conditions.items() if values[0] is not None}
     where = " and ".join(given) or "1 = 1"
-    return EVENTS.select(tx, f"where {where} order by seq desc limit ?", *given.values(), limit)[::-1]
+    values = [value for several in given.values() for value in several]
+    return EVENTS.select(tx, f"where {where} order by seq desc limit ?", *values, limit)[::-1]
+
+
+def _pattern_about(task_id: str | None) -> str:
+    """Finds a task in the changes of an event. No text in them looks like it: the quotes in a text are escaped."""
+    return f"%{like_literal(msgspec.json.encode({'task': task_id}).decode()[1:-1])}%"
+
+
+def titles(tx: Reader, found: Sequence[Event]) -> dict[str, str]:
+    """The titles of the tasks that events are about, by id. A task that is gone has none."""
+    ids = {event.entity_id for event in found if event.entity == "task"}
+    ids |= {str(event.changes["task"]) for event in found if "task" in event.changes}
+    rows = [tx.row("select id, title from task where id = ?", one) for one in sorted(ids)]
+    return {row[0]: row[1] for row in rows if row is not None}
 
 
 def last(tx: Reader) -> int:

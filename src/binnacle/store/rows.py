@@ -83,6 +83,11 @@ def cell(value: Any) -> Any:
     return value
 
 
+def like_literal(text: str) -> str:
+    """`text` as a part of a `like` pattern with `escape '!'`, matching only itself."""
+    return "".join(f"!{c}" if c in "!%_" else c for c in text)
+
+
 def marks(items: Sequence[object]) -> str:
     """Placeholders for a list of values: `(?, ?, ?)`."""
     return f"({', '.join('?' * len(items))})"

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from binnacle.errors import InvalidInput
@@ -33,6 +34,18 @@ def find(tx: Reader, text: str, *, entity: Entity | None = None, limit: int = 20
     words = _words(_bare(text) if tx.dialect.name == "postgres" else text)
     ranked = _sqlite(tx, words, entity, limit) if tx.dialect.name == "sqlite" else _postgres(tx, words, entity, limit)
     return [_hit(tx, kind, key, body, words) for kind, key, body in ranked]
+
+
+def count(tx: Reader, text: str, *, entity: Entity | None = None) -> int:
+    """How much there is to find."""
+    condition = "and entity = ?" if entity else ""
+    only = (entity,) if entity else ()
+    if tx.dialect.name == "sqlite":
+        pattern = _sqlite_pattern(_words(text))
+        return tx.count(f"select count(*) from search where search match ? {condition}", pattern, *only)
+    pattern = _postgres_pattern(_words(_bare(text)))
+    matching = "select count(*) from search where words @@ to_tsquery('bn_words', ?)"
+    return tx.count(f"{matching} {condition}", pattern, *only)
 
 
 def _words(text: str) -> list[str]:
@@ -73,7 +86,7 @@ def _sqlite(tx: Reader, words: list[str], entity: Entity | None, limit: int) -> 
     rows = tx.rows(
         f"select entity, id, body from search where search match ? {condition} "
         "order by bm25(search, 0, 0, 4.0, 1.0), rowid limit ?",
-        " ".join(f'"{word}"*' for word in words),
+        _sqlite_pattern(words),
         *((entity,) if entity else ()),
         limit,
     )
@@ -85,11 +98,19 @@ def _postgres(tx: Reader, words: list[str], entity: Entity | None, limit: int) -
     rows = tx.rows(
         f"select entity, id, body from search, to_tsquery('bn_words', ?) query where words @@ query {condition} "
         "order by ts_rank_cd('{0, 0, 0.25, 1}', words, query, 1) desc, entity, id limit ?",
-        " & ".join(f"{word}:*" for word in words),
+        _postgres_pattern(words),
         *((entity,) if entity else ()),
         limit,
     )
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+def _sqlite_pattern(words: list[str]) -> str:
+    return " ".join(f'"{word}"*' for word in words)
+
+
+def _postgres_pattern(words: list[str]) -> str:
+    return " & ".join(f"{word}:*" for word in words)
 
 
 def _hit(tx: Reader, entity: Entity, key: str, body: str, words: list[str]) -> Hit:
@@ -97,14 +118,16 @@ def _hit(tx: Reader, entity: Entity, key: str, body: str, words: list[str]) -> H
     if entity == "comment":
         row = tx.row("select task_id from comment where id = ?", key)
         task_id = row[0] if row else None
-    row = tx.row("select title, status from task where id = ?", task_id) if task_id else None
+    row = tx.row("select title, status, description, hints, tags from task where id = ?", task_id) if task_id else None
     title, status = (row[0], row[1]) if row else ("", "")
+    if row and entity == "task":  # its tags are indexed as they are kept, which is not how people write them
+        body = " ".join([row[2], row[3], *(f"+{tag}" for tag in msgspec.json.decode(row[4]))])
     return Hit(entity=entity, id=key, task_id=task_id, title=title, status=status, snippet=_snippet(body, words))
 
 
 def _snippet(body: str, words: list[str]) -> str:
     """The part of the text around the first word found."""
-    flat = " ".join(body.removesuffix("[]").split())
+    flat = " ".join(body.split())
     lowered = flat.lower()
     places = [place for word in words if (place := lowered.find(word.lower()[:5])) >= 0]
     start = max(0, min(places, default=0) - SNIPPET // 4)

@@ -21,7 +21,7 @@ from binnacle.errors import (
 )
 from binnacle.store import features, holders, ranks
 from binnacle.store.ids import fresh_ids
-from binnacle.store.rows import Table, marks
+from binnacle.store.rows import Table, like_literal, marks
 from binnacle.store.store import Reader, Store, Writer, stamp
 from binnacle.work import steps
 from binnacle.work.actor import Actor
@@ -70,9 +70,8 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
                 parts.append(f"{name} = ?")
                 values.append(value)
         if self.tag is not None:
-            literal = "".join(f"!{c}" if c in "!%_" else c for c in self.tag.casefold())
             parts.append("tags like ? escape '!'")
-            values.append(f'%"{literal}"%')
+            values.append(f'%"{like_literal(self.tag.casefold())}"%')
         return " and ".join(parts) or "1 = 1", values
 
 

@@ -60,6 +60,11 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     changes: dict[str, Any] = {}
 
 
+def is_about(event: Event, entity_id: str) -> bool:
+    """Whether an event is of this entity, or of what was said about it: the comments and questions of a task."""
+    return event.entity_id == entity_id or event.changes.get("task") == entity_id
+
+
 def parse_note_type(word: str) -> NoteType:
     """A type of note from its name."""
     key = word.strip().casefold()

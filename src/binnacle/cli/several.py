@@ -1,0 +1,80 @@
+"""Commands that take several tasks: all of them are changed, or none is.
+
+One id answers with one object. Several answer with `{"results": [...]}`, in which each is what one id would have
+answered, in the order of the ids; an id that is named twice counts once.
+"""
+
+from argparse import Namespace
+from collections.abc import Callable
+from typing import Any
+
+from binnacle.cli.command import Needs, View, arg
+from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
+from binnacle.errors import BinnacleError, UsageError
+from binnacle.store import tasks
+from binnacle.store.store import Reader, Writer
+from binnacle.work.ids import TaskId
+
+IDS = arg("ids", nargs="+", metavar="ID", completes="task", help="the task, or several; three digits of an id suffice")
+
+
+def needs_of_each(needs: Callable[[Namespace], Needs]) -> Callable[[Namespace], Needs]:
+    """What it takes to do with every task what `needs` says of one, named `id`."""
+
+    def needs_of_all(args: Namespace) -> Needs:
+        found = [needs(Namespace(**vars(args), id=one)) for one in args.ids]
+        return Needs(tuple(step for one in found for step in one.steps), is_reading=found[0].is_reading)
+
+    return needs_of_all
+
+
+def change_each(context: Context, args: Namespace, change: Callable[[Writer, str], dict[str, Any]]) -> Any:
+    """Makes the same change to every task that is named, in one transaction."""
+    if len(args.ids) > 1 and getattr(args, "fence", None) is not None:
+        raise UsageError("--fence is the number of one claim, on one task", hint="name one task, or leave it out")
+    with context.writing() as tx:
+        if len(args.ids) == 1:
+            return change(tx, args.ids[0])
+        chosen = _resolve(tx, args.ids)
+        found = [_change_one(tx, task_id, change) for task_id in chosen]
+    for answer in found:
+        # What the same command has closed is not ready.
+        if "unblocked" in answer:
+            answer["unblocked"] = [one for one in answer["unblocked"] if one not in chosen]
+    return {"results": found}
+
+
+def read_each(context: Context, args: Namespace, read: Callable[[Reader, str], Any]) -> Any:
+    """Reads every task that is named, at one moment."""
+    with context.reading() as tx:
+        if len(args.ids) == 1:
+            return read(tx, args.ids[0])
+        return {"results": [read(tx, task_id) for task_id in _resolve(tx, args.ids)]}
+
+
+def view_each(view: View, *, between: str | None = None) -> View:
+    """Shows one answer, or several one after the other, with a line `between` them if given."""
+
+    def show(answer: Any, screen: Screen) -> None:
+        found = answer["results"] if isinstance(answer, dict) and "results" in answer else [answer]
+        for number, one in enumerate(found):
+            if number and between is not None:
+                screen.line(between)
+            view(one, screen)
+
+    return show
+
+
+def _resolve(tx: Reader, texts: list[str]) -> list[TaskId]:
+    """The tasks, each once. All are looked up before the first is touched, so that a wrong id is what is reported."""
+    return list(dict.fromkeys(tasks.resolve(tx, text) for text in texts))
+
+
+def _change_one(tx: Writer, task_id: TaskId, change: Callable[[Writer, str], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return change(tx, task_id)
+    except BinnacleError as error:
+        named = error.message if task_id in error.message else f"{task_id}: {error.message}"
+        hint = (*error.next_steps, "none of the tasks was changed")
+        raise type(error)(named, hint=hint, details={**error.details, "id": task_id}) from error
