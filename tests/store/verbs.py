@@ -19,7 +19,7 @@ OTHER = Actor("bna-0002", "agent")
 
 TABLES = (
     *("feature", "discipline", "task", "dependency", "comment", "learning"),
-    *("session", "iteration", "note", "progress", "report", "question", "agent", "event", "search"),
+    *("session", "iteration", "note", "progress", "report", "question", "agent", "event", "undo", "search"),
 )
 
 _numbers = itertools.count(1)

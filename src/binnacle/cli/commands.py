@@ -21,6 +21,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "graph": ("graph", "dependencies as a tree, Mermaid or DOT"),
     "stats": ("status", "the project in numbers"),
     "log": ("log", "who changed what, when; --follow"),
+    "undo": ("undo", "undo your last changes"),
     "store": ("store stores", "where the data is; all stores; export, import, clear"),
     "doctor": ("doctor", "check the store and mend it"),
     "config": ("config", "settings of the project and of the user"),
@@ -43,7 +44,10 @@ GROUPS: dict[str, tuple[str, str]] = {
 }
 
 TOPICS: dict[str, tuple[str, ...]] = {
-    "The work": ("status", "ready", "next", "blocked", "task", "queue", "ask", "search", "graph", "log", "stats"),
+    "The work": (
+        *("status", "ready", "next", "blocked", "task", "queue", "ask"),
+        *("search", "graph", "log", "undo", "stats"),
+    ),
     "What is known": ("feature", "discipline", "learning", "note", "progress"),
     "Agents": ("orient", "goodbye", "agent", "run", "session", "hook"),
     "Tools of agents": ("mcp", "plan", "prompt", "upstream", "tool", "script", "bridge"),

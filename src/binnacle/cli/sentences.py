@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from binnacle.work.journal import Event
 from binnacle.work.status import STATUSES
 
@@ -19,7 +21,6 @@ _MOVES = {
     "enriched": "worked out",
     "split": "split",
     "deleted": "deleted",
-    "undone": "undid a change of",
 }
 """What somebody does with a task, by the action of its event."""
 
@@ -32,6 +33,10 @@ _LONG_FIELDS = ("description", "hints", "pseudocode", "acceptance_criteria", "co
 
 def describe(event: Event, titles: Mapping[str, str]) -> str:
     """What happened, without who did it: `finished bn-1f3a "Mend the login": merged`."""
+    if event.action in ("undone", "redone"):
+        told = {name: event.changes[name] for name in ("task", "title") if name in event.changes}
+        was = msgspec.structs.replace(event, action=str(event.changes.get("was")), changes=told)
+        return f"{'undid' if event.action == 'undone' else 'did again'}: {describe(was, titles)}"
     match event.entity:
         case "task":
             return _describe_task(event, _named(event.entity_id, titles, event.changes))
@@ -53,8 +58,8 @@ def _describe_task(event: Event, task: str) -> str:
         "added": f"added {task}{', which waits for ' + named if named else ''}",
         "updated": f"changed {task}{_changed(changes)}",
         "lapsed": f"took {task} back from {changes.get('claimed_by')}: {changes.get('reason', 'the claim ran out')}",
-        "waits": f"made {task} wait for {named}{_said(changes)}",
-        "waits no more": f"let {task} no longer wait for {named}",
+        "waits": f"made {task} wait for {named or 'another'}{_said(changes)}",
+        "waits no more": f"let {task} no longer wait for {named or 'another'}",
         "queued": f"put {task} into the queue",
         "unqueued": f"took {task} out of the queue",
     }

@@ -9,7 +9,7 @@ from binnacle.work import steps
 from binnacle.work.journal import BODY_LIMIT, Comment
 from binnacle.work.text import clean_name, clean_text
 
-COMMENTS = Table("comment", Comment, times=("created_at", "updated_at"))
+COMMENTS = Table("comment", Comment, times=("created_at", "updated_at"), key=("id",))
 
 
 def add(tx: Writer, task: str, body: str, *, discipline: str | None = None, author: str | None = None) -> Comment:
@@ -55,7 +55,7 @@ def update(tx: Writer, comment_id: str, body: str) -> Comment:
 def delete(tx: Writer, comment_id: str) -> Comment:
     """Removes a comment. Returns what it was."""
     comment = get(tx, comment_id)
-    tx.run("delete from comment where id = ?", comment.id)
+    COMMENTS.delete(tx, "id = ?", comment.id)
     tx.record("comment", comment.id, "deleted", {"task": comment.task_id, "body": comment.body[:200]})
     return comment
 

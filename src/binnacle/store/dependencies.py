@@ -4,16 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 from binnacle.errors import Cycle, NotFound, Refused
 from binnacle.store import holders, tasks
-from binnacle.store.rows import Table, marks
-from binnacle.store.store import Reader, Writer, stamp
+from binnacle.store.rows import marks
+from binnacle.store.store import Reader, Writer
+from binnacle.store.tasks import DEPENDENCIES
 from binnacle.work import steps
 from binnacle.work.graph import find_cycle
 from binnacle.work.ids import TaskId
 from binnacle.work.status import is_closed
 from binnacle.work.task import Dependency, Task
 from binnacle.work.text import clean_optional_line
-
-DEPENDENCIES = Table("dependency", Dependency, times=("created_at",))
 
 ORDER = "order by created_at, task_id, depends_on"
 
@@ -45,13 +44,13 @@ def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = 
     if task.id == target.id:
         raise Cycle(f"{task.id} cannot wait for itself", hint="name two different tasks")
     if any(known.depends_on == target.id for known in of(tx, [task.id]).get(task.id, ())):
-        tx.run("update dependency set reason = ? where task_id = ? and depends_on = ?", reason, task.id, target.id)
+        DEPENDENCIES.update(tx, {"reason": reason}, DEPENDENCIES.where_key, task.id, target.id)
         tx.record("task", task.id, "waits", {"on": [target.id], "reason": reason})
         return task
     if is_closed(task.status):
         raise Refused(f"{task.id} is {task.status} and waits for nothing", hint=steps.reopen(task.id))
     tasks.check_not_above(tx, task.parent, {target.id})
-    circle = find_cycle(task.id, target.id, lambda ids: _targets(tx, ids))
+    circle = find_cycle(task.id, target.id, lambda ids: targets_of(tx, ids))
     if circle:
         raise Cycle(f"that would close a circle: {' → '.join(circle)}", hint="remove one of these dependencies first")
     link(tx, task.id, [target.id], reason=reason)
@@ -60,10 +59,8 @@ def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = 
 
 def link(tx: Writer, task_id: TaskId, targets: Sequence[TaskId], *, reason: str) -> None:
     """Writes new dependencies that are known to close no circle."""
-    tx.run_many(
-        "insert into dependency (task_id, depends_on, reason, created_at) values (?, ?, ?, ?)",
-        [(task_id, target, reason, stamp(tx.now)) for target in targets],
-    )
+    made = [{"task_id": task_id, "depends_on": one, "reason": reason, "created_at": tx.now} for one in targets]
+    DEPENDENCIES.insert(tx, made)
     recount(tx, [task_id])
     tx.record("task", task_id, "waits", {"on": list(targets), "reason": reason})
 
@@ -86,7 +83,7 @@ def remove(tx: Writer, text: str, on_text: str, *, force: bool = False) -> Task:
     """Lets one task no longer wait for another."""
     task, target = tasks.get(tx, text), tasks.resolve(tx, on_text)
     holders.check_change(tx, task, fence=None, force=force)
-    if not tx.run("delete from dependency where task_id = ? and depends_on = ?", task.id, target):
+    if not DEPENDENCIES.delete(tx, DEPENDENCIES.where_key, task.id, target):
         waits = ", ".join(known.depends_on for known in of(tx, [task.id]).get(task.id, ()))
         raise NotFound(f"{task.id} does not depend on {target}", hint=f"it depends on: {waits or 'nothing'}")
     recount(tx, [task.id])
@@ -115,7 +112,8 @@ def recount(tx: Writer, ids: Sequence[str]) -> None:
         )
 
 
-def _targets(tx: Reader, ids: Collection[str]) -> Mapping[str, Sequence[str]]:
+def targets_of(tx: Reader, ids: Collection[str]) -> Mapping[str, Sequence[str]]:
+    """What each of some tasks waits for, by id alone."""
     return {task_id: [known.depends_on for known in found] for task_id, found in of(tx, ids).items()}
 
 

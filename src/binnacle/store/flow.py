@@ -63,7 +63,13 @@ def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = Fal
         *taken.values(),
         *values,
     )
-    return _started(tx, TASKS.value(row)) if row else None
+    if row is None:
+        return None
+    task = TASKS.value(row)
+    if tx.is_remembering:
+        before = {"status": "pending", **FREE, "fence": task.fence - 1}
+        tx.remember(TASKS, (task.id,), TASKS.row(msgspec.structs.replace(task, **before)))
+    return _started(tx, task)
 
 
 def start(tx: Writer, text: str, *, force: bool = False) -> Move:
@@ -224,10 +230,11 @@ def expire(tx: Writer) -> list[TaskId]:
     lapsed = "claim_expires_at <= ?" + (f" or claimed_by in {marks(list(is_gone))}" if is_gone else "")
     where = f"where ({lapsed}) and status = 'in_progress' order by number{tx.dialect.skip_locked}"
     found = TASKS.select(tx, where, stamp(tx.now), *is_gone)
-    for task in found:
-        TASKS.update(tx, {"status": "pending", **FREE, "updated_at": tx.now}, "id = ?", task.id)
-        why = {"reason": "its process is gone"} if task.claimed_by in is_gone else {}
-        tx.record("task", task.id, "lapsed", {"claimed_by": task.claimed_by, **why}, by=SYSTEM)
+    with tx.acting_as(SYSTEM, session=tx.session):
+        for task in found:
+            TASKS.update(tx, {"status": "pending", **FREE, "updated_at": tx.now}, "id = ?", task.id)
+            why = {"reason": "its process is gone"} if task.claimed_by in is_gone else {}
+            tx.record("task", task.id, "lapsed", {"claimed_by": task.claimed_by, **why})
     return [task.id for task in found]
 
 

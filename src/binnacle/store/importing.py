@@ -229,5 +229,6 @@ def clear(tx: Writer) -> dict[str, int]:
     """Removes everything, the event log included. Returns how much there was of what."""
     TASKS.update(tx, {"parent": None}, "parent is not null")
     counts = {name: tx.run(f"delete from {name}") for name in reversed(TABLES)}
+    tx.run("delete from undo")
     tx.record("store", "store", "cleared", {"counts": counts})
     return {name: count for name, count in counts.items() if count}

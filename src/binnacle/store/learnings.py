@@ -13,7 +13,7 @@ from binnacle.work.learning import Added, Learning, Source
 from binnacle.work.task import NewTask
 from binnacle.work.text import clean_name, fold
 
-LEARNINGS = Table("learning", Learning, times=("created_at", "updated_at"))
+LEARNINGS = Table("learning", Learning, times=("created_at", "updated_at"), key=("id",))
 
 
 def add(
@@ -52,7 +52,7 @@ def keep(tx: Writer, added: Added) -> None:
     kept = added.learning
     columns = LEARNINGS.row(kept)
     for pruned in added.pruned:
-        tx.run("delete from learning where id = ?", pruned)
+        LEARNINGS.delete(tx, "id = ?", pruned)
         tx.record("learning", pruned, "pruned", {})
     if added.outcome == "added":
         LEARNINGS.insert(tx, [columns])
@@ -89,7 +89,7 @@ def review(tx: Writer, learning_id: str) -> Learning:
 def delete(tx: Writer, learning_id: str) -> Learning:
     """Removes a learning. Returns what it was."""
     learning = get(tx, learning_id)
-    tx.run("delete from learning where id = ?", learning.id)
+    LEARNINGS.delete(tx, "id = ?", learning.id)
     tx.record("learning", learning.id, "deleted", {"text": learning.text})
     return learning
 

@@ -38,7 +38,7 @@ def merge(tx: Writer, source: str, into: str) -> Feature:
 def _move_learnings(tx: Writer, source: str, into: str) -> None:
     """The usual rules decide which learnings count twice; what finds no room is dropped with the feature."""
     for learning in learnings.listed(tx, feature=source):
-        tx.run("delete from learning where id = ?", learning.id)
+        learnings.LEARNINGS.delete(tx, "id = ?", learning.id)
         target = learnings.LEARNINGS.select(tx, "where feature = ? order by number", into)
         try:
             added = rules.add(target, msgspec.structs.replace(learning, feature=into))

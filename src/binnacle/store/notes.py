@@ -10,7 +10,7 @@ from binnacle.work import steps
 from binnacle.work.journal import BODY_LIMIT, Note, NoteType, Progress
 from binnacle.work.text import clean_text
 
-NOTES = Table("note", Note, times=("created_at",))
+NOTES = Table("note", Note, times=("created_at",), key=("id",))
 PROGRESS = Table("progress", Progress, times=("created_at",))
 
 
@@ -51,7 +51,7 @@ def delete(tx: Writer, note_id: str) -> Note:
     found = NOTES.first(tx, "where id = ?", note_id.strip().casefold())
     if found is None:
         raise NotFound(f"no note {note_id!r}", hint=steps.LIST_NOTES)
-    tx.run("delete from note where id = ?", found.id)
+    NOTES.delete(tx, "id = ?", found.id)
     tx.record("note", found.id, "deleted", {"content": found.content[:200]})
     return found
 

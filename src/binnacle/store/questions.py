@@ -13,7 +13,7 @@ from binnacle.work.report import WORDS_LIMIT, Question, choose
 from binnacle.work.task import Task
 from binnacle.work.text import clean_lines, clean_optional_line, clean_text, fold
 
-QUESTIONS = Table("question", Question, json=("options",), times=("created_at", "answered_at"))
+QUESTIONS = Table("question", Question, json=("options",), times=("created_at", "answered_at"), key=("id",))
 
 OPEN = "answered_at is null"
 OPTIONS_LIMIT = 20

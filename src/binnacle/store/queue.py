@@ -24,7 +24,7 @@ def add(tx: Writer, texts: Sequence[str], *, first: bool = False) -> list[Task]:
     edge = tx.count(f"select coalesce({'min' if first else 'max'}(queue_position), 0) from task")
     start = edge - len(chosen) if first else edge + 1
     for position, task in enumerate(chosen, start):
-        tx.run("update task set queue_position = ? where id = ?", position, task.id)
+        tasks.TASKS.update(tx, {"queue_position": position}, "id = ?", task.id)
         tx.record("task", task.id, "queued", {"position": position})
     ranks.refresh(tx, [task.id for task in chosen])
     return listed(tx)
@@ -41,6 +41,6 @@ def drop(tx: Writer, task: Task) -> None:
     """Takes one task out of the queue if it is in it."""
     if task.queue_position is None:
         return
-    tx.run("update task set queue_position = null where id = ?", task.id)
+    tasks.TASKS.update(tx, {"queue_position": None}, "id = ?", task.id)
     tx.record("task", task.id, "unqueued", {})
     ranks.refresh(tx, [task.id])

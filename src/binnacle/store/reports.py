@@ -35,7 +35,7 @@ from binnacle.work.status import is_closed
 from binnacle.work.task import Task
 from binnacle.work.text import fold
 
-REPORTS = Table("report", Report, json=("body",), times=("created_at", "settled_at"))
+REPORTS = Table("report", Report, json=("body",), times=("created_at", "settled_at"), key=("id",))
 
 _CLOSING = f"kind in {marks(CLOSING)}"
 TRIED = 10

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from binnacle.store.connection import Row
-from binnacle.store.store import Reader, Writer, stamp
+from binnacle.store.store import MAX_REMEMBERED_ROWS, Cells, Reader, Writer, stamp
 
 Value = TypeVar("Value", bound=msgspec.Struct)
 
@@ -15,9 +15,21 @@ Value = TypeVar("Value", bound=msgspec.Struct)
 class Table(Generic[Value]):
     """The table that keeps values of one struct: a column for every field, named like it."""
 
-    def __init__(self, name: str, struct: type[Value], *, json: Sequence[str] = (), times: Sequence[str] = ()) -> None:
-        """`json` names the fields kept as JSON text, `times` those that are moments."""
+    def __init__(
+        self,
+        name: str,
+        struct: type[Value],
+        *,
+        json: Sequence[str] = (),
+        times: Sequence[str] = (),
+        key: Sequence[str] = (),
+    ) -> None:
+        """`json` names the fields kept as JSON text, `times` those that are moments.
+
+        `key` names those that a row is found by. A table that has one is remembered, so that changes can be undone.
+        """
         self.name = name
+        self._key = tuple(key)
         self.struct = struct
         self._fields = struct.__struct_fields__
         self._columns = ", ".join(self._fields)
@@ -58,6 +70,9 @@ class Table(Generic[Value]):
         rows = list(rows)
         if not rows:
             return
+        if self._key and tx.is_remembering:
+            for row in rows:
+                tx.remember(self, self._key_of(row), None)
         names = list(rows[0])
         marks = ", ".join("?" * len(names))
         tx.run_many(
@@ -67,9 +82,37 @@ class Table(Generic[Value]):
 
     def update(self, tx: Writer, changes: Mapping[str, Any], where: str, *parameters: Any) -> int:
         """Changes columns of the rows that `where` picks."""
+        self.remember(tx, f"where {where}", *parameters)
         assignments = ", ".join(f"{name} = ?" for name in changes)
         values = [cell(value) for value in changes.values()]
         return tx.run(f"update {self.name} set {assignments} where {where}", *values, *parameters)
+
+    def delete(self, tx: Writer, where: str, *parameters: Any) -> int:
+        """Removes the rows that `where` picks, and returns how many."""
+        self.remember(tx, f"where {where}", *parameters)
+        return tx.run(f"delete from {self.name} where {where}", *parameters)
+
+    def remember(self, tx: Writer, rest: str, *parameters: Any) -> None:
+        """Remembers the rows that `rest` picks as they are, if the change can be undone."""
+        if not self._key or not tx.is_remembering:
+            return
+        sql = f"select {self._columns} from {self.name} {rest} limit {MAX_REMEMBERED_ROWS + 1}"
+        for row in tx.rows(sql, *parameters):
+            cells = dict(zip(self._fields, row, strict=True))
+            tx.remember(self, self._key_of(cells), cells)
+
+    def find(self, tx: Reader, key: Sequence[str]) -> Cells | None:
+        """The row with this key as it is kept, if it is there."""
+        row = tx.row(f"select {self._columns} from {self.name} where {self.where_key}", *key)
+        return dict(zip(self._fields, row, strict=True)) if row is not None else None
+
+    @property
+    def where_key(self) -> str:
+        """The condition that picks the row of a key."""
+        return " and ".join(f"{name} = ?" for name in self._key)
+
+    def _key_of(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(str(row[name]) for name in self._key)
 
 
 def cell(value: Any) -> Any:

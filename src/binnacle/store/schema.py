@@ -8,7 +8,7 @@ from binnacle.work import steps
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
-LATEST = 4
+LATEST = 5
 """Number of the newest migration. A constant, so that opening a store lists no directory."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -24,6 +24,34 @@ IsGone = Callable[[Agent], bool]
 def never_gone(agent: Agent) -> bool:  # noqa: ARG001
     """Nobody can see the agents' processes; their claims run out after their time."""
     return False
+
+
+Cells = dict[str, Any]
+"""A row as the engine keeps it, by column."""
+
+MAX_REMEMBERED_ROWS = 1000
+"""A change of more rows than this cannot be undone."""
+
+
+class RememberedTable(Protocol):
+    """A table whose rows are remembered before a change touches them."""
+
+    @property
+    def name(self) -> str: ...
+    def find(self, tx: "Reader", key: Sequence[str]) -> Cells | None:
+        """The row with this key as it is kept, if it is there."""
+
+
+class RecordedEvent(NamedTuple):
+    """An event that a transaction will leave in the log, in the order of its columns."""
+
+    at: str
+    actor: str
+    entity: str
+    entity_id: str
+    session: str | None
+    action: str
+    changes: str
 
 
 def stamp(moment: datetime) -> str:
@@ -73,7 +101,18 @@ class Writer(Reader):
         self.lease = lease
         """How long a claim taken or renewed in this transaction lasts."""
 
-        self._events: list[tuple[str, str, str, str, str | None, str, str]] = []
+        self._events: list[RecordedEvent] = []
+        self.remembered: dict[tuple[RememberedTable, tuple[str, ...]], Cells | None] = {}
+        """The rows that a person's change touches, by table and key, as they were before; `None` if there was none."""
+
+        self.has_forgotten = False
+        """Whether it touches more rows than are remembered."""
+
+        self.number = 0
+        """Number of the last event of a person's change, once it is written: what the change is known by."""
+
+        self.undoes: tuple[int, ...] = ()
+        """The changes that this one undoes, by the numbers of their last events."""
 
     @contextmanager
     def acting_as(self, by: Actor, *, session: str | None) -> Generator[None]:
@@ -85,6 +124,16 @@ class Writer(Reader):
         finally:
             self.by, self.session = mine
 
+    @property
+    def is_remembering(self) -> bool:
+        """Whether rows are to be remembered before they are touched. Only what people do is undone."""
+        return self.by.kind == "human" and not self.has_forgotten
+
+    def remember(self, table: RememberedTable, key: tuple[str, ...], before: Cells | None) -> None:
+        """Remembers what a row was like before this change touched it for the first time."""
+        self.remembered.setdefault((table, key), before)
+        self.has_forgotten = len(self.remembered) > MAX_REMEMBERED_ROWS
+
     def run(self, sql: str, *parameters: Any) -> int:
         """Runs a statement and returns how many rows it touched."""
         return self._connection.execute(sql, parameters)
@@ -92,13 +141,11 @@ class Writer(Reader):
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self._connection.execute_many(sql, rows)
 
-    def record(
-        self, entity: str, entity_id: str, action: str, changes: Mapping[str, Any], *, by: Actor | None = None
-    ) -> None:
+    def record(self, entity: str, entity_id: str, action: str, changes: Mapping[str, Any]) -> None:
         """Appends an event to what this transaction will leave in the log."""
         body = msgspec.json.encode(changes).decode()
-        actor = (by or self.by).name
-        self._events.append((stamp(self.now), actor, entity, entity_id, self.session, action, body))
+        event = RecordedEvent(stamp(self.now), self.by.name, entity, entity_id, self.session, action, body)
+        self._events.append(event)
 
     def renew_claims(self) -> None:
         """Makes the claims of the actor last a lease longer: every change an agent makes is a sign of life."""
@@ -119,6 +166,10 @@ class Writer(Reader):
             "insert into event (at, actor, entity, entity_id, session, action, changes) values (?, ?, ?, ?, ?, ?, ?)",
             self._events,
         )
+        if self.by.kind == "human":
+            from binnacle.store.images import keep
+
+            keep(self, self._events)
         return True
 
     def is_in_log(self, connection: Connection) -> bool:
@@ -127,12 +178,9 @@ class Writer(Reader):
         It has the time, the actor and, for everything new, a random id in it: no other transaction has the same.
         """
         columns = ("at", "actor", "entity", "entity_id", "action", "changes")
-        at, actor, entity, entity_id, _, action, changes = self._events[-1]
         where = " and ".join(f"{column} = ?" for column in columns)
-        found = connection.query(
-            f"select seq from event where {where} limit 1", (at, actor, entity, entity_id, action, changes)
-        )
-        return bool(found)
+        values = [getattr(self._events[-1], column) for column in columns]
+        return bool(connection.query(f"select seq from event where {where} limit 1", values))
 
 
 class Group:

@@ -27,7 +27,7 @@ from binnacle.work import steps
 from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
 from binnacle.work.status import Kind, Status, is_closed, parse_status
-from binnacle.work.task import NewTask, Task, changed, find_held, validated
+from binnacle.work.task import Dependency, NewTask, Task, changed, find_held, validated
 from binnacle.work.text import clean_optional_line, fold
 
 TASKS = Table(
@@ -35,7 +35,9 @@ TASKS = Table(
     Task,
     json=("acceptance_criteria", "context_files", "output_artifacts", "tags"),
     times=("claim_expires_at", "created_at", "updated_at", "closed_at", "enriched_at"),
+    key=("id",),
 )
+DEPENDENCIES = Table("dependency", Dependency, times=("created_at",), key=("task_id", "depends_on"))
 
 CHUNK = 500
 """Ids asked for in one statement."""
@@ -211,7 +213,7 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
     if not drafts:
         return []
     prepared = [_prepared(tx, draft) for draft in drafts]
-    _check_titles(tx, [fields["title_key"] for fields in prepared if fields["status"] != "cancelled"])
+    check_titles(tx, [fields["title_key"] for fields in prepared if fields["status"] != "cancelled"])
     features.check_exist(tx, "feature", {fields["feature"] for fields in prepared})
     features.check_exist(tx, "discipline", {fields["discipline"] for fields in prepared})
     ids = [TaskId(task_id) for task_id in fresh_ids(tx, "task", "bn-", len(prepared))]
@@ -223,14 +225,13 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
         fields["id"] = task_id
         fields["open_dependencies"] = sum(not is_closed(statuses[on]) for on in ons)
     TASKS.insert(tx, prepared)
-    tx.run_many(
-        "insert into dependency (task_id, depends_on, reason, created_at) values (?, ?, ?, ?)",
-        [
-            (task_id, on, clean_optional_line(draft.reason, what="reason", limit=500), stamp(tx.now))
-            for draft, task_id, ons in zip(drafts, ids, waits, strict=True)
-            for on in ons
-        ],
-    )
+    reasons = [clean_optional_line(draft.reason, what="reason", limit=500) for draft in drafts]
+    links = [
+        {"task_id": task_id, "depends_on": on, "reason": reason, "created_at": tx.now}
+        for reason, task_id, ons in zip(reasons, ids, waits, strict=True)
+        for on in ons
+    ]
+    DEPENDENCIES.insert(tx, links)
     ranks.refresh(tx, [fields["id"] for fields in prepared if fields["parent"]])
     made = get_many(tx, ids)
     for task_id, ons in zip(ids, waits, strict=True):
@@ -245,14 +246,14 @@ def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | No
     task = get(tx, text)
     holders.check_change(tx, task, fence=fence, force=force)
     if changes.get("parent"):
-        changes = {**changes, "parent": _checked_parent(tx, task, str(changes["parent"]))}
+        changes = {**changes, "parent": check_parent(tx, task, str(changes["parent"]))}
     fields = changed(task, changes)
     if not fields:
         return task
     if "title" in fields:
         fields["title_key"] = fold(fields["title"])
         if fields["title_key"] != fold(task.title) and task.status != "cancelled":
-            _check_titles(tx, [fields["title_key"]])
+            check_titles(tx, [fields["title_key"]])
     features.check_exist(tx, "feature", {fields.get("feature")})
     features.check_exist(tx, "discipline", {fields.get("discipline")})
     TASKS.update(tx, {**fields, "updated_at": tx.now}, "id = ?", task.id)
@@ -279,7 +280,11 @@ def delete(tx: Writer, text: str, *, fence: int | None = None, force: bool = Fal
             hint=steps.cancel(task.id),
             details={"referrers": [row[0] for row in rows]},
         )
-    tx.run("delete from task where id = ?", task.id)
+    if tx.is_remembering:
+        from binnacle.store.restoring import remember_what_goes_with
+
+        remember_what_goes_with(tx, task.id)
+    TASKS.delete(tx, "id = ?", task.id)
     tx.record("task", task.id, "deleted", {"title": task.title, "status": task.status})
     return task
 
@@ -287,7 +292,7 @@ def delete(tx: Writer, text: str, *, fence: int | None = None, force: bool = Fal
 def check_title_is_free(tx: Reader, task: Task) -> None:
     """Refuses to bring a cancelled task back when its title was given to another."""
     if task.status == "cancelled":
-        _check_titles(tx, [fold(task.title)])
+        check_titles(tx, [fold(task.title)])
 
 
 def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
@@ -302,7 +307,7 @@ def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
     return fields | {"created_at": tx.now, "updated_at": tx.now}
 
 
-def _check_titles(tx: Reader, keys: Sequence[str]) -> None:
+def check_titles(tx: Reader, keys: Sequence[str]) -> None:
     """Refuses titles that are there already. A cancelled task gives its title free."""
     repeated = [key for key, times in Counter(keys).items() if times > 1]
     if repeated:
@@ -366,7 +371,8 @@ def ancestors(tx: Reader, parent: str | None) -> list[TaskId]:
     return found
 
 
-def _checked_parent(tx: Reader, task: Task, text: str) -> TaskId:
+def check_parent(tx: Reader, task: Task, text: str) -> TaskId:
+    """The id of the task that another is to be a part of. Refuses one that is its own part, or that it waits for."""
     parent = resolve(tx, text)
     above = ancestors(tx, parent)
     if task.id in above:

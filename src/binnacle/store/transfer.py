@@ -15,7 +15,6 @@ from msgspec import Raw, Struct
 from binnacle import __version__
 from binnacle.errors import InvalidInput
 from binnacle.store.comments import COMMENTS
-from binnacle.store.dependencies import DEPENDENCIES
 from binnacle.store.events import EVENTS
 from binnacle.store.features import DISCIPLINES, FEATURES
 from binnacle.store.holders import AGENTS
@@ -27,7 +26,7 @@ from binnacle.store.rows import Table
 from binnacle.store.schema import LATEST
 from binnacle.store.sessions import ITERATIONS, SESSIONS
 from binnacle.store.store import Reader, stamp
-from binnacle.store.tasks import TASKS
+from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.work import steps
 from binnacle.work.text import strip_controls
 

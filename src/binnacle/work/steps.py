@@ -32,6 +32,7 @@ OPEN_SESSION = NextStep(
     "open a session of your own, and pass the `session` that it returns with every call",
     calls=(SuggestedCall("binnacle-set_agent", {"path": "/absolute/path"}), SuggestedCall("binnacle-orient")),
 )
+LIST_CHANGES = NextStep("list your changes", "undo --list", for_person=True)
 CHECK_STORE = NextStep("check the store", "doctor")
 REPAIR_STORE = NextStep(
     "keep the damaged file and save what can be read into a new one", "doctor --fix", for_person=True
@@ -79,6 +80,16 @@ def show(task_id: str, *, words: str = "look at it") -> NextStep:
     """Read a task with its comments."""
     calls = (SuggestedCall("task_get", {"id": task_id}), SuggestedCall("task_list"))
     return NextStep(words, f"task show {task_id}", calls)
+
+
+def undo(number: int, *, words: str) -> NextStep:
+    """Undo one change, which only people do."""
+    return NextStep(words, f"undo {number}", for_person=True)
+
+
+def show_log(entity_id: str) -> NextStep:
+    """See what happened to something."""
+    return NextStep("see what happened to it", f"log --of {entity_id}")
 
 
 def show_dependencies(task_id: str) -> NextStep:

@@ -1,0 +1,133 @@
+"""`bn undo`: takes back the last changes of a person."""
+
+from argparse import Namespace
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from binnacle.cli.command import READS, Group, Needs, arg, by_person
+from binnacle.cli.context import Context
+from binnacle.cli.paging import say_how_many_more
+from binnacle.cli.screen import Screen
+from binnacle.errors import UsageError
+
+if TYPE_CHECKING:
+    from binnacle.store.store import Reader, Writer
+    from binnacle.store.undo import Change
+
+UNDO = Group("undo")
+
+LISTED_CHANGES = 20
+"""How many changes are listed by default."""
+
+
+class _DryRun(Exception):
+    """Leaves a transaction without a change."""
+
+
+def _needs(args: Namespace) -> Needs:
+    return READS if args.list or args.dry_run else by_person("undo a change")
+
+
+def _show(answer: Any, screen: Screen) -> None:
+    if "changes" in answer:
+        _show_list(answer, screen)
+        return
+    for change in answer["undone"]:
+        for what in change["what"]:
+            screen.line(f"{'would undo' if answer['dry_run'] else 'undid'} {change['number']}: {what}")
+    from binnacle.cli.views import changed
+
+    for task in answer["tasks"]:
+        changed({"task": task}, screen)
+    for warning in answer.get("warnings", ()):
+        screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
+    if not answer["dry_run"]:
+        screen.line(screen.styled(f"make it again with: bn undo {answer['number']}", "dim"))
+
+
+def _show_list(answer: Any, screen: Screen) -> None:
+    if not answer["changes"]:
+        screen.line("no changes")
+        return
+    rows = (
+        (str(one["number"]), f"{one['at']:%Y-%m-%d %H:%M}", one["state"], "; ".join(one["what"]))
+        for one in answer["changes"]
+    )
+    screen.table(rows, flexible=3, headings=("NUMBER", "WHEN", "", "WHAT"))
+    say_how_many_more(len(answer["changes"]), answer["total"], screen, what="older")
+
+
+@UNDO.command(
+    "",
+    "undo your last change, or one by its number: tasks, comments, dependencies, the queue, learnings and notes",
+    "bn undo --dry-run",
+    arg(
+        "number",
+        nargs="?",
+        type=int,
+        metavar="NUMBER",
+        help="the change, as --list shows it; also one that undid another",
+    ),
+    arg("-n", "--limit", type=int, metavar="N", help="how many changes to undo (1), or to list (20; 0 for all)"),
+    arg("--list", action="store_true", help="list your changes, and change nothing"),
+    arg("--dry-run", action="store_true", help="say what would be undone, and change nothing"),
+    view=_show,
+    needs=_needs,
+)
+def undo(context: Context, args: Namespace) -> Any:
+    if args.list:
+        return _list(context, args)
+    if args.limit is not None and (args.limit < 1 or args.number is not None):
+        hint = "bn undo -n 3 undoes your last three changes, bn undo NUMBER a certain one"
+        raise UsageError("bn undo: -n is how many of the last changes to undo, one or more", hint=hint)
+    answer: dict[str, Any] = {}
+    with suppress(_DryRun), context.writing() as tx:
+        answer = _undo(tx, args)
+        if args.dry_run:
+            raise _DryRun
+    return answer if args.dry_run else {"number": tx.number, **answer}
+
+
+def _undo(tx: "Writer", args: Namespace) -> dict[str, Any]:
+    from binnacle.store import tasks
+    from binnacle.store.undo import choose, choose_last, undo
+    from binnacle.work.task import brief
+
+    me = tx.by.name
+    chosen = choose_last(tx, me, count=args.limit or 1) if args.number is None else [choose(tx, me, args.number)]
+    told = [_describe(tx, change) for change in chosen]
+    undone = undo(tx, chosen)
+    there = tasks.get_many(tx, undone.task_ids)
+    answer: dict[str, Any] = {
+        "dry_run": args.dry_run,
+        "undone": told,
+        "tasks": [brief(there[task_id]) for task_id in undone.task_ids if task_id in there],
+    }
+    return answer | ({"warnings": list(undone.warnings)} if undone.warnings else {})
+
+
+def _list(context: Context, args: Namespace) -> Any:
+    from binnacle.cli.paging import UNLIMITED
+    from binnacle.store.undo import list_changes
+
+    limit = LISTED_CHANGES if args.limit is None else args.limit or UNLIMITED
+    if args.number is not None or limit < 0:
+        raise UsageError("bn undo --list: -n is how many to list, and no change is named", hint="bn undo --list -n 50")
+    me = context.actor.name
+    with context.reading() as tx:
+        found, total = list_changes(tx, me, limit=limit)
+        return {"changes": [{**_describe(tx, one), "state": _state(one)} for one in found], "total": total}
+
+
+def _describe(tx: "Reader", change: "Change") -> dict[str, Any]:
+    from binnacle.cli.sentences import describe
+    from binnacle.store.events import titles
+
+    named = titles(tx, change.events)
+    return {"number": change.number, "at": change.at, "what": [describe(event, named) for event in change.events]}
+
+
+def _state(change: "Change") -> str:
+    if change.is_undone:
+        return "undone"
+    return "" if change.can_be_undone else "cannot be undone"

@@ -1,0 +1,185 @@
+"""Undoes what a person did: the rows of a change become what they were before it.
+
+A change is known by the number of its last event. Undoing one is a change like any other: it records events, and it can
+be undone itself, which makes the first one again. Undoing the last change again and again goes further back.
+
+Nothing that happened since is overwritten. A change is refused if a row that it touched is no longer what it left, or
+if what it removed or added is needed or taken by now. Either all of it is undone or nothing.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.errors import BinnacleError, Hint, NotFound, Refused
+from binnacle.store import restoring
+from binnacle.store.events import EVENTS
+from binnacle.store.images import UNDOABLE, Image, is_as_left
+from binnacle.store.store import Reader, Writer
+from binnacle.work import steps
+from binnacle.work.journal import Event
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What one command of a person did."""
+
+    number: int
+    """Of its last event."""
+
+    at: datetime
+    events: tuple[Event, ...]
+    undoes: tuple[int, ...] = ()
+    """The changes that it undid."""
+
+    is_undone: bool = False
+    can_be_undone: bool = False
+    """Whether what there was before is known; it may have changed since all the same."""
+
+
+class Undone(Struct, frozen=True, kw_only=True):
+    """What undoing led to."""
+
+    changes: tuple[Change, ...]
+    """What was undone, the newest first."""
+
+    task_ids: tuple[str, ...]
+    """The tasks that were touched, those that are gone included."""
+
+    warnings: tuple[str, ...]
+
+
+class _Entry(NamedTuple):
+    """A change as the table keeps it."""
+
+    number: int
+    first: int
+    undoes: tuple[int, ...]
+    has_images: bool
+
+
+def list_changes(tx: Reader, actor: str, *, limit: int) -> tuple[list[Change], int]:
+    """The newest changes of a person, newest first, and how many there are."""
+    entries = _entries(tx, actor)
+    undone = _find_undone(entries)
+    return [_change(tx, entry, is_undone=entry.number in undone) for entry in entries[:limit]], len(entries)
+
+
+def choose_last(tx: Reader, actor: str, *, count: int) -> list[Change]:
+    """The last changes of a person that were not undone yet, the newest first.
+
+    Raises:
+        NotFound: there are not so many.
+    """
+    entries = _entries(tx, actor)
+    undone = _find_undone(entries)
+    chosen = [entry for entry in entries if entry.number not in undone and not entry.undoes][:count]
+    if len(chosen) < count:
+        have = f"only {len(chosen)} of the {count} changes" if chosen else "no change"
+        raise NotFound(f"there is {have} of {actor} to undo", hint=steps.LIST_CHANGES)
+    return [_change(tx, entry, is_undone=False) for entry in chosen]
+
+
+def choose(tx: Reader, actor: str, number: int) -> Change:
+    """One change of a person, by the number of one of its events.
+
+    Raises:
+        NotFound: they made no such change, or it is too long ago.
+        Refused: it is undone already.
+    """
+    entries = _entries(tx, actor)
+    entry = next((one for one in entries if one.first <= number <= one.number), None)
+    if entry is None:
+        raise NotFound(f"no change {number} of {actor}", hint=steps.LIST_CHANGES)
+    undone = _find_undone(entries)
+    if entry.number in undone:
+        by = next(one.number for one in entries if entry.number in one.undoes and one.number not in undone)
+        raise Refused(f"change {number} is undone already, by change {by}", hint=steps.undo(by, words="make it again"))
+    return _change(tx, entry, is_undone=False)
+
+
+def undo(tx: Writer, changes: Sequence[Change]) -> Undone:
+    """Undoes changes, the newest first, all or none.
+
+    Raises:
+        Refused: one of them cannot be undone, with the reason.
+    """
+    warnings: list[str] = []
+    touched: dict[str, None] = {}
+    for change in changes:
+        images = _images_of(tx, change)
+        for image in images:
+            _check_as_left(tx, change, image)
+        try:
+            warnings += restoring.restore(tx, images)
+        except BinnacleError as error:
+            raise _refusal(change, error.message, error.next_steps) from error
+        touched |= dict.fromkeys(restoring.tasks_of(images))
+        _record(tx, change)
+    tx.undoes = tuple(change.number for change in changes)
+    return Undone(changes=tuple(changes), task_ids=tuple(touched), warnings=tuple(warnings))
+
+
+def _entries(tx: Reader, actor: str) -> list[_Entry]:
+    rows = tx.rows(
+        "select last_event, first_event, undoes, images from undo where actor = ? order by last_event desc", actor
+    )
+    return [_Entry(row[0], row[1], msgspec.json.decode(row[2], type=tuple[int, ...]), bool(row[3])) for row in rows]
+
+
+def _find_undone(entries: Sequence[_Entry]) -> set[int]:
+    """Which of some changes, the newest first, are undone. What undid one may be undone itself."""
+    undone: set[int] = set()
+    for entry in entries:
+        if entry.number not in undone:
+            undone.update(entry.undoes)
+    return undone
+
+
+def _change(tx: Reader, entry: _Entry, *, is_undone: bool) -> Change:
+    events = EVENTS.select(tx, "where seq between ? and ? order by seq", entry.first, entry.number)
+    return Change(
+        number=entry.number,
+        at=events[-1].at,
+        events=tuple(events),
+        undoes=entry.undoes,
+        is_undone=is_undone,
+        can_be_undone=entry.has_images,
+    )
+
+
+def _images_of(tx: Reader, change: Change) -> tuple[Image, ...]:
+    row = tx.row("select images from undo where last_event = ?", change.number)
+    if row is None or not row[0]:
+        others = [event for event in change.events if event.entity not in UNDOABLE]
+        what = f"it {others[0].action} {others[0].entity} {others[0].entity_id}" if others else "it changed too much"
+        words = "only changes of tasks, comments, learnings and notes can be undone"
+        raise _refusal(change, what, (words, steps.LIST_CHANGES))
+    return msgspec.json.decode(row[0], type=tuple[Image, ...])
+
+
+def _check_as_left(tx: Reader, change: Change, image: Image) -> None:
+    if is_as_left(image, restoring.TABLES[image.table].find(tx, image.key)):
+        return
+    entity_id = image.key[0]
+    later = EVENTS.first(tx, "where entity_id = ? and seq > ? order by seq desc", entity_id, change.number)
+    since = f" by {later.actor} ({later.action})" if later else ""
+    raise _refusal(change, f"{entity_id} was changed since{since}", steps.show_log(entity_id))
+
+
+def _refusal(change: Change, reason: str, hint: Hint) -> Refused:
+    return Refused(f"change {change.number} cannot be undone: {reason}", hint=hint, details={"change": change.number})
+
+
+def _record(tx: Writer, change: Change) -> None:
+    """Records once what was undone of everything that the change did, with what it takes to tell of it."""
+    recorded: set[tuple[str, str, str]] = set()
+    for event in change.events:
+        was = event.changes.get("was", "") if event.action in ("undone", "redone") else event.action
+        if event.entity in UNDOABLE and (event.entity, event.entity_id, was) not in recorded:
+            recorded.add((event.entity, event.entity_id, was))
+            told = {name: event.changes[name] for name in ("task", "title") if isinstance(event.changes.get(name), str)}
+            action = "redone" if event.action == "undone" else "undone"
+            tx.record(event.entity, event.entity_id, action, {"change": change.number, "was": was, **told})
