@@ -109,7 +109,7 @@ def test_an_agent_undoes_nothing(bn):
 
 
 @pytest.mark.parametrize(
-    "words", [["-n", "0"], ["-n", "-1"], ["3", "-n", "2"], ["--list", "3"], ["--list", "-n", "-1"]]
+    "words", [["-n", "0"], ["-n", "-1"], ["3", "-n", "2"], ["x"], ["--list", "3"], ["--list", "-n", "-1"]]
 )
 def test_what_makes_no_sense_is_refused(bn, words):
     assert bn.fails("undo", *words, code=2)["hint"]

@@ -81,8 +81,11 @@ def values(bn) -> dict[str, str]:
     return {
         "id": held,
         "ids": task,
+        "task ids": held,
+        "task move ids": task,
         "on": task,
-        "task add title": "New",
+        "task add titles": "New",
+        "undo number": "1",
         "titles": "a part",
         "title": "Title",
         "task dep rm id": waiting,

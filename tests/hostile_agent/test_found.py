@@ -24,6 +24,9 @@ def test_a_shell_of_one_task_finishes_no_other(bn, hostile):
     assert error["code"] == "E_REFUSED"
     assert "is not the task of this session" in error["message"]
     assert agent.bn("task", "done", other, "--force").error["code"] in ("E_REFUSED", "E_INVALID_PARAMS")
+    for ids in ([own, other], [other, own]):
+        assert agent.bn("task", "done", *ids).error["code"] == "E_REFUSED", "nor among several"
+    assert bn("task", "show", own)["task"]["status"] == "pending"
     assert bn("task", "show", other)["task"]["status"] == "pending"
     assert agent.bn("task", "start", own).code == 0
     assert agent.bn("task", "done", own, "-m", "works").code == 0
@@ -34,6 +37,9 @@ def test_limits_on_parameters_hold_for_options(bn, hostile):
     agent = hostile(recipe="opus_review")
     error = agent.bn("task", "update", task, "--title", "Another").error
     assert (error["code"], error["details"]["parameter"]) == ("E_INVALID_PARAMS", "title")
+    for tag in ("+mine", "-sky"):
+        error = agent.bn("task", "update", task, tag).error
+        assert (error["code"], error["details"]["parameter"]) == ("E_INVALID_PARAMS", "tags")
     assert agent.bn("task", "update", task, "-p", "high").code == 0
     assert bn("task", "show", task)["task"]["title"] == "One"
 

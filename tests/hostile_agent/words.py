@@ -10,7 +10,7 @@ from binnacle.cli.parser import build, load_group
 WAITING = {"--follow", "--headless"}
 """Flags that wait for something, or that another flag excludes."""
 
-HARMLESS = {"--dry-run", "--print", "--schema", "--all", "--human", "--help"}
+HARMLESS = {"--dry-run", "--list", "--print", "--schema", "--all", "--human", "--help"}
 """Flags that turn a change into a look at it."""
 
 SERVING = {("bridge", "host")}

@@ -19,6 +19,9 @@ UNDO = Group("undo")
 LISTED_CHANGES = 20
 """How many changes are listed by default."""
 
+MAX_NUMBER_DIGITS = 18
+"""More than the number of any change has."""
+
 
 class _DryRun(Exception):
     """Leaves a transaction without a change."""
@@ -64,7 +67,6 @@ def _show_list(answer: Any, screen: Screen) -> None:
     arg(
         "number",
         nargs="?",
-        type=int,
         metavar="NUMBER",
         help="the change, as --list shows it; also one that undid another",
     ),
@@ -94,7 +96,11 @@ def _undo(tx: "Writer", args: Namespace) -> dict[str, Any]:
     from binnacle.work.task import brief
 
     me = tx.by.name
-    chosen = choose_last(tx, me, count=args.limit or 1) if args.number is None else [choose(tx, me, args.number)]
+    chosen = (
+        choose_last(tx, me, count=args.limit or 1)
+        if args.number is None
+        else [choose(tx, me, _parse_number(args.number))]
+    )
     told = [_describe(tx, change) for change in chosen]
     undone = undo(tx, chosen)
     there = tasks.get_many(tx, undone.task_ids)
@@ -104,6 +110,12 @@ def _undo(tx: "Writer", args: Namespace) -> dict[str, Any]:
         "tasks": [brief(there[task_id]) for task_id in undone.task_ids if task_id in there],
     }
     return answer | ({"warnings": list(undone.warnings)} if undone.warnings else {})
+
+
+def _parse_number(text: str) -> int:
+    if not text.isdecimal() or len(text) > MAX_NUMBER_DIGITS:
+        raise UsageError(f"bn undo: not the number of a change: {text!r}", hint="bn undo --list shows the numbers")
+    return int(text)
 
 
 def _list(context: Context, args: Namespace) -> Any:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from binnacle.errors import BinnacleError, Hint, NotFound, Refused
+from binnacle.errors import BinnacleError, Hint, NextStep, NotFound, Refused
 from binnacle.store import restoring
 from binnacle.store.events import EVENTS
 from binnacle.store.images import UNDOABLE, Image, is_as_left
@@ -96,7 +96,8 @@ def choose(tx: Reader, actor: str, number: int) -> Change:
     undone = _find_undone(entries)
     if entry.number in undone:
         by = next(one.number for one in entries if entry.number in one.undoes and one.number not in undone)
-        raise Refused(f"change {number} is undone already, by change {by}", hint=steps.undo(by, words="make it again"))
+        step = NextStep("make it again", f"undo {by}", for_person=True)
+        raise Refused(f"change {number} is undone already, by change {by}", hint=step)
     return _change(tx, entry, is_undone=False)
 
 

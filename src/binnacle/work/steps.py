@@ -82,11 +82,6 @@ def show(task_id: str, *, words: str = "look at it") -> NextStep:
     return NextStep(words, f"task show {task_id}", calls)
 
 
-def undo(number: int, *, words: str) -> NextStep:
-    """Undo one change, which only people do."""
-    return NextStep(words, f"undo {number}", for_person=True)
-
-
 def show_log(entity_id: str) -> NextStep:
     """See what happened to something."""
     return NextStep("see what happened to it", f"log --of {entity_id}")
