@@ -143,15 +143,21 @@ def test_a_tag_that_is_not_there_is_a_warning(bn):
     assert bn("task", "update", task, "-lgoin", "-p", "1")["warnings"] == [f"{task} has no tag 'lgoin'"]
 
 
-def test_what_may_be_an_option_or_a_tag_is_refused(bn):
-    task = bn.add("One", "+done", "+parked", "-d", "text")
-    error = bn.fails("task", "update", task, "-done", code=2)
-    assert "--remove-tag done" in error["hint"]
-    assert "-d one" in error["hint"]
+def test_what_may_be_an_option_is_a_tag_only_if_the_task_has_it(bn):
+    task, other = bn.add("One", "+done", "-d", "text"), bn.add("Two", "+done", "+phigh")
+    bn("task", "update", task, "-done")
+    assert tags(bn, task) == []
+    for words, option in (
+        ([task, "-done"], "-d one"),
+        ([other, task, "-done"], "-d one"),
+        ([task, "-phigh"], "-p high"),
+    ):
+        error = bn.fails("task", "update", *words, code=2)
+        assert option in error["hint"]
+        assert f"--remove-tag {words[-1][1:]}" in error["hint"]
     shown = bn("task", "show", task)["task"]
-    assert (shown["description"], shown["tags"]) == ("text", ["done", "parked"])
-    bn("task", "update", task, "--remove-tag", "done")
-    assert tags(bn, task) == ["parked"]
+    assert (shown["description"], shown["priority"]) == ("text", 2)
+    assert tags(bn, other) == ["done", "phigh"]
 
 
 def test_options_stay_options_beside_tags(bn):

@@ -37,7 +37,7 @@ def test_limits_on_parameters_hold_for_options(bn, hostile):
     agent = hostile(recipe="opus_review")
     error = agent.bn("task", "update", task, "--title", "Another").error
     assert (error["code"], error["details"]["parameter"]) == ("E_INVALID_PARAMS", "title")
-    for tag in ("+mine", "-sky"):
+    for tag in ("+mine", "-urgent", "-sky"):
         error = agent.bn("task", "update", task, tag).error
         assert (error["code"], error["details"]["parameter"]) == ("E_INVALID_PARAMS", "tags")
     assert agent.bn("task", "update", task, "-p", "high").code == 0

@@ -73,7 +73,7 @@ def parse(words: list[str], *, as_help: bool = False) -> Parsed:
     if any("--add-tag" in argument.names for argument in command.arguments):
         from binnacle.cli.tags import rewrite_tags
 
-        rest = rewrite_tags(parser.prog, command.arguments, rest)
+        rest = rewrite_tags(command.arguments, rest)
     if any(argument.is_passed_on for argument in command.arguments):
         return command, _parse_passing_on(parser, command, rest)
     # Intermixed parsing lets options stand between titles, but loses its way after a bare `--`.

@@ -11,7 +11,7 @@ from binnacle.cli.paging import OFFSET, limit_arg
 from binnacle.cli.ready import FILTERS, filter_of
 from binnacle.cli.screen import Screen
 from binnacle.cli.several import IDS, change_each, needs_of_each, read_each, view_each
-from binnacle.cli.tags import ADD_TAG, NEW_TAG, REMOVE_TAG, TAG, retag
+from binnacle.cli.tags import ADD_TAG, NEW_TAG, REMOVE_TAG, TAG, removed_tags, retag
 from binnacle.errors import InvalidInput, UsageError
 from binnacle.work.status import Provenance, parse_kind, parse_priority, parse_status
 from binnacle.work.task import NewTask, Task, brief
@@ -282,18 +282,19 @@ def update(context: Context, args: Namespace) -> Any:
     from binnacle.store import flow, tasks
 
     changes = fields_of(context, args)
-    add, remove = args.add_tag or (), args.remove_tag or ()
+    add = args.add_tag or ()
     if args.title is not None:
         if len(args.ids) > 1:
             raise UsageError("bn task update: several tasks cannot have one title", hint="name one task with --title")
         changes["title"] = args.title
-    if not changes and not add and not remove and args.status is None:
+    if not changes and not add and not args.remove_tag and args.status is None:
         raise UsageError("bn task update: nothing to change", hint="see: bn task update --help")
     status = parse_status(args.status) if args.status is not None else None
 
     def change(tx: "Writer", text: str) -> dict[str, Any]:
         task = tasks.get(tx, text)
         tags = changes.get("tags", task.tags)
+        remove = removed_tags(args.remove_tag or (), task.tags)
         wanted = {**changes, "tags": retag(tags, add=add, remove=remove)} if add or remove else changes
         move = flow.Move(tasks.update(tx, task.id, wanted, fence=args.fence, force=args.force))
         if status is not None:
