@@ -112,7 +112,7 @@ class Peer:
 class Call:
     """What a handler knows of its request, and how it speaks to the client meanwhile."""
 
-    __slots__ = ("_report", "capabilities", "client", "era", "params", "peer", "send")
+    __slots__ = ("_report", "capabilities", "client", "era", "params", "peer", "progress_token", "send")
 
     ASK_TIMEOUT = 300.0
     """Seconds a person may take to answer a question passed on to them."""
@@ -123,7 +123,7 @@ class Call:
         self.params = params
         self.send = send
         meta = params.meta or None
-        token = meta.progress_token if meta else msgspec.UNSET
+        self.progress_token = token = meta.progress_token if meta else msgspec.UNSET
         self._report = None if token is msgspec.UNSET else ProgressReport(token, send)
         self.capabilities = peer.capabilities
         self.client = peer.client

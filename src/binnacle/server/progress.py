@@ -1,7 +1,8 @@
 """How far a request is, told to its client a few times a second at most.
 
-Every source of progress (scripts, commands, other servers) comes through here, however often it speaks. What comes too
-soon after the last note waits, and gives way to what comes after it; the last one is always sent, before the answer.
+Every source of progress (scripts, commands, other servers) comes through here, however often it speaks. The first few
+notes are sent as they come. What comes too soon after them waits, and gives way to what comes after it; the last one is
+always sent, before the answer.
 """
 
 import asyncio
@@ -10,8 +11,11 @@ from typing import Any
 
 from binnacle.wire.jsonrpc import notification_message
 
+NOTES_AT_ONCE = 3
+"""Notes of one request that are sent without a wait, so that a short one is told completely."""
+
 NOTE_INTERVAL_SECONDS = 0.25
-"""Seconds between two notes of progress of one request."""
+"""Seconds until one more may be sent."""
 
 
 class ProgressReport:
@@ -23,8 +27,9 @@ class ProgressReport:
         self._waiting: dict[str, Any] | None = None
         """The newest note that was not sent yet."""
 
+        self._left = NOTES_AT_ONCE
         self._timer: asyncio.TimerHandle | None = None
-        """Runs from one note until the next may be sent."""
+        """Runs while fewer than `NOTES_AT_ONCE` are left."""
 
         self._is_over = False
 
@@ -37,8 +42,7 @@ class ProgressReport:
             self._waiting["total"] = total
         if message:
             self._waiting["message"] = message
-        if self._timer is None:
-            self._send_waiting()
+        self._send_if_allowed()
 
     def end(self, *, is_wanted: bool) -> None:
         """Sends what is left, if the client still wants to know."""
@@ -46,14 +50,23 @@ class ProgressReport:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._waiting is not None and is_wanted:
-            self._send(notification_message("notifications/progress", self._waiting))
+        if is_wanted:
+            self._send_waiting()
         self._waiting = None
 
-    def _send_waiting(self) -> None:
+    def _send_if_allowed(self) -> None:
+        if self._waiting is not None and self._left > 0:
+            self._left -= 1
+            self._send_waiting()
+        if self._timer is None and self._left < NOTES_AT_ONCE:
+            self._timer = asyncio.get_running_loop().call_later(NOTE_INTERVAL_SECONDS, self._allow_one)
+
+    def _allow_one(self) -> None:
         self._timer = None
-        if self._waiting is None:
-            return
-        self._send(notification_message("notifications/progress", self._waiting))
-        self._waiting = None
-        self._timer = asyncio.get_running_loop().call_later(NOTE_INTERVAL_SECONDS, self._send_waiting)
+        self._left += 1
+        self._send_if_allowed()
+
+    def _send_waiting(self) -> None:
+        if self._waiting is not None:
+            self._send(notification_message("notifications/progress", self._waiting))
+            self._waiting = None

@@ -129,9 +129,9 @@ def test_progress_arrives_before_the_answer(connect: Any, mode: str):
             heard.append((done, total))
 
         async with connect(mode) as client:
-            result = await client.call_tool("count", {"steps": 5}, progress_callback=progressed)
-            assert text_of(result) == "5 steps"
-        assert heard == [(step, 5) for step in range(1, 6)]
+            result = await client.call_tool("count", {"steps": 3}, progress_callback=progressed)
+            assert text_of(result) == "3 steps"
+        assert heard == [(step, 3) for step in range(1, 4)]
 
     run(work())
 
