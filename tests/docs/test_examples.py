@@ -41,6 +41,7 @@ RUNNING = r"bn (log .*--follow|mcp serve --http)"
 
 DATABASE = shlex.join([sys.executable, str(ROOT / "tests" / "upstream" / "rogue.py"), "more=query"])
 BEFORE = {
+    r"bn task update": "bn task update 1f3 2a4 +someday",
     r"bn task release": "bn task start 1f3",
     r"bn task dep rm": "bn task dep add 1f3 2a4",
     r"bn task reopen": "bn task done 1f3",
