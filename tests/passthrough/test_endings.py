@@ -6,6 +6,10 @@ import os
 
 import pytest
 
+from binnacle.passthrough.capture import Output
+from binnacle.passthrough.cold import ColdProcess
+from binnacle.passthrough.request import make_request
+from passthrough.conftest import COLD_TOY
 from passthrough.stage import Watched, bounded, is_alive
 
 SHORT = 0.3
@@ -183,3 +187,18 @@ def test_calls_that_wait_for_their_turn_do_not_begin_when_the_runner_is_left(eit
     assert running.exit_code == 128 + 15
     assert waiting.exit_code == 126
     assert not (tmp_path / "served").exists()
+
+
+def test_closing_a_call_that_has_just_ended_loses_none_of_its_output(stage):
+    """The runner may close in the very moment in which the end of a call is known and its output is still unread."""
+    stage.command = COLD_TOY
+
+    async def end_and_close() -> tuple[str, str]:
+        request = make_request(["say", "out", "err", "0"], cwd=stage.cwd, env=stage.env)
+        process = ColdProcess(request, Output(limit=1000), grace=1)
+        process.start(stage.command)
+        os.waitid(os.P_PID, process._process.pid, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222 - the loop must not run
+        await asyncio.gather(process.wait(), process.aclose())
+        return process.output.stdout.text(), process.output.stderr.text()
+
+    assert bounded(end_and_close()) == ("out", "err")

@@ -65,8 +65,10 @@ class ColdProcess:
 
     async def aclose(self) -> None:
         try:
-            if self._process is not None and not self._is_over:
-                await self._end()
+            if self._process is not None:
+                if not self._is_over:
+                    await self._end()
+                # Also where the end is known already: who waits for it may not have all of the output yet.
                 await self.output.wait_ended(patience=DRAIN_PATIENCE)
         finally:
             if self._process is not None and not self._is_over:

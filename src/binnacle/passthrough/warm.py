@@ -64,8 +64,11 @@ class WarmProcess:
 
     async def aclose(self) -> None:
         try:
-            if self._run_id and not self._control.ended.done():
-                await self._end()
+            if self._run_id:
+                if not self._control.ended.done():
+                    await self._end()
+                # Also where the end is known already: who waits for it may not have all of the output yet.
+                await self.output.wait_ended(patience=DRAIN_PATIENCE)
         finally:
             # Whatever the guard has not done yet, it does now, and then hangs up.
             self._control.end()
