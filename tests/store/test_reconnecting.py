@@ -170,6 +170,29 @@ def test_a_follower_sees_what_happened_while_it_was_cut_off(postgres_place):
     assert [event.changes["title"] for event in seen] == ["later"]
 
 
+def test_a_follower_is_not_lost_however_often_it_is_cut_off(postgres_place):
+    """In the middle of reading, too, which no single cut is sure to hit."""
+    store, other = postgres_place.open(), postgres_place.open()
+    titles = [f"task {number}" for number in range(40)]
+
+    def add_and_cut() -> None:
+        for title in titles:
+            put(other, title)
+            cut(postgres_place.where, store)
+
+    seen: list[str] = []
+    troubled = threading.Thread(target=add_and_cut)
+    troubled.start()
+    try:
+        for batch in events.follow(store, after=0, wait=1):
+            seen += [event.changes["title"] for event in batch]
+            if len(seen) >= len(titles):
+                break
+    finally:
+        troubled.join(60)
+    assert seen == titles
+
+
 @pytest.mark.parametrize("how", ["removed", "moved away", "replaced"])
 def test_a_store_file_that_is_gone_is_not_written_any_more(sqlite_place, how):
     store = sqlite_place.open()

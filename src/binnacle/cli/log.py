@@ -3,7 +3,8 @@
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,6 +15,9 @@ from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
 from binnacle.store import events
 from binnacle.work.journal import Event, is_about
+
+if TYPE_CHECKING:
+    from binnacle.store.store import Store
 
 LOG = Group("log")
 
@@ -78,10 +82,14 @@ def show(context: Context, args: Namespace) -> Any:
     for batch in events.follow(store, after=last, wait=PATIENCE):
         chosen = [e for e in batch if args.by in (None, e.actor) and (entity_id is None or is_about(e, entity_id))]
         if context.human and chosen:
-            with store.read() as tx:
-                titles = events.titles(tx, chosen)
+            titles = store.repeat_if_lost(partial(_find_titles, store, chosen))
         _emit(chosen, titles, context, screen)
     return None
+
+
+def _find_titles(store: "Store", found: Sequence[Event]) -> dict[str, str]:
+    with store.read() as tx:
+        return events.titles(tx, found)
 
 
 def _entity(tx: Any, text: str) -> str:

@@ -58,15 +58,21 @@ def last(tx: Reader) -> int:
 def follow(store: Store, *, after: int, wait: float) -> Iterator[list[Event]]:
     """Yields the events after number `after` as they are made, and an empty list whenever `wait` seconds pass without.
 
-    The engine says when something changed; the table is read only then.
+    The engine says when something changed; the table is read only then. A connection that is lost is made again.
     """
     # The first wait only starts the watch: what happened before it is found by the read that follows.
-    store.wait_change(0)
+    store.repeat_if_lost(lambda: store.wait_change(0))
     while True:
-        with store.read() as tx:
-            found = EVENTS.select(tx, "where seq > ? order by seq limit ?", after, BATCH)
-        if found:
+        if found := _list_after(store, after):
             after = found[-1].seq
             yield found
-        elif not store.wait_change(wait):
+        elif not store.repeat_if_lost(lambda: store.wait_change(wait)):
             yield []
+
+
+def _list_after(store: Store, after: int) -> list[Event]:
+    def read() -> list[Event]:
+        with store.read() as tx:
+            return EVENTS.select(tx, "where seq > ? order by seq limit ?", after, BATCH)
+
+    return store.repeat_if_lost(read)
