@@ -331,15 +331,14 @@ class StoreLost(StoreError):
 
 
 def nearest(word: str, choices: Sequence[str]) -> str | None:
-    """The choice most like `word`, if any is like it at all."""
+    """The choice most like `word`, if any is like it at all; two letters that changed places are likest."""
     from difflib import get_close_matches
 
-    letters = sorted(word.casefold())
-    swapped = [choice for choice in choices if sorted(choice.casefold()) == letters]
-    matches = get_close_matches(
-        word.casefold(), [choice.casefold() for choice in swapped or choices], n=1, cutoff=0.0 if swapped else 0.5
-    )
-    return next((choice for choice in choices if matches and choice.casefold() == matches[0]), None)
+    typed = word.casefold()
+    by_key = {choice.casefold(): choice for choice in reversed(choices)}
+    swaps = (typed[:at] + typed[at + 1] + typed[at] + typed[at + 2 :] for at in range(len(typed) - 1))
+    matches = [swap for swap in swaps if swap in by_key] or get_close_matches(typed, list(by_key), n=1, cutoff=0.5)
+    return by_key[matches[0]] if matches else None
 
 
 def did_you_mean(word: str, choices: Sequence[str]) -> str:

@@ -81,4 +81,4 @@ def test_a_template_with_a_variable_that_nobody_knows_is_refused(bn):
     error = bn.fails("prompt", "show", "loop", "--template", "mine.md")
     assert error["code"] == "E_CONFIG"
     assert "mine.md:2: unknown variable 'taks'" in error["message"]
-    assert "did you mean 'tasks'?" in error["hint"]
+    assert "did you mean 'task'?" in error["hint"]

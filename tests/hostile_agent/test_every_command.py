@@ -16,7 +16,7 @@ from hostile_agent.acting import changes_since, look
 from hostile_agent.words import every_line, needs_of
 
 RECIPES = sorted(recipe_files(None))
-WIDE = ("default", "passthrough")
+WIDE = ("default", "develop", "passthrough")
 """Recipes whose commands reach everything that is not left to people."""
 
 THOROUGH = ("default", "loop")
