@@ -44,6 +44,14 @@ def test_limits_on_parameters_hold_for_options(bn, hostile):
     assert bn("task", "show", task)["task"]["title"] == "One"
 
 
+@pytest.mark.parametrize("option", ["--hints", "--pseudocode", "--feature", "--discipline", "--parent", "--title"])
+def test_clearing_a_field_is_changing_it(bn, hostile, option):
+    task = bn.add("One", "--hints", "look twice", "--pseudocode", "1. look")
+    error = hostile(recipe="opus_review").bn("task", "update", task, option, "").error
+    assert (error["code"], error["details"]["parameter"]) == ("E_INVALID_PARAMS", option.lstrip("-"))
+    assert bn("task", "show", task)["task"]["hints"] == "look twice"
+
+
 def test_new_tasks_are_what_the_recipe_makes_them(bn, hostile):
     agent = hostile(recipe="braindump")
     for words in (["--status", "pending"], []):

@@ -75,8 +75,8 @@ def reading(found: ToolCall) -> Needs:
 
 
 def call(tool: str, /, **arguments: Any) -> ToolCall:
-    """A call with the arguments that were given: an option that is not used is none."""
-    return ToolCall(tool, {name: value for name, value in arguments.items() if value not in (None, False, "", [])})
+    """A call with the arguments that were given: an option that is not used is none. An empty text clears a field."""
+    return ToolCall(tool, {name: value for name, value in arguments.items() if value not in (None, False, [])})
 
 
 class Argument(NamedTuple):

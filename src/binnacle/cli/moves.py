@@ -40,7 +40,7 @@ def needs_of_move(status: str, tool: str = "") -> Callable[[Namespace], Needs]:
     """What it takes to bring a task to a status: the `tool` for just that, or one for all of them."""
 
     def needs(args: Namespace) -> Needs:
-        given = {name: getattr(args, name, None) for name in ("id", "reason", "fence", "force")}
+        given = {name: getattr(args, name, None) or None for name in ("id", "reason", "fence", "force")}
         own = [call(tool, **given)] if tool else []
         return calls(*own, call("task_status", status=status, **given), call("task_update", status=status, **given))
 

@@ -80,7 +80,9 @@ def _needs_of_add(args: Namespace) -> Needs:
 
 
 def _needs_of_update(args: Namespace) -> Needs:
-    more = {"title": args.title, "status": args.status, "reason": args.reason, "fence": args.fence, "force": args.force}
+    more = {name: getattr(args, name) for name in ("title", "status", "fence", "force")} | {
+        "reason": args.reason or None
+    }
     said = _options(args)
     if tags := [*(args.tag or ()), *(args.add_tag or ()), *(args.remove_tag or ())]:
         said["tags"] = tags
