@@ -7,14 +7,15 @@ from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.config.location import project_config_file, user_config_file
-from binnacle.config.settings import SETTINGS, find_setting
+from binnacle.config.settings import SETTINGS, Settings, find_setting
 
 CONFIG = Group("config")
 
 KEY = arg("key", help="such as store.url; bn config list names them all")
 USER = arg("--user", action="store_true", help="in your own file instead of the project's")
 
-IGNORED = "the project's file sets it, and nobody has trusted that; look with: bn trust"
+UNTRUSTED = "the project's file sets it, and nobody has trusted that; look with: bn trust"
+PERSONAL = "the project's file sets it, which is for each person to set: bn config set"
 
 
 def _show_list(answer: Any, screen: Screen) -> None:
@@ -22,9 +23,8 @@ def _show_list(answer: Any, screen: Screen) -> None:
     screen.table(rows, flexible=3, headings=("SETTING", "VALUE", "FROM", "WHAT IT IS"))
     for one in answer["settings"]:
         if "ignored" in one:
-            screen.line(
-                f"{screen.styled('!', 'yellow')} {one['key']} = {printable(str(one['ignored']))} is ignored: {IGNORED}"
-            )
+            value = printable(str(one["ignored"]))
+            screen.line(f"{screen.styled('!', 'yellow')} {one['key']} = {value} is ignored: {one['why']}")
 
 
 def _show_one(answer: Any, screen: Screen) -> None:
@@ -43,11 +43,17 @@ def list_settings(context: Context, args: Namespace) -> Any:  # noqa: ARG001
                 "value": _shown(key, settings.values[key]),
                 "from": settings.origins[key],
                 "help": setting.help,
-                **({"ignored": _shown(key, settings.ignored[key]), "why": IGNORED} if key in settings.ignored else {}),
+                **_ignored(key, settings),
             }
             for key, setting in SETTINGS.items()
         ]
     }
+
+
+def _ignored(key: str, settings: Settings) -> dict[str, object]:
+    if key not in settings.ignored:
+        return {}
+    return {"ignored": _shown(key, settings.ignored[key]), "why": PERSONAL if SETTINGS[key].is_personal else UNTRUSTED}
 
 
 @CONFIG.command("get", "the value of a setting", "bn config get claim.minutes", KEY, view=_show_one, needs=READS)

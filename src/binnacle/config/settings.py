@@ -107,7 +107,7 @@ class Settings(NamedTuple):
     values: dict[str, Value]
     origins: dict[str, Scope]
     ignored: dict[str, Value]
-    """What the project's file has and nobody has trusted, so that it does not count."""
+    """What the project's file has that does not count: nobody has trusted it, or it is for each person to set."""
 
     def text(self, key: str) -> str:
         return str(self.values[key])
@@ -125,8 +125,8 @@ def load_settings(repo: str) -> Settings:
     values: dict[str, Value] = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, Scope] = dict.fromkeys(SETTINGS, "default")
     shared = read_file(project_config_file(repo))
-    _refuse_personal(project_config_file(repo), shared)
-    ignored = {item.name: shared.pop(item.name) for item in _find_untrusted(repo, shared)}
+    personal = [key for key in shared if SETTINGS[key].is_personal]
+    ignored = {key: shared.pop(key) for key in (*personal, *(item.name for item in _find_untrusted(repo, shared)))}
     files: tuple[tuple[Scope, dict[str, Value]], ...] = (("user", read_file(user_config_file())), ("project", shared))
     for scope, found in files:
         values |= found
@@ -149,15 +149,6 @@ def find_personal(key: str) -> str:
     if given := os.environ.get(setting.variable):
         return str(parse_value(key, given, where=f"environment variable {setting.variable}"))
     return str(read_file(user_config_file()).get(key, setting.default))
-
-
-def _refuse_personal(path: str, shared: dict[str, Value]) -> None:
-    for key, value in shared.items():
-        if SETTINGS[key].is_personal:
-            raise ConfigError(
-                f"{path}: {key!r} is for each person to set, not for a project",
-                hint=f"take it out of that file; bn config set {key} {value} puts it into your own",
-            )
 
 
 def find_items(repo: str, shared: dict[str, Value] | None = None) -> "list[Item]":
