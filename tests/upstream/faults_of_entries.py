@@ -5,6 +5,35 @@ from typing import Any
 OBJECT = {"type": "object"}
 Entries = dict[str, list[Any]]
 
+
+def _result_of(schema: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"x": schema}}
+
+
+CANNOT_COMPILE: list[dict[str, Any]] = [
+    _result_of({"type": "string", "required": True}),
+    _result_of({"type": "number", "minimum": 0, "exclusiveMinimum": True}),
+    _result_of({"type": "number", "minimum": "0"}),
+    _result_of({"enum": []}),
+    _result_of({"enum": {"a": 1}}),
+    _result_of({"nullable": True}),
+    _result_of({"allOf": [5]}),
+    _result_of({"items": 5}),
+    _result_of({"pattern": "(?i)abc"}),
+    _result_of({"pattern": "(?P<year>[0-9]+)"}),
+    _result_of({"pattern": r"a\-b"}),
+    _result_of({"pattern": r"^a\Z"}),
+    _result_of({"pattern": "a++"}),
+    _result_of({"id": "x"}),
+    _result_of({"$id": 5}),
+    _result_of({"$ref": "#x"}) | {"#x": {}},
+    _result_of({"$ref": "#/list/" + "9" * 5000}) | {"list": [{}]},
+    _result_of({"$ref": "#/$defs/a"}) | {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+    {"type": "object", "additionalProperties": "no"},
+    {"type": "object", "patternProperties": {"(": {}}},
+]
+"""Schemas of results that make the official TypeScript SDK refuse the complete list; many are ordinary elsewhere."""
+
 LISTED: Entries = {
     "tools": [
         {"name": "good", "description": "Fine.", "inputSchema": OBJECT, "x-own": None},
@@ -37,6 +66,11 @@ LISTED: Entries = {
         {"description": "Has no name.", "inputSchema": OBJECT},
         {"name": 5, "inputSchema": OBJECT},
         "no object",
+        *(
+            {"name": f"cannot_compile_{number}", "inputSchema": OBJECT, "outputSchema": schema}
+            for number, schema in enumerate(CANNOT_COMPILE)
+        ),
+        {"name": "schema_of_that_name", "inputSchema": OBJECT, "outputSchema": {"$id": "careless:a", "type": "object"}},
     ],
     "prompts": [
         {"name": "greet", "arguments": None, "title": None, "description": None},
@@ -80,6 +114,8 @@ SHOWN: Entries = {
         {"name": "unknown_type", "inputSchema": OBJECT},
         {"name": "odd_types", "inputSchema": OBJECT},
         {"name": "odd_hints", "inputSchema": OBJECT, "annotations": {}},
+        *({"name": f"cannot_compile_{number}", "inputSchema": OBJECT} for number in range(len(CANNOT_COMPILE))),
+        {"name": "schema_of_that_name", "inputSchema": OBJECT, "outputSchema": OBJECT},
     ],
     "prompts": [{"name": "greet"}, {"name": "ask", "arguments": [{"name": "who"}]}],
     "resources": [

@@ -62,3 +62,22 @@ def test_a_schema_without_end_is_no_trouble(levels):
         b'{"name":"a","inputSchema":{"type":"object","x":%b},"outputSchema":{"type":"object","x":%b}}' % (deep, deep)
     )
     assert len(parse_entries("tools", [entry]).entries) <= 1
+
+
+def test_a_schema_of_a_result_that_every_client_can_compile_passes_to_the_byte():
+    words = {
+        "code": {"type": "string", "pattern": r"^[\w\-]+(?:\.\d{1,3})*$", "minLength": 1},
+        "kind": {"enum": ["a", None], "type": ["string", "null"], "nullable": True},
+        "id": {"type": "integer", "exclusiveMinimum": 0, "format": "int64"},
+        "parts": {"type": "array", "items": {"anyOf": [{"$ref": "#"}, True]}, "uniqueItems": True},
+        "one": {"discriminator": {"propertyName": "id"}, "oneOf": [{"$ref": "#/$defs/a%20b"}]},
+    }
+    output = {"type": "object", "properties": words, "$defs": {"a b": {}}, "additionalProperties": False}
+    entry = {"name": "a", "inputSchema": {"type": "object"}, "outputSchema": output | {"dependencies": {"id": ["one"]}}}
+    assert parse_entries("tools", raw(entry)) == (tuple(raw(entry)), ())
+
+
+def test_references_that_form_a_long_chain_take_no_long_time():
+    chain = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(20_000)} | {"d20000": {}}
+    output = {"type": "object", "$defs": chain}
+    assert parse_entries("tools", raw({"name": "a", "inputSchema": {}, "outputSchema": output})).entries

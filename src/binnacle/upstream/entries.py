@@ -15,7 +15,8 @@ from msgspec import Raw
 
 from binnacle.upstream.bounds import MAX_NAME_CHARACTERS, Listed, ListKind
 from binnacle.upstream.hygiene import decode_entry, visible
-from binnacle.upstream.schemas import Unfit, check_usable, repair_schema
+from binnacle.upstream.output_schemas import check_usable
+from binnacle.upstream.schemas import Unfit, repair_schema
 
 NAMES_IN_A_NOTE = 3
 """Entries that a note names; the others with the same fault are counted."""
@@ -110,6 +111,8 @@ def _input_schema(value: Any) -> _Fitted:
 
 def _output_schema(value: Any) -> _Fitted:
     schema, changes = repair_schema(value)
+    if "$id" in schema:  # by which clients would take it for the schema of another tool that has the same
+        schema, changes = {key: schema[key] for key in schema if key != "$id"}, (*changes, "$id left out")
     check_usable(schema)
     return _Fitted(schema, changes)
 

@@ -1,15 +1,12 @@
 """Schemas of other servers' tools, repaired so that clients can read them. No I/O.
 
-Clients want the schema of a tool to be one of an object, and some compile that of its result: one that cannot be
-compiled makes them refuse the complete list of tools.
+Clients want the schema of a tool to be one of an object. Whether they can compile it is another question
+(`output_schemas`).
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from binnacle.upstream.hygiene import DATA, DEPTH, NAMED
-
-TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 
 class Unfit(Exception):
@@ -37,22 +34,6 @@ def repair_schema(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
             cleaned = {**cleaned, key: repaired}
             changes.append(f"{key} repaired")
     return (cleaned, tuple(changes)) if changes else (schema, ())
-
-
-def check_usable(schema: dict[str, Any]) -> None:
-    """Checks that a client can compile a schema: its types are known, and what it refers to is in it.
-
-    Raises:
-        Unfit: it cannot be compiled.
-    """
-    for one in _schemas_in(schema, 0):
-        kinds = one.get("type", [])
-        for kind in kinds if isinstance(kinds, list) else [kinds]:
-            if not isinstance(kind, str) or kind not in TYPES:
-                raise Unfit(f"names an unknown type: {str(kind)[:40]!r}")
-        for key in ("$ref", "$dynamicRef"):
-            if key in one and not _resolves(schema, one[key]):
-                raise Unfit(f"refers to what is not in it: {str(one[key])[:100]!r}")
 
 
 def _drop_nulls(node: Any, depth: int) -> Any:
@@ -89,38 +70,3 @@ def _repair_properties(properties: Any) -> dict[str, Any]:
 
 def _repair_required(required: Any) -> list[str]:
     return [one for one in required if isinstance(one, str)] if isinstance(required, list) else []
-
-
-def _schemas_in(node: Any, depth: int) -> Iterator[dict[str, Any]]:
-    """A schema and all that are in it."""
-    if depth > DEPTH:
-        raise Unfit(f"is nested deeper than {DEPTH}")
-    if isinstance(node, list):
-        for one in node:
-            yield from _schemas_in(one, depth + 1)
-    elif isinstance(node, dict):
-        yield node
-        for key, value in node.items():
-            if key in NAMED and isinstance(value, dict):
-                for one in value.values():
-                    yield from _schemas_in(one, depth + 1)
-            elif key not in DATA:
-                yield from _schemas_in(value, depth + 1)
-
-
-def _resolves(schema: dict[str, Any], reference: Any) -> bool:
-    """Whether a reference leads to a part of the schema."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return False
-    if reference == "#":
-        return True
-    node: Any = schema
-    for part in reference.removeprefix("#/").split("/"):
-        word = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, list) and word.isdecimal() and int(word) < len(node):
-            node = node[int(word)]
-        elif isinstance(node, dict) and word in node:
-            node = node[word]
-        else:
-            return False
-    return isinstance(node, dict | bool)
