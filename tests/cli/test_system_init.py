@@ -305,6 +305,14 @@ def started(path: str) -> list[str]:
         return re.findall(r"(?:--)?[a-z]+", re.search(r"mcp\W+serve(\W+--recipe\W+\w+)?", file.read())[0])
 
 
+@pytest.mark.parametrize("options", [["--recipe", "develop"], ["--allow"]])
+def test_what_is_about_clients_is_not_passed_over_where_none_is_named(bn, options):
+    told = bn("system", "init", "-y", *options)
+    assert " ".join(options) in told["warning"]
+    assert "--client" in told["warning"]
+    assert "warning" not in bn("system", "init", "-y", "--client", "claude", *options)
+
+
 def test_no_client_is_set_up_with_a_recipe_that_is_not_there(bn):
     error = bn.fails("system", "init", "--client", "claude", "--recipe", "develp")
     assert "develop" in error["hint"]

@@ -128,7 +128,9 @@ def init(context: Context, args: Namespace) -> Any:
     if args.remove and not names:
         files = [one for one in files if one["action"] == "removed" or "error" in one]
     context.exit_code = int(any(change.error for change in changes))
-    return {"worktree": worktree, "files": files} | ({"dry_run": True} if args.dry_run else {}) | _warning(files)
+    warning = _unused(args, names) or _missing_command(files)
+    answer = {"worktree": worktree, "files": files} | ({"dry_run": True} if args.dry_run else {})
+    return answer | ({"warning": warning} if warning else {})
 
 
 def _named(args: Namespace) -> list[str]:
@@ -206,11 +208,20 @@ def _diff_lines(text: str | None) -> list[str]:
     return [f"{line}\n" for line in lines] + ([last] if last else [])
 
 
-def _warning(files: list[dict[str, Any]]) -> dict[str, str]:
+def _unused(args: Namespace, names: list[str]) -> str:
+    """What is said where options are about clients, and none is named."""
+    given = [f"--recipe {args.recipe}"] if args.recipe else []
+    given += ["--allow"] if args.allow else []
+    if not given or names or args.remove:
+        return ""
+    return f"no client was set up, so {' and '.join(given)} had no effect; name one with --client, or --write-mcp-all"
+
+
+def _missing_command(files: list[dict[str, Any]]) -> str:
     from shutil import which
 
     is_written = any(one["client"] in CLIENTS and one["action"] in {"created", "updated"} for one in files)
-    return {"warning": "'bn' is not on PATH, where the clients look for it"} if is_written and not which("bn") else {}
+    return "'bn' is not on PATH, where the clients look for it" if is_written and not which("bn") else ""
 
 
 def _converse(context: Context, worktree: str, wish: Wish) -> None:
