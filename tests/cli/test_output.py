@@ -82,6 +82,14 @@ def test_a_person_can_choose_one_form_for_good(bn, tmp_path):
     assert bn("config", "get", "output") == {"key": "output", "value": "auto", "from": "default"}
 
 
+def test_what_a_person_chose_is_not_for_their_agents(bn):
+    bn("config", "set", "output", "human")
+    assert bn.run("ready").out.startswith("nothing is ready")
+    agent = bn.agent("somebody")
+    assert bn.run("ready", env=agent).out.startswith("{")
+    assert bn.run("ready", env={**agent, "BN_OUTPUT": "human"}).out.startswith("nothing is ready")
+
+
 def test_the_form_holds_outside_of_a_project_too(bn):
     bn("config", "set", "output", "human")
     assert bn.run("-C", "/nowhere", "ready").err.startswith("error: ")

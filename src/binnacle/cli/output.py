@@ -3,8 +3,11 @@
 The command line decides (`-H` or `--json`), then the person's setting `output`. Otherwise each stream decides for
 itself: in front of a terminal is a person, behind a pipe or a file a program. So `bn ready | jq` gets JSON, and if it
 fails, whoever sits at the terminal reads a sentence.
+
+What a person has in their file is not for their agents, which run as the same user and were told to expect JSON.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Literal, TextIO
 
@@ -30,9 +33,14 @@ def is_for_person(asked: Format | None, stream: TextIO | None) -> bool:
 
 
 def _find_preference() -> str:
-    from binnacle.config.settings import find_personal
+    from binnacle.config.settings import SETTINGS, find_personal
 
     try:
-        return find_personal("output")
+        found = find_personal("output")
     except ConfigError:
         return "auto"  # a command that reads settings says what is wrong, and one that repairs them must not fail
+    if found == "auto" or os.environ.get(SETTINGS["output"].variable):
+        return found
+    from binnacle.lifecycle.person import find_agent_above
+
+    return "auto" if find_agent_above() else found
