@@ -41,6 +41,9 @@ MAX_URI_CHARACTERS = 4000
 MAX_NOTES = 50
 """Notes about one server that are shown; the others are counted."""
 
+NOT_OFFERED = "not offered"
+"""What a note says of an entry that is held back."""
+
 MAX_ERROR_CHARACTERS = 4000
 """Characters of an error of a server that are passed on."""
 
@@ -110,7 +113,7 @@ class Pages:
         for entry in entries:
             size = memoryview(entry).nbytes
             if size > MAX_ENTRY_BYTES:
-                self._notes.append(f"{_name_in(entry)}: not offered, it has more than {MAX_ENTRY_BYTES >> 10} KiB")
+                self._notes.append(f"{_name_in(entry)}: {NOT_OFFERED}, it has more than {MAX_ENTRY_BYTES >> 10} KiB")
                 continue
             if len(self._entries) >= MAX_ENTRIES[self._kind]:
                 self._stop(f"has more than {MAX_ENTRIES[self._kind]} {self._kind}")
@@ -144,7 +147,7 @@ class Pages:
         return cursor
 
     def _stop(self, why: str) -> None:
-        self._notes.append(f"its list of {self._kind} {why}; the rest is not offered")
+        self._notes.append(f"its list of {self._kind} {why}; the rest is {NOT_OFFERED}")
 
 
 def bounded(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from binnacle.upstream.bounds import MAX_NAME_CHARACTERS, Listed, ListKind
+from binnacle.upstream.bounds import MAX_NAME_CHARACTERS, NOT_OFFERED, Listed, ListKind
 from binnacle.upstream.hygiene import decode_entry, visible
 from binnacle.upstream.output_schemas import check_usable
 from binnacle.upstream.schemas import Unfit, repair_schema
@@ -215,7 +215,7 @@ def parse_entries(kind: ListKind, entries: Iterable[Raw]) -> Listed:
         try:
             fitted = _fit_entry(kind, given)
         except Unfit as error:
-            held.setdefault(f"not offered, it {error}", []).append(called)
+            held.setdefault(f"{NOT_OFFERED}, it {error}", []).append(called)
             continue
         found.append(Raw(msgspec.json.encode(fitted.value)) if fitted.changes else entry)
         for change in fitted.changes:

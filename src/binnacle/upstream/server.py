@@ -192,8 +192,12 @@ class Upstream:
 
     @property
     def held_back(self) -> tuple[str, ...]:
-        """What it lists that is not offered, or not as it is listed: beyond the bounds, or not as the protocol says."""
-        return tuple(note for notes in self._held_back.values() for note in notes)
+        """What it lists that is not offered, then what is not as it is listed.
+
+        It is beyond the bounds, or not as the protocol says.
+        """
+        notes = (note for notes in self._held_back.values() for note in notes)
+        return tuple(sorted(notes, key=lambda note: bounds.NOT_OFFERED not in note))
 
     def recall(self, offered: Offered, notes: Sequence[str] = ()) -> None:
         """Offers what the server did when it was last connected, for as long as one that was lost just now.
