@@ -192,10 +192,7 @@ class Upstream:
 
     @property
     def held_back(self) -> tuple[str, ...]:
-        """What it lists that is not offered, then what is not as it is listed.
-
-        It is beyond the bounds, or not as the protocol says.
-        """
+        """What is not offered of what it lists, then what is not offered as it is listed, each with the reason."""
         notes = (note for notes in self._held_back.values() for note in notes)
         return tuple(sorted(notes, key=lambda note: bounds.NOT_OFFERED not in note))
 
