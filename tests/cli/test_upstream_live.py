@@ -207,7 +207,8 @@ class TestLogs:
         assert lines[1].endswith(" cannot open the vault")
         assert len(bn("upstream", "logs", "bad", "-n", "1")["lines"]) == 1
         assert bn.fails("upstream", "logs", "far")["code"] == "E_INVALID_PARAMS"
-        bn.fails("upstream", "logs", "bad", "-n", "0", code=2)
+        assert bn("upstream", "logs", "bad", "-n", "0")["lines"] == lines
+        bn.fails("upstream", "logs", "bad", "-n", "-1", code=2)
         bn.fails("upstream", "logs", "nobody")
 
     def test_are_bounded_however_much_is_written(self, bn, servers):

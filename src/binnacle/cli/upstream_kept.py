@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import READS, arg, by_person
 from binnacle.cli.context import Context
+from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen, printable
 from binnacle.cli.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around, refuse_agents
 from binnacle.errors import InvalidInput, NotFound, UsageError, did_you_mean
@@ -30,7 +31,7 @@ def _show_log(answer: Any, screen: Screen) -> None:
     "what a server that is a local command wrote to its standard error",
     "bn upstream logs database -n 20",
     NAME,
-    arg("-n", dest="number", type=int, default=LINES, metavar="N", help=f"the last N lines ({LINES})"),
+    limit_arg(LINES, what="how many of the last lines"),
     DISCIPLINE,
     view=_show_log,
     needs=READS,
@@ -39,8 +40,6 @@ def logs(context: Context, args: Namespace) -> Any:
     from binnacle.upstream.places import log_file
     from binnacle.upstream.rolling import last_lines
 
-    if args.number < 1:
-        raise UsageError(f"bn upstream logs: not a number of lines: {args.number}", hint="1 or more")
     server = find_server(look_around(context, args.discipline), args.name, context)
     if server.config is not None and server.config.transport != "stdio":
         raise InvalidInput(
@@ -48,7 +47,7 @@ def logs(context: Context, args: Namespace) -> Any:
             hint=f"bn upstream doctor {args.name} says how it stands",
         )
     path = log_file(context.project.data_dir, args.name)
-    return {"name": args.name, "file": path, "lines": last_lines(path, args.number)}
+    return {"name": args.name, "file": path, "lines": last_lines(path, args.limit)}
 
 
 def _show_accepted(answer: Any, screen: Screen) -> None:
