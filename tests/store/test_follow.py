@@ -68,7 +68,7 @@ class Overtaken:
     """A store on which someone makes a change right after every look at it."""
 
     def __init__(self, store, change):
-        self.wait_change = store.wait_change
+        self.wait_change, self.repeat_if_lost = store.wait_change, store.repeat_if_lost
         self._read = store.read
         self._change = change
 
