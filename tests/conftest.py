@@ -43,6 +43,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (of_module[item.location[0]], places.random()))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_folder_for_inner_runs(tmp_path_factory) -> Iterator[None]:
+    """A pytest that a test starts keeps its temporary folders here.
+
+    At its end it removes what earlier runs of the same user left. That would be the folders of whole suites, which
+    takes minutes under a debugger: a debugged test then seems to hang.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path_factory.mktemp("inner-runs")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """A server that lives as long as this test process."""

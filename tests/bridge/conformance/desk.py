@@ -143,6 +143,7 @@ def environment() -> dict[str, str]:
 def headless(workspace: Path, env: dict[str, str]) -> Iterator[HostInfo]:
     """A host without an editor. Leaving it ends the host with all it debugs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_", "BN_"))}
+    kept["PYTEST_DEBUG_TEMPROOT"] = os.environ["PYTEST_DEBUG_TEMPROOT"]  # where a debugged pytest has its folders
     with subprocess.Popen(host_command(str(workspace)), env=kept | env, stdin=subprocess.DEVNULL) as process:
         try:
             wait_until(lambda: _serves(workspace, process))

@@ -97,6 +97,9 @@ class Editor:
         self._folder = folder
         self._mark = uuid.uuid4().hex
         self._env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+        self._env["PYTEST_DEBUG_TEMPROOT"] = os.environ[
+            "PYTEST_DEBUG_TEMPROOT"
+        ]  # where a debugged pytest has its folders
         self._env |= {"PATH": f"{node().parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder), **env}
         self._env |= {"BN_TEST_EDITOR": self._mark}
         self.server: subprocess.Popen[bytes] | None = None

@@ -29,7 +29,8 @@ def desk(tmp_path, monkeypatch) -> Iterator[Desk]:
     monkeypatch.setenv("BN_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    for name in [name for name in os.environ if name.startswith(("PYTEST_", "COV_"))]:
+    kept = "PYTEST_DEBUG_TEMPROOT"  # where a pytest that is debugged has its folders
+    for name in [name for name in os.environ if name.startswith(("PYTEST_", "COV_")) and name != kept]:
         monkeypatch.delenv(name)
     stage = Stage(COLD_TOY, workspace, mark)
     uvloop.new_event_loop().close()

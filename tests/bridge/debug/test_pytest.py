@@ -263,6 +263,13 @@ def test_tests_that_fail_in_workers_stop_there(desk):
     assert desk("debug.continue", timeoutMs=50_000)["exitCode"] == 1
 
 
+def test_a_run_of_tests_that_is_debugged_leaves_the_folders_of_other_runs_alone(desk):
+    """To remove those of a whole suite takes minutes under a debugger, and looks as if a stop had been lost."""
+    desk.write("test_place.py", "def test_it(tmp_path):\n    print(f'in {tmp_path}')\n")
+    told = desk("debug.start", pytest="test_place.py", args=["-s"])
+    assert f"in {os.environ['PYTEST_DEBUG_TEMPROOT']}/" in told["output"]
+
+
 def test_programs_see_no_trace_of_how_failures_are_found(desk, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     desk.write(
