@@ -35,9 +35,14 @@ class Entry:
 
 def look(pid: int) -> Entry | None:
     """The process with this id, if there is one."""
-    # The name stands in parentheses and may itself hold spaces and parentheses; what follows it does not.
-    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    fields = read_status(pid)
     return Entry(pid, fields) if fields else None
+
+
+def read_status(pid: int) -> list[bytes]:
+    """What the kernel says of a process, after its name; nothing for one that is gone."""
+    # The name stands in parentheses and may itself hold spaces and parentheses; what follows it does not.
+    return read_fact(pid, "stat").rpartition(b")")[2].split()
 
 
 def read_table() -> dict[int, Entry]:
@@ -69,7 +74,7 @@ def descend(entry: Entry, children: dict[int, list[Entry]]) -> list[Entry]:
 
 def mark_of(pid: int) -> bytes:
     """What the mark of a process says; nothing if it has none, or keeps it from us."""
-    for pair in _read(pid, "environ").split(b"\0"):
+    for pair in read_fact(pid, "environ").split(b"\0"):
         name, _, value = pair.partition(b"=")
         if name == MARK:
             return value
@@ -98,7 +103,8 @@ def send(entry: Entry, number: int) -> None:
             os.close(descriptor)
 
 
-def _read(pid: int, name: str) -> bytes:
+def read_fact(pid: int, name: str) -> bytes:
+    """A file that the kernel keeps about a process; empty for one that is gone or keeps it from us."""
     try:
         with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
             return file.readall()

@@ -4,6 +4,8 @@ import os
 import re
 from typing import NamedTuple
 
+from binnacle.processes.table import read_fact, read_status
+
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _CHARACTERS = re.compile(rb"^[rw]char: (\d+)$", re.MULTILINE)
 
@@ -18,15 +20,6 @@ class Usage(NamedTuple):
 
 def usage_of(pid: int) -> Usage:
     """What a process has used; nothing for one that is gone or keeps it from us."""
-    # The name stands in parentheses and may itself hold spaces and parentheses; what follows it does not.
-    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    fields = read_status(pid)
     ticks = int(fields[11]) + int(fields[12]) if len(fields) > 12 else 0
-    return Usage(ticks / _TICKS_PER_SECOND, sum(map(int, _CHARACTERS.findall(_read(pid, "io")))))
-
-
-def _read(pid: int, name: str) -> bytes:
-    try:
-        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
-            return file.readall()
-    except OSError:
-        return b""
+    return Usage(ticks / _TICKS_PER_SECOND, sum(map(int, _CHARACTERS.findall(read_fact(pid, "io")))))

@@ -12,6 +12,10 @@ import pytest
 
 from bridge.debug.desk import Desk, is_there, where
 
+needs_gdb = pytest.mark.skipif(
+    shutil.which("gdb") is None, reason="not installed: gdb, by which debugpy gets into a process"
+)
+
 
 @contextmanager
 def started(desk: Desk, *argv: str) -> Iterator[subprocess.Popen]:
@@ -71,9 +75,8 @@ def test_a_program_that_does_not_stop_is_attached_to_all_the_same(desk, line):
 
 
 @pytest.mark.peers
+@needs_gdb
 def test_a_process_that_does_not_stop_is_attached_to_by_its_id(desk):
-    if shutil.which("gdb") is None:
-        pytest.skip("not installed: gdb, by which debugpy gets into a process")
     with started(desk, "endless.py") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -88,9 +91,8 @@ def test_a_port_where_nobody_listens_says_how_to_listen(desk):
 
 
 @pytest.mark.peers
+@needs_gdb
 def test_a_process_is_attached_to_and_let_go(desk):
-    if shutil.which("gdb") is None:
-        pytest.skip("not installed: gdb, by which debugpy gets into a process")
     with started(desk, "endless.py") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
