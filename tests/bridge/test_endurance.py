@@ -5,13 +5,14 @@ how the host fared.
 """
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 import cli.conftest
-from bridge.agent import bench, wait_until
+from bridge.agent import WAIT, bench, wait_until
 
 bn = cli.conftest.bn
 
@@ -29,6 +30,11 @@ def memory(pid):
 
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def open_files(pid):
+    """What each descriptor of a process is open on, for the message of a failure."""
+    return subprocess.run(["ls", "-l", f"/proc/{pid}/fd"], capture_output=True, text=True, timeout=WAIT).stdout
 
 
 def to_the_end(agent):
@@ -63,7 +69,9 @@ def test_sessions_in_a_row_leave_nothing(bn):
             if number >= SETTLED:
                 looks.append((descriptors(host), descriptors(agent.process.pid), memory(host)))
         assert desk.host() == host
-        assert looks[-1][:2] <= looks[0][:2]
+        # The host opens its folders of jobs to list them, so one count may be one too high. A leak stays.
+        for pid, first in zip((host, agent.process.pid), looks[0][:2], strict=True):
+            wait_until(lambda pid=pid, first=first: descriptors(pid) <= first, lambda pid=pid: open_files(pid))
         assert len(desk.stage.processes()) == 3, "the server, the host and the host's keeper"
     if WANTED:
         report(looks, time.monotonic() - began)
