@@ -34,7 +34,9 @@ def descriptors(pid):
 
 def open_files(pid):
     """What each descriptor of a process is open on, for the message of a failure."""
-    return subprocess.run(["ls", "-l", f"/proc/{pid}/fd"], capture_output=True, text=True, timeout=WAIT).stdout
+    return subprocess.run(
+        ["ls", "-l", f"/proc/{pid}/fd"], check=False, capture_output=True, text=True, timeout=WAIT
+    ).stdout
 
 
 def to_the_end(agent):
