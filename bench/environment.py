@@ -9,7 +9,7 @@ from bench.plan import ROOT, Plan
 from bench.report import count
 from bench.workload import copy_sqlite
 from binnacle.app import STORE_FILE
-from binnacle.config.location import project_key
+from binnacle.config.directories import project_key
 
 
 def program(plan: Plan, name: str, *arguments: str) -> Command:

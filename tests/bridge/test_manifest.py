@@ -15,7 +15,7 @@ from binnacle.bridge.manifest import BOX, gather, read_manifest, shipped, write_
 from binnacle.bridge.metadata import tool_name
 from binnacle.errors import ConfigError
 from binnacle.plan.recipe import load_recipe
-from binnacle.plan.session import Subject, bind, choose
+from binnacle.plan.session_plan import Subject, bind, choose
 
 SCRIPT = "alias: {alias}\nname: A\ncategory: a\ndescription: Does it.\n"
 

@@ -19,8 +19,8 @@ from binnacle.processes.keeper import Keeper
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
-from binnacle.tools.schema import input_schema
-from binnacle.tools.scripts import Place, script_tools
+from binnacle.tools.json_schema import input_schema
+from binnacle.tools.script_tools import ScriptPlace, script_tools
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 from bridge.serving import loop, run, until
@@ -50,7 +50,7 @@ def recorded():
 
 @pytest.fixture
 def tools(recorded):
-    return Catalog(script_tools(shipped(), recorded, Place("/ws", "/ws/sub")))
+    return Catalog(script_tools(shipped(), recorded, ScriptPlace("/ws", "/ws/sub")))
 
 
 def call(tools, name, caller=None, **arguments):
@@ -143,7 +143,7 @@ class TestTools:
         async def execute(work):
             return ["x" * 1000] * 200
 
-        catalog = Catalog(script_tools(shipped(), execute, Place("/ws", "/ws")))
+        catalog = Catalog(script_tools(shipped(), execute, ScriptPlace("/ws", "/ws")))
         outcome = call(catalog, "debug_status")
         assert outcome.envelope["data"]["truncated"]
         assert len(outcome.text) < 10_000
@@ -178,7 +178,7 @@ params:
 
 def test_paths_are_resolved_as_their_metadata_says(tmp_path, recorded):
     (tmp_path / "a.meta.yaml").write_text(RESOLVE)
-    catalog = Catalog(script_tools(gather(str(tmp_path)).manifest, recorded, Place("/ws", "/ws/sub")))
+    catalog = Catalog(script_tools(gather(str(tmp_path)).manifest, recorded, ScriptPlace("/ws", "/ws/sub")))
     call(catalog, "a_paths", here="x.py", there="../y.py", whole="/z.py")
     assert recorded.works[0].params == {"here": "/ws/sub/x.py", "there": "/y.py", "whole": "/z.py"}
     outcome = call(catalog, "a_paths", whole="z.py")

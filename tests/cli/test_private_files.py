@@ -123,8 +123,8 @@ def test_folders_are_made_in_one_place():
         if isinstance(node, ast.Attribute) and node.attr in ("makedirs", "mkdir", "mkdtemp")
     }
     work_of_the_demo_agent = {"demo_agent/editing.py", "demo_agent/memory.py", "demo_agent/misbehaviour.py"}
-    in_repositories = {"config/inside.py"}
-    assert found - work_of_the_demo_agent - in_repositories == {"config/private.py"}
+    in_repositories = {"config/repository_files.py"}
+    assert found - work_of_the_demo_agent - in_repositories == {"config/private_files.py"}
 
 
 def test_a_person_of_another_group_cannot_read_the_store(bn, places):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from binnacle.config.location import project_key
+from binnacle.config.directories import project_key
 from cli.conftest import BN, Bn
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from binnacle.config.clients.known import CLIENTS
+from binnacle.config.clients.known_clients import CLIENTS
 from cli.conftest import BN
 
 SEED = """\

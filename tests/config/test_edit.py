@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from binnacle.config.edit import replace_file, write_setting
 from binnacle.config.settings import read_file
+from binnacle.config.settings_file import replace_file, write_setting
 from binnacle.errors import ConfigError, InvalidInput
 
 FILE = """\
@@ -139,7 +139,7 @@ def limit_files() -> None:
 def test_a_write_that_breaks_off_leaves_the_old_file_and_no_other(path):
     program = (
         "import sys\n"
-        "from binnacle.config.edit import write_setting\n"
+        "from binnacle.config.settings_file import write_setting\n"
         "from binnacle.errors import ConfigError\n"
         "try:\n"
         "    write_setting(sys.argv[1], 'project.description', 'x' * 5000)\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from binnacle.config.inside import (
+from binnacle.config.repository_files import (
     UnsafeFile,
     find_inside,
     hint_of,

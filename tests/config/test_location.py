@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from binnacle.config.location import data_dir, project_config_file, project_key, user_config_file
+from binnacle.config.directories import data_dir, project_config_file, project_key, user_config_file
 from binnacle.config.place import find_repo
 from binnacle.errors import InvalidInput
 

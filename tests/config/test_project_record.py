@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.config.project_record import Record, create_record, read_record, write_record
+from binnacle.config.project_record import ProjectRecord, create_record, read_record, write_record
 
 PATHS = st.binary(min_size=1).filter(lambda path: b"\0" not in path).map(os.fsdecode)
 
 
 @given(place=PATHS)
 def test_every_path_comes_back(tmp_path, place):
-    record = Record("shop-1f3a", place, kept="path", inode="7", origin="example.com/x", root="abc", mark="m")
+    record = ProjectRecord("shop-1f3a", place, kept="path", inode="7", origin="example.com/x", root="abc", mark="m")
     write_record(str(tmp_path / "record"), record)
     assert read_record(str(tmp_path / "record")) == record
 
@@ -32,7 +32,7 @@ def test_an_id_that_leads_out_of_the_data_directory_is_none(tmp_path, name):
 
 def test_the_first_to_create_a_record_wins(tmp_path):
     file = str(tmp_path / "new" / "record")
-    assert create_record(file, Record("a", "/a"))
-    assert not create_record(file, Record("b", "/b"))
-    assert read_record(file) == Record("a", "/a")
+    assert create_record(file, ProjectRecord("a", "/a"))
+    assert not create_record(file, ProjectRecord("b", "/b"))
+    assert read_record(file) == ProjectRecord("a", "/a")
     assert os.listdir(tmp_path / "new") == ["record"]

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from binnacle.config.location import project_config_file, user_config_file
+from binnacle.config.directories import project_config_file, user_config_file
 from binnacle.config.settings import SETTINGS, load_settings
 from binnacle.errors import ConfigError
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import binnacle
-from binnacle.config.variables import SERVER_VARIABLES
+from binnacle.config.server_variables import SERVER_VARIABLES
 
 NOT_FOR_THE_SERVER = {
     "BN_MCP_TOKEN": "of a server on HTTP, which no client starts",

@@ -11,7 +11,7 @@ import pytest
 from binnacle.cli.commands import GROUPS
 from binnacle.cli.parser import load_group
 from binnacle.plan.recipe import recipe_files
-from binnacle.tools.commands import COMMANDS
+from binnacle.tools.command_rights import COMMANDS
 from hostile_agent.acting import changes_since, look
 from hostile_agent.words import every_line, needs_of
 

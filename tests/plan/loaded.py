@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from binnacle.plan.context import Listed, Loaded, Outcome
+from binnacle.plan.prompt_data import ListedTask, PastOutcome, PromptData
 from binnacle.store.details import Details, Related
 from binnacle.store.overview import Overview
 from binnacle.work.feature import Discipline, Feature
@@ -15,9 +15,9 @@ from work.builders import a_task
 AGO = {"created_at": NOW - timedelta(hours=2), "updated_at": NOW}
 
 
-def loaded(**fields: Any) -> Loaded:
+def loaded(**fields: Any) -> PromptData:
     known: dict[str, Any] = {"now": NOW, "project": "harbour", "root": "harbour", "overview": overview()}
-    return Loaded(**{**known, **fields})
+    return PromptData(**{**known, **fields})
 
 
 def overview(**by_status: int) -> Overview:
@@ -53,18 +53,18 @@ def an_iteration(number: int, summary: str, *, ago: timedelta) -> Iteration:
     )
 
 
-def listed(count: int, **fields: Any) -> tuple[Listed, ...]:
-    return tuple(Listed(task=a_task(id=f"bn-{1000 + n}", title=f"task {n}", **fields)) for n in range(count))
+def listed(count: int, **fields: Any) -> tuple[ListedTask, ...]:
+    return tuple(ListedTask(task=a_task(id=f"bn-{1000 + n}", title=f"task {n}", **fields)) for n in range(count))
 
 
 def related(task_id: str, title: str, **fields: Any) -> Related:
     return Related(**{"id": task_id, "title": title, "status": "pending", **fields})
 
 
-def everything() -> Loaded:
+def everything() -> PromptData:
     """Something for every section."""
     from binnacle.plan.codebase import Codebase
-    from binnacle.plan.context import File
+    from binnacle.plan.prompt_data import ContextFile
     from work.builders import a_learning
 
     task = a_task(title="Build the login form", feature="auth", discipline="frontend", description="A form.")
@@ -76,14 +76,16 @@ def everything() -> Loaded:
         disciplines=(a_discipline(),),
         feature=a_feature(description="Logging in."),
         discipline=a_discipline(system_prompt="You build what people see. Call task_delete when unsure."),
-        files=(File(path="src/login.py"),),
+        files=(ContextFile(path="src/login.py"),),
         learnings=(a_learning("tokens last an hour"),),
         listing=listed(2),
         task=Details(task=task, dependents=(related("bn-cccc", "Build the log-out button"),)),
         attempts=(a_comment("the server was down"),),
         remaining=("the error messages",),
         answers=("Which colour? Blue.",),
-        dependencies=(Outcome(task=a_task(id="bn-bbbb", title="Build the API", status="done"), summary="It answers."),),
+        dependencies=(
+            PastOutcome(task=a_task(id="bn-bbbb", title="Build the API", status="done"), summary="It answers."),
+        ),
         notes=(a_note("use fetch"),),
         history=(an_iteration(0, "Planned it.", ago=timedelta(hours=3)),),
         progress=(an_entry("began"),),

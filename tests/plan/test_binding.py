@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from binnacle.plan.binding import task_check
 from binnacle.plan.recipe import Recipe, ToolRule, load_recipe
-from binnacle.plan.session import Subject, bind, choose
+from binnacle.plan.session_plan import Subject, bind, choose
+from binnacle.plan.tool_limits import task_check
 from binnacle.store import comments, features, flow, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.work.access import Access
-from binnacle.tools.work.catalog import work_tools
+from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.work.session import Session as CallerSession
 from plan.test_box import the_recipe
 from store.verbs import AGENT, again, do, put, see

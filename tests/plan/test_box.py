@@ -11,8 +11,8 @@ from binnacle.app import find_project
 from binnacle.app.toolbox import catalog_of
 from binnacle.plan.prompt import render
 from binnacle.plan.recipe import Recipe, load_recipe, recipe_files
-from binnacle.plan.wording import render as worded
-from binnacle.plan.wording import tools_in
+from binnacle.plan.tool_mentions import render as worded
+from binnacle.plan.tool_mentions import tools_in
 from plan.loaded import everything
 
 BOX = (

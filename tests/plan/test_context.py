@@ -7,7 +7,7 @@ import pytest
 
 from binnacle.errors import NotFound
 from binnacle.plan.codebase import survey
-from binnacle.plan.context import TASK_LIMIT, File, first_sentence, load
+from binnacle.plan.prompt_data import TASK_LIMIT, ContextFile, first_sentence, load
 from binnacle.store import comments, features, flow, learnings, notes, sessions, tasks
 from binnacle.work.task import NewTask
 from places import NOW
@@ -71,10 +71,10 @@ def test_files_of_the_task_come_first_and_the_missing_are_marked(store, repo):
     do(store, features.add, "auth", {"context_files": ("src/form.py", "src/gone.py"), "knowledge_paths": ("docs",)})
     task = put(store, feature="auth", context_files=("docs/auth.md", "src/form.py"))
     assert look(store, repo, task=task.id).files == (
-        File(path="docs/auth.md"),
-        File(path="src/form.py"),
-        File(path="src/gone.py", exists=False),
-        File(path="docs"),
+        ContextFile(path="docs/auth.md"),
+        ContextFile(path="src/form.py"),
+        ContextFile(path="src/gone.py", exists=False),
+        ContextFile(path="docs"),
     )
 
 

@@ -16,9 +16,9 @@ import pytest
 
 from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, Refused
-from binnacle.plan import files
-from binnacle.plan.files import is_kept, paths, read, write
-from binnacle.plan.session import SCHEMA, SessionPlan, Subject, plan
+from binnacle.plan import session_files
+from binnacle.plan.session_files import is_kept, paths, read, write
+from binnacle.plan.session_plan import SCHEMA, SessionPlan, Subject, plan
 from binnacle.upstream.config import Source
 from binnacle.upstream.trust import item
 from plan.loaded import a_discipline, everything
@@ -172,9 +172,9 @@ class TestWritersThatEnd:
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr(files.os, name, fails)
+            patch.setattr(session_files.os, name, fails)
             if name == "mkdir":
-                patch.setattr(files.os, "makedirs", lambda *_, **__: None)
+                patch.setattr(session_files.os, "makedirs", lambda *_, **__: None)
             with pytest.raises(ConfigError, match="No space left") as caught:
                 write(str(folder), planned("loop"), cwd="/repo")
         assert "space" in caught.value.hint
@@ -273,9 +273,11 @@ class TestEdited:
 @pytest.mark.parametrize("change", [{"schema": SCHEMA + 1}, {"enabled_tools": "all"}])
 def test_what_another_version_wrote_is_not_taken_for_an_edit(folder, change, monkeypatch):
     made = planned()
-    known = files._json
+    known = session_files._json
     monkeypatch.setattr(
-        files, "_json", lambda value: known(value if isinstance(value, dict) else msgspec.to_builtins(value) | change)
+        session_files,
+        "_json",
+        lambda value: known(value if isinstance(value, dict) else msgspec.to_builtins(value) | change),
     )
     write(str(folder), made, cwd="/repo")
     assert read(str(folder)) is None

@@ -12,8 +12,8 @@ from hypothesis import given
 import binnacle
 from binnacle.cli.parser import parse
 from binnacle.errors import BinnacleError, Flag, NextStep, Refused, SuggestedCall
-from binnacle.plan.session import Subject, bind
-from binnacle.tools.exposed import Exposed
+from binnacle.plan.session_plan import Subject, bind
+from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.hints import render_hint
 from binnacle.upstream import steps as upstream_steps
 from binnacle.work import steps
@@ -30,7 +30,7 @@ RUN = re.compile(r'bn_run \{"args":\[.*?\]\}')
 SOURCES = Path(binnacle.__file__).parent
 READ_IN_SHELL = {
     "store/health.py": "findings of `bn doctor`",
-    "tools/shell.py": "the tools that run commands",
+    "tools/bn_tools.py": "the tools that run commands",
 }
 
 
@@ -56,14 +56,14 @@ def table() -> dict[str, NextStep]:
 STEPS = table()
 
 
-def hint(exposed: list[Exposed], *parts: str | NextStep | Flag, called: str = "") -> str:
+def hint(exposed: list[ExposedTool], *parts: str | NextStep | Flag, called: str = "") -> str:
     return render_hint(Refused("no", hint=parts), exposed, called=called)
 
 
-def tools(*names: str) -> list[Exposed]:
+def tools(*names: str) -> list[ExposedTool]:
     """A session that has these tools, under these names."""
     catalog = the_catalog()
-    return [Exposed(name, *catalog.find(name)) for name in names]
+    return [ExposedTool(name, *catalog.find(name)) for name in names]
 
 
 def test_in_a_shell_a_step_names_its_command():
@@ -123,7 +123,7 @@ def test_every_step_has_a_command_and_tools_that_exist(step):
         assert call.arguments.keys() <= set(spec.parameters.__struct_fields__)
 
 
-def check_readable(exposed: list[Exposed]) -> None:
+def check_readable(exposed: list[ExposedTool]) -> None:
     for name, step in STEPS.items():
         said = hint(exposed, step, Flag("force", "does it all the same"))
         assert not COMMAND.search(FOR_PERSON.sub("", RUN.sub("", said))), name

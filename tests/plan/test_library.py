@@ -5,11 +5,11 @@ import re
 import pytest
 
 from binnacle.errors import ConfigError, InvalidInput, NotFound
-from binnacle.plan.library import import_set, load_set, sets
+from binnacle.plan.discipline_sets import import_set, load_set, sets
 from binnacle.store import features
+from binnacle.tools.bn_tools import Shell
 from binnacle.tools.denials import SHELL, check_denied
-from binnacle.tools.shell import Shell
-from binnacle.tools.work.catalog import names
+from binnacle.tools.work.all_work_tools import names
 from store.verbs import actions, contents, do, see
 
 GENERIC = [

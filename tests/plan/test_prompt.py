@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from binnacle.plan.prompt import render
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.sections import SECTIONS
-from binnacle.plan.tokens import count
+from binnacle.plan.token_count import count
 from binnacle.store.details import Details
 from plan.loaded import a_comment, a_discipline, an_entry, everything, listed, loaded
 from work.builders import a_task

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from binnacle.plan.session import PlannedTool, SessionPlan, Subject, bind, choose, introduction, plan, shown_names
-from binnacle.plan.wording import tools_in
-from binnacle.tools.exposed import Exposed
+from binnacle.plan.session_plan import PlannedTool, SessionPlan, Subject, bind, choose, introduction, plan, shown_names
+from binnacle.plan.tool_mentions import tools_in
+from binnacle.tools.exposed_tool import ExposedTool
 from plan.loaded import a_discipline, everything
 from plan.test_box import BOX, every_name, the_catalog, the_recipe
 from work.builders import a_task
@@ -27,7 +27,7 @@ def mentioned(text: str) -> set[str]:
     return set(MENTIONED.findall(text))
 
 
-def session(name: str, denied: Iterable[str], *, own: bool) -> tuple[SessionPlan, list[Exposed]]:
+def session(name: str, denied: Iterable[str], *, own: bool) -> tuple[SessionPlan, list[ExposedTool]]:
     """The plan of a session, and its tools as they would be served."""
     recipe, catalog = the_recipe(name), the_catalog()
     about = Subject(a_discipline(denied_tools=tuple(denied)), "auth", a_task() if own else None)

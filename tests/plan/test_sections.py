@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from binnacle.plan.codebase import Codebase
-from binnacle.plan.context import File, Listed, Outcome
+from binnacle.plan.prompt_data import ContextFile, ListedTask, PastOutcome
 from binnacle.plan.sections import FORMS, SECTIONS
 from binnacle.store.details import Details
 from places import NOW
@@ -74,7 +74,7 @@ def test_a_feature_says_where_it_ends():
 
 
 def test_a_file_that_is_gone_is_said_to_be():
-    files = (File(path="src/a.py"), File(path="src/b.py", exists=False))
+    files = (ContextFile(path="src/a.py"), ContextFile(path="src/b.py", exists=False))
     assert said("files", files=files) == "- src/a.py\n- src/b.py (not there any more)"
 
 
@@ -123,10 +123,10 @@ def test_notes_and_progress_are_in_the_order_they_were_written():
 
 def test_tasks_say_what_one_needs_to_choose():
     tasks = (
-        Listed(task=a_task(id="bn-1111", title="one", priority=0, feature="auth")),
-        Listed(task=a_task(id="bn-2222", title="two", status="in_progress", claimed_by="bna-1")),
-        Listed(task=a_task(id="bn-3333", title="three"), waits_for=("bn-1111", "bn-2222")),
-        Listed(task=a_task(id="bn-4444", title="four", status="done")),
+        ListedTask(task=a_task(id="bn-1111", title="one", priority=0, feature="auth")),
+        ListedTask(task=a_task(id="bn-2222", title="two", status="in_progress", claimed_by="bna-1")),
+        ListedTask(task=a_task(id="bn-3333", title="three"), waits_for=("bn-1111", "bn-2222")),
+        ListedTask(task=a_task(id="bn-4444", title="four", status="done")),
     )
     assert said("tasks", listing=tasks) == (
         "- [P0] [bn-1111] one (auth)\n"
@@ -139,7 +139,10 @@ def test_tasks_say_what_one_needs_to_choose():
 
 def test_what_a_task_builds_on_says_what_came_of_it():
     done = a_task(id="bn-1111", title="API", status="done")
-    found = (Outcome(task=done, reason="the form calls it", summary="It answers."), Outcome(task=a_task(title="db")))
+    found = (
+        PastOutcome(task=done, reason="the form calls it", summary="It answers."),
+        PastOutcome(task=a_task(title="db")),
+    )
     assert said("dependencies", dependencies=found) == (
         "- [bn-1111] API (done; reason: the form calls it): It answers.\n- [bn-aaaa] db (pending)"
     )

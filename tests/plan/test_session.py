@@ -11,9 +11,9 @@ import pytest
 
 from binnacle.errors import NotFound
 from binnacle.plan.recipe import Recipe, ToolRule
-from binnacle.plan.session import Subject, bind, choose, introduction, plan, shown_names, subject
+from binnacle.plan.session_plan import Subject, bind, choose, introduction, plan, shown_names, subject
 from binnacle.store import features, tasks
-from binnacle.tools.exposed import Exposed
+from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.work.task import NewTask
 from plan.loaded import a_discipline, everything
 from plan.test_box import BOX, the_catalog, the_recipe
@@ -70,7 +70,7 @@ def names(recipe: Recipe, *denied: str) -> list[str]:
     return [rule.name for rule in choose(recipe, the_catalog(), a_discipline(denied_tools=denied))[0]]
 
 
-def tools_of(recipe: str, about: Subject) -> list[Exposed]:
+def tools_of(recipe: str, about: Subject) -> list[ExposedTool]:
     """The tools of a session, as they are served."""
     rules, _ = choose(the_recipe(recipe), the_catalog(), about.discipline)
     return bind(the_recipe(recipe), rules, the_catalog(), about)
@@ -193,7 +193,7 @@ def test_a_plan_says_what_it_costs():
 PRINTED = """
 import sys
 import msgspec
-from binnacle.plan.session import Subject, plan
+from binnacle.plan.session_plan import Subject, plan
 from plan.loaded import a_discipline, everything
 from plan.test_box import BOX, the_catalog, the_recipe
 from work.builders import a_task

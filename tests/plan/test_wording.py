@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.plan.wording import keep_known, render, tools_in
+from binnacle.plan.tool_mentions import keep_known, render, tools_in
 
 NAMES = {"task_get": "get_task", "task_status": "task_status", "binnacle-orient": "binnacle-orient", "done": "done"}
 ALL = (*NAMES, "get_task", "set_task_status", "task_delete", "task-add", "note-list", "ask")

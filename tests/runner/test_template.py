@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from binnacle.app.templates import own_names
 from binnacle.config.trust import keep
 from binnacle.errors import ConfigError
-from binnacle.plan.session import Subject, bind, choose, shown_names
+from binnacle.plan.session_plan import Subject, bind, choose, shown_names
 from binnacle.runner.template import DEFAULT, VARIABLES, Template, Values, check, find_items, find_template, render
 from plan.loaded import a_discipline, a_note, everything, loaded
 from plan.test_box import the_catalog, the_recipe

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from binnacle.server.call import Call
+from binnacle.server.request import McpRequest
 
 Arguments = dict[str, Any]
 Result = dict[str, Any]
-Run = Callable[[Call, Arguments], Awaitable[Result]]
+Run = Callable[[McpRequest, Arguments], Awaitable[Result]]
 
 
 class Tool(NamedTuple):

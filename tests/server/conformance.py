@@ -10,7 +10,7 @@ from typing import Any
 
 from catalog import Arguments, Result, Tools, content, embedded, image, said, text
 
-from binnacle.server.call import Call
+from binnacle.server.request import McpRequest
 from binnacle.wire.jsonrpc import RpcError
 from binnacle.wire.mcp import MISSING_CAPABILITY
 
@@ -21,38 +21,38 @@ TOOLS = Tools()
 
 
 @TOOLS.tool()
-async def test_simple_text(call: Call, arguments: Arguments) -> Result:
+async def test_simple_text(call: McpRequest, arguments: Arguments) -> Result:
     return said("This is a simple text response for testing.")
 
 
 @TOOLS.tool()
-async def test_image_content(call: Call, arguments: Arguments) -> Result:
+async def test_image_content(call: McpRequest, arguments: Arguments) -> Result:
     return content(image(PIXEL))
 
 
 @TOOLS.tool()
-async def test_audio_content(call: Call, arguments: Arguments) -> Result:
+async def test_audio_content(call: McpRequest, arguments: Arguments) -> Result:
     return content({"type": "audio", "data": SILENCE, "mimeType": "audio/wav"})
 
 
 @TOOLS.tool()
-async def test_embedded_resource(call: Call, arguments: Arguments) -> Result:
+async def test_embedded_resource(call: McpRequest, arguments: Arguments) -> Result:
     return content(embedded("test://embedded-resource", "This is an embedded resource content."))
 
 
 @TOOLS.tool()
-async def test_multiple_content_types(call: Call, arguments: Arguments) -> Result:
+async def test_multiple_content_types(call: McpRequest, arguments: Arguments) -> Result:
     data = embedded("test://mixed-content-resource", '{"test": "data", "value": 123}', "application/json")
     return content(text("Multiple content types test:"), image(PIXEL), data)
 
 
 @TOOLS.tool()
-async def test_error_handling(call: Call, arguments: Arguments) -> Result:
+async def test_error_handling(call: McpRequest, arguments: Arguments) -> Result:
     return {"content": [text("This tool intentionally returns an error for testing")], "isError": True}
 
 
 @TOOLS.tool()
-async def test_tool_with_logging(call: Call, arguments: Arguments) -> Result:
+async def test_tool_with_logging(call: McpRequest, arguments: Arguments) -> Result:
     for message in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         call.log("info", message, logger="fixture")
         await asyncio.sleep(0)
@@ -60,7 +60,7 @@ async def test_tool_with_logging(call: Call, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool()
-async def test_tool_with_progress(call: Call, arguments: Arguments) -> Result:
+async def test_tool_with_progress(call: McpRequest, arguments: Arguments) -> Result:
     for done in (0, 50, 100):
         call.progress(done, 100, f"Completed step {done} of 100")
         await asyncio.sleep(0)
@@ -68,18 +68,18 @@ async def test_tool_with_progress(call: Call, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool("prompt")
-async def test_sampling(call: Call, arguments: Arguments) -> Result:
+async def test_sampling(call: McpRequest, arguments: Arguments) -> Result:
     answer = await call.ask("sampling/createMessage", sampling(arguments["prompt"])["params"])
     return said(f"LLM response: {answer['content']['text']}")
 
 
 @TOOLS.tool("message")
-async def test_elicitation(call: Call, arguments: Arguments) -> Result:
+async def test_elicitation(call: McpRequest, arguments: Arguments) -> Result:
     return await elicited(call, arguments["message"], {"response": {"type": "string"}})
 
 
 @TOOLS.tool()
-async def test_elicitation_sep1034_defaults(call: Call, arguments: Arguments) -> Result:
+async def test_elicitation_sep1034_defaults(call: McpRequest, arguments: Arguments) -> Result:
     properties = {
         "name": {"type": "string", "default": "John Doe"},
         "age": {"type": "integer", "default": 30},
@@ -91,7 +91,7 @@ async def test_elicitation_sep1034_defaults(call: Call, arguments: Arguments) ->
 
 
 @TOOLS.tool()
-async def test_elicitation_sep1330_enums(call: Call, arguments: Arguments) -> Result:
+async def test_elicitation_sep1330_enums(call: McpRequest, arguments: Arguments) -> Result:
     titled = [{"const": "value1", "title": "First"}, {"const": "value2", "title": "Second"}]
     plain = ["option1", "option2", "option3"]
     properties = {
@@ -105,7 +105,7 @@ async def test_elicitation_sep1330_enums(call: Call, arguments: Arguments) -> Re
 
 
 @TOOLS.tool()
-async def test_missing_capability(call: Call, arguments: Arguments) -> Result:
+async def test_missing_capability(call: McpRequest, arguments: Arguments) -> Result:
     if "sampling" not in call.capabilities:
         data = {"requiredCapabilities": {"sampling": {}}}
         raise RpcError(MISSING_CAPABILITY, "the client cannot be asked for sampling", data)
@@ -113,46 +113,46 @@ async def test_missing_capability(call: Call, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool()
-async def test_logging_tool(call: Call, arguments: Arguments) -> Result:
+async def test_logging_tool(call: McpRequest, arguments: Arguments) -> Result:
     call.log("info", "logged")
     return said("logged")
 
 
 @TOOLS.tool()
-async def test_streaming_elicitation(call: Call, arguments: Arguments) -> Result:
+async def test_streaming_elicitation(call: McpRequest, arguments: Arguments) -> Result:
     return said("done") if answer_of(call, "name") else asking(name=question("What is your name?", "name"))
 
 
 @TOOLS.tool()
-async def test_input_required_result_elicitation(call: Call, arguments: Arguments) -> Result:
+async def test_input_required_result_elicitation(call: McpRequest, arguments: Arguments) -> Result:
     if answer := answer_of(call, "user_name"):
         return said(f"Hello, {answer['content']['name']}!")
     return asking(user_name=question("What is your name?", "name"))
 
 
 @TOOLS.tool()
-async def test_input_required_result_sampling(call: Call, arguments: Arguments) -> Result:
+async def test_input_required_result_sampling(call: McpRequest, arguments: Arguments) -> Result:
     if answer := answer_of(call, "capital_question"):
         return said(f"The model said: {answer['content']['text']}")
     return asking(capital_question=sampling("What is the capital of France?"))
 
 
 @TOOLS.tool()
-async def test_input_required_result_list_roots(call: Call, arguments: Arguments) -> Result:
+async def test_input_required_result_list_roots(call: McpRequest, arguments: Arguments) -> Result:
     if answer := answer_of(call, "client_roots"):
         return said(f"The client has {len(answer['roots'])} roots.")
     return asking(client_roots={"method": "roots/list"})
 
 
 @TOOLS.tool()
-async def test_input_required_result_request_state(call: Call, arguments: Arguments) -> Result:
+async def test_input_required_result_request_state(call: McpRequest, arguments: Arguments) -> Result:
     if answer_of(call, "confirm") and call.params.request_state == "asked":
         return said("state-ok: confirmed")
     return asking("asked", confirm=question("Please confirm", "ok", "boolean"))
 
 
 @TOOLS.tool()
-async def test_input_required_result_multiple_inputs(call: Call, arguments: Arguments) -> Result:
+async def test_input_required_result_multiple_inputs(call: McpRequest, arguments: Arguments) -> Result:
     wanted = {
         "user_name": question("What is your name?", "name"),
         "greeting": sampling("Generate a greeting"),
@@ -164,7 +164,7 @@ async def test_input_required_result_multiple_inputs(call: Call, arguments: Argu
 
 
 @TOOLS.tool()
-async def test_input_required_result_multi_round(call: Call, arguments: Arguments) -> Result:
+async def test_input_required_result_multi_round(call: McpRequest, arguments: Arguments) -> Result:
     said_before = call.params.request_state if isinstance(call.params.request_state, str) else ""
     if said_before == "name" and (answer := answer_of(call, "step1")):
         return asking(f"colour {answer['content']['name']}", step2=question("Which colour?", "color"))
@@ -174,14 +174,14 @@ async def test_input_required_result_multi_round(call: Call, arguments: Argument
 
 
 @TOOLS.tool()
-async def test_input_required_result_tampered_state(call: Call, arguments: Arguments) -> Result:
+async def test_input_required_result_tampered_state(call: McpRequest, arguments: Arguments) -> Result:
     if isinstance(call.params.request_state, str):
         return said(f"state-ok: {call.params.request_state}")
     return asking("round-1", confirm=question("Please confirm", "ok", "boolean"))
 
 
 @TOOLS.tool()
-async def test_input_required_result_capabilities(call: Call, arguments: Arguments) -> Result:
+async def test_input_required_result_capabilities(call: McpRequest, arguments: Arguments) -> Result:
     possible = {"sampling": {"sample": sampling("hello")}, "elicitation": {"ask": question("Name?", "name")}}
     wanted: dict[str, Any] = {}
     for capability, request in possible.items():
@@ -189,7 +189,7 @@ async def test_input_required_result_capabilities(call: Call, arguments: Argumen
     return asking("asked", **wanted)
 
 
-def answer_of(call: Call, key: str) -> Any:
+def answer_of(call: McpRequest, key: str) -> Any:
     """What the client answered to one of the requests of an earlier result; an answer of no use is asked for again."""
     answers = call.params.input_responses
     answer = answers.get(key) if isinstance(answers, dict) else None
@@ -211,7 +211,7 @@ def sampling(prompt: str) -> dict[str, Any]:
     return {"method": "sampling/createMessage", "params": params}
 
 
-async def elicited(call: Call, message: str, properties: dict[str, Any]) -> Result:
+async def elicited(call: McpRequest, message: str, properties: dict[str, Any]) -> Result:
     schema = {"type": "object", "properties": properties, "required": []}
     answer = await call.ask("elicitation/create", {"message": message, "requestedSchema": schema})
     return said(f"Elicitation completed: action={answer['action']}, content={json.dumps(answer.get('content'))}")
@@ -239,13 +239,13 @@ def user(*parts: dict[str, Any]) -> Result:
     return {"messages": [{"role": "user", "content": part} for part in parts]}
 
 
-def _asking_prompt(call: Call, arguments: dict[str, str]) -> Result:
+def _asking_prompt(call: McpRequest, arguments: dict[str, str]) -> Result:
     if answer := answer_of(call, "user_context"):
         return user(text(f"Use {answer['content']['context']}"))
     return asking(user_context=question("In which context?", "context"))
 
 
-Prompt = Callable[[Call, dict[str, str]], Result]
+Prompt = Callable[[McpRequest, dict[str, str]], Result]
 PROMPTS: dict[str, tuple[tuple[str, ...], Prompt]] = {
     "test_simple_prompt": ((), lambda _, __: user(text("This is a simple prompt for testing."))),
     "test_prompt_with_arguments": (

@@ -11,7 +11,7 @@ import sys
 import msgspec
 from catalog import Arguments, Result, Tools, said
 
-from binnacle.server.call import Call
+from binnacle.server.request import McpRequest
 
 TOOLS = Tools()
 
@@ -42,13 +42,13 @@ def note(text: str) -> None:
 
 
 @TOOLS.tool("text")
-async def echo(call: Call, arguments: Arguments) -> Result:
+async def echo(call: McpRequest, arguments: Arguments) -> Result:
     """Returns the text it was given."""
     return said(arguments["text"])
 
 
 @TOOLS.tool("region")
-async def route(call: Call, arguments: Arguments) -> Result:
+async def route(call: McpRequest, arguments: Arguments) -> Result:
     """Returns the region it was given, in the arguments and in a header."""
     return said(arguments["region"])
 
@@ -57,7 +57,7 @@ TOOLS["route"].definition["inputSchema"]["properties"]["region"]["x-mcp-header"]
 
 
 @TOOLS.tool("name")
-async def hold(call: Call, arguments: Arguments) -> Result:
+async def hold(call: McpRequest, arguments: Arguments) -> Result:
     """Does not answer until released."""
     name = arguments["name"]
     await GATES.enter(name, "holding")
@@ -71,7 +71,7 @@ async def hold(call: Call, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool("name")
-async def work(call: Call, arguments: Arguments) -> Result:
+async def work(call: McpRequest, arguments: Arguments) -> Result:
     """Takes a while."""
     await GATES.enter(arguments["name"], "holding")
     await asyncio.sleep(0.5)
@@ -79,21 +79,21 @@ async def work(call: Call, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool("name")
-async def release(call: Call, arguments: Arguments) -> Result:
+async def release(call: McpRequest, arguments: Arguments) -> Result:
     """Lets a held request go on."""
     await GATES.enter(arguments["name"], "released")
     return said("ok")
 
 
 @TOOLS.tool("name", "state")
-async def wait_until(call: Call, arguments: Arguments) -> Result:
+async def wait_until(call: McpRequest, arguments: Arguments) -> Result:
     """Answers as soon as a held request is in a state."""
     await GATES.wait(arguments["name"], arguments["state"])
     return said("ok")
 
 
 @TOOLS.tool(steps=3)
-async def count(call: Call, arguments: Arguments) -> Result:
+async def count(call: McpRequest, arguments: Arguments) -> Result:
     """Reports progress at every step, without a pause."""
     steps = arguments.get("steps", 3)
     for step in range(1, steps + 1):
@@ -102,14 +102,14 @@ async def count(call: Call, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool("level", "text")
-async def log(call: Call, arguments: Arguments) -> Result:
+async def log(call: McpRequest, arguments: Arguments) -> Result:
     """Logs one message."""
     call.log(arguments["level"], arguments["text"], logger="fixture")
     return said("ok")
 
 
 @TOOLS.tool(messages=1, size=1)
-async def chatter(call: Call, arguments: Arguments) -> Result:
+async def chatter(call: McpRequest, arguments: Arguments) -> Result:
     """Logs many messages, giving others a turn after each."""
     for _ in range(arguments.get("messages", 1)):
         call.log("info", "x" * arguments.get("size", 1))
@@ -119,7 +119,7 @@ async def chatter(call: Call, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool()
-async def mingle(call: Call, arguments: Arguments) -> Result:
+async def mingle(call: McpRequest, arguments: Arguments) -> Result:
     """Returns how many calls of it are under way at once."""
     mingling.add(call)
     for _ in range(5):
@@ -129,17 +129,17 @@ async def mingle(call: Call, arguments: Arguments) -> Result:
     return said(str(at_once))
 
 
-mingling: set[Call] = set()
+mingling: set[McpRequest] = set()
 
 
 @TOOLS.tool(size=1)
-async def big(call: Call, arguments: Arguments) -> Result:
+async def big(call: McpRequest, arguments: Arguments) -> Result:
     """Returns a text of a certain size."""
     return said("x" * arguments.get("size", 1))
 
 
 @TOOLS.tool()
-async def stray(call: Call, arguments: Arguments) -> Result:
+async def stray(call: McpRequest, arguments: Arguments) -> Result:
     """Writes to standard output in three ways that are none of its business."""
     print("a stray print", flush=True)
     os.write(1, b"a stray write\n")
@@ -148,32 +148,32 @@ async def stray(call: Call, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool()
-async def leave_child(call: Call, arguments: Arguments) -> Result:
+async def leave_child(call: McpRequest, arguments: Arguments) -> Result:
     """Leaves a child process behind that outlives the server by a minute."""
     child = await asyncio.create_subprocess_exec("sleep", "60")
     return said(str(child.pid))
 
 
 @TOOLS.tool()
-async def break_down(call: Call, arguments: Arguments) -> Result:
+async def break_down(call: McpRequest, arguments: Arguments) -> Result:
     """Has a defect."""
     raise ZeroDivisionError("a defect")
 
 
 @TOOLS.tool()
-async def ask_roots(call: Call, arguments: Arguments) -> Result:
+async def ask_roots(call: McpRequest, arguments: Arguments) -> Result:
     """Asks the client for its roots."""
     answer = await call.ask("roots/list", {})
     return said(f"{len(answer['roots'])} roots")
 
 
 @TOOLS.tool()
-async def introduce(call: Call, arguments: Arguments) -> Result:
+async def introduce(call: McpRequest, arguments: Arguments) -> Result:
     """Says who the client says it is."""
     return said(f"{call.client.get('name')} of {call.era}")
 
 
 @TOOLS.tool()
-async def pretty(call: Call, arguments: Arguments) -> Result:
+async def pretty(call: McpRequest, arguments: Arguments) -> Result:
     """Returns what somebody else has written over several lines."""
     return said("ok") | {"structuredContent": msgspec.Raw(b'{\n  "a": 1,\r\n  "b": 2\n}')}

@@ -14,10 +14,10 @@ import msgspec
 from catalog import Arguments, Result, Tool, Tools, said
 from conformance import PROMPTS, RESOURCES, TEMPLATE, TOOLS, templated
 
-from binnacle.server import http, serving, stdio
-from binnacle.server.call import Call
-from binnacle.server.engine import Engine
-from binnacle.server.tokens import OneToken
+from binnacle.server import http_listener, mcp_over_http, mcp_over_stdio
+from binnacle.server.bearer_tokens import OneToken
+from binnacle.server.mcp_server import McpServer
+from binnacle.server.request import McpRequest
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
 
@@ -42,7 +42,7 @@ class Fixture:
             "logging": {},
         }
         self.tools = Tools(TOOLS | disturbances.TOOLS)
-        self.engine = Engine(self)
+        self.engine = McpServer(self)
         self.tools.tool("what")(self.change)
         self.tools.tool("uri", times=1)(self.touch)
         self.tools.tool()(self.crowd)
@@ -52,42 +52,42 @@ class Fixture:
     async def leave(self, peer: object) -> None:
         """Nothing is kept of a client."""
 
-    async def change(self, call: Call, arguments: Arguments) -> Result:
+    async def change(self, call: McpRequest, arguments: Arguments) -> Result:
         """Says that a list has changed."""
         echo = self.tools["echo"]
         self.tools["added"] = Tool(echo.run, {**echo.definition, "name": "added"})
         self.engine.changed(arguments["what"])
         return said("ok")
 
-    async def touch(self, call: Call, arguments: Arguments) -> Result:
+    async def touch(self, call: McpRequest, arguments: Arguments) -> Result:
         """Says that a resource has changed, once or many times without a pause."""
         for _ in range(arguments.get("times", 1)):
             self.engine.updated(arguments["uri"])
         return said("ok")
 
-    async def crowd(self, call: Call, arguments: Arguments) -> Result:
+    async def crowd(self, call: McpRequest, arguments: Arguments) -> Result:
         """Logs more than is kept for a client that does not read, then says three times that the tools have changed."""
-        await disturbances.chatter(call, {"messages": 2 * stdio.BACKLOG // 1000, "size": 1000})
+        await disturbances.chatter(call, {"messages": 2 * mcp_over_stdio.BACKLOG // 1000, "size": 1000})
         for _ in range(3):
             self.engine.changed("tools")
         disturbances.note("the crowd has gone")
         return said("ok")
 
-    async def test_trigger_tool_change(self, call: Call, arguments: Arguments) -> Result:
+    async def test_trigger_tool_change(self, call: McpRequest, arguments: Arguments) -> Result:
         """Says that the list of tools has changed, for the suite."""
         return await self.change(call, {"what": "tools"})
 
-    async def test_trigger_prompt_change(self, call: Call, arguments: Arguments) -> Result:
+    async def test_trigger_prompt_change(self, call: McpRequest, arguments: Arguments) -> Result:
         """Says that the list of prompts has changed, for the suite."""
         return await self.change(call, {"what": "prompts"})
 
     def marked_schema(self, tool: str) -> dict[str, Any]:
         return self.tools[tool].definition["inputSchema"] if tool in self.tools else {}
 
-    async def list_tools(self, call: Call, params: ListParams) -> Result:
+    async def list_tools(self, call: McpRequest, params: ListParams) -> Result:
         return {"tools": [tool.definition for tool in self.tools.values()]}
 
-    async def call_tool(self, call: Call, params: CallParams) -> Result:
+    async def call_tool(self, call: McpRequest, params: CallParams) -> Result:
         tool = self.tools.get(params.name)
         if tool is None:
             raise RpcError(INVALID_PARAMS, f"unknown tool: {params.name}")
@@ -97,35 +97,35 @@ class Fixture:
                 raise RpcError(INVALID_PARAMS, f"invalid params: '{name}' is missing")
         return await tool.run(call, arguments)
 
-    async def list_resources(self, call: Call, params: ListParams) -> Result:
+    async def list_resources(self, call: McpRequest, params: ListParams) -> Result:
         uris = list(RESOURCES)
         at = int(params.cursor or 0)
         page = [{"uri": uri, "name": uri, "mimeType": RESOURCES[uri]["mimeType"]} for uri in uris[at : at + PAGE]]
         return {"resources": page} | ({"nextCursor": str(at + PAGE)} if at + PAGE < len(uris) else {})
 
-    async def list_templates(self, call: Call, params: ListParams) -> Result:
+    async def list_templates(self, call: McpRequest, params: ListParams) -> Result:
         return {"resourceTemplates": [{"uriTemplate": "{id}".join(TEMPLATE), "name": "template"}]}
 
-    async def read_resource(self, call: Call, params: ReadParams) -> Result:
+    async def read_resource(self, call: McpRequest, params: ReadParams) -> Result:
         found = RESOURCES.get(params.uri) or templated(params.uri)
         if found is None:
             code = INVALID_PARAMS if call.era == "stateless" else RESOURCE_NOT_FOUND
             raise RpcError(code, "resource not found", {"uri": params.uri})
         return {"contents": [{"uri": params.uri, **found}]}
 
-    async def list_prompts(self, call: Call, params: ListParams) -> Result:
+    async def list_prompts(self, call: McpRequest, params: ListParams) -> Result:
         prompts = [
             {"name": name, "description": name, "arguments": [{"name": key, "required": True} for key in keys]}
             for name, (keys, _) in PROMPTS.items()
         ]
         return {"prompts": prompts}
 
-    async def get_prompt(self, call: Call, params: PromptParams) -> Result:
+    async def get_prompt(self, call: McpRequest, params: PromptParams) -> Result:
         if params.name not in PROMPTS:
             raise RpcError(INVALID_PARAMS, f"unknown prompt: {params.name}")
         return PROMPTS[params.name][1](call, params.arguments)
 
-    async def complete(self, call: Call, params: CompleteParams) -> Result:
+    async def complete(self, call: McpRequest, params: CompleteParams) -> Result:
         values = [value for value in ("paris", "park", "rome") if value.startswith(params.argument.value)]
         return {"completion": {"values": values, "total": len(values), "hasMore": False}}
 
@@ -134,18 +134,20 @@ class Fixture:
 
 
 async def serve_stdio(options: argparse.Namespace) -> None:
-    source, sink = stdio.take_stdio()
+    source, sink = mcp_over_stdio.take_stdio()
     limits = {"line_limit": options.line_limit, "grace": options.grace}
-    await stdio.StdioServer(Fixture().engine, source=source, sink=sink, **limits).serve()
+    await mcp_over_stdio.McpOverStdio(Fixture().engine, source=source, sink=sink, **limits).serve()
 
 
 async def serve_http(options: argparse.Namespace) -> None:
     limits = {"body_limit": options.body_limit, "sessions": options.sessions}
-    face = http.HttpServer(Fixture().engine, tokens=OneToken(options.token) if options.token else None, **limits)
-    listener = serving.bind("127.0.0.1", options.port)
+    face = mcp_over_http.McpOverHttp(
+        Fixture().engine, tokens=OneToken(options.token) if options.token else None, **limits
+    )
+    listener = http_listener.bind("127.0.0.1", options.port)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
     times = {"stop_within": options.stop_within, "keep_alive": options.keep_alive}
-    await serving.serve_http(face, listener, on_ready=lambda: print(url, flush=True), **times)
+    await http_listener.serve_http(face, listener, on_ready=lambda: print(url, flush=True), **times)
 
 
 def main() -> None:
@@ -153,16 +155,16 @@ def main() -> None:
     parser.add_argument("--uvloop", action="store_true")
     faces = parser.add_subparsers(required=True)
     on_stdio = faces.add_parser("stdio")
-    on_stdio.add_argument("--line-limit", type=int, default=stdio.LINE_LIMIT)
-    on_stdio.add_argument("--grace", type=float, default=stdio.GRACE)
+    on_stdio.add_argument("--line-limit", type=int, default=mcp_over_stdio.LINE_LIMIT)
+    on_stdio.add_argument("--grace", type=float, default=mcp_over_stdio.GRACE)
     on_stdio.set_defaults(serve=serve_stdio)
     on_http = faces.add_parser("http")
     on_http.add_argument("port", type=int)
     on_http.add_argument("--token")
-    on_http.add_argument("--body-limit", type=int, default=http.BODY_LIMIT)
-    on_http.add_argument("--sessions", type=int, default=http.SESSIONS)
-    on_http.add_argument("--keep-alive", type=float, default=serving.KEEP_ALIVE)
-    on_http.add_argument("--stop-within", type=float, default=serving.STOP_WITHIN)
+    on_http.add_argument("--body-limit", type=int, default=mcp_over_http.BODY_LIMIT)
+    on_http.add_argument("--sessions", type=int, default=mcp_over_http.SESSIONS)
+    on_http.add_argument("--keep-alive", type=float, default=http_listener.KEEP_ALIVE)
+    on_http.add_argument("--stop-within", type=float, default=http_listener.STOP_WITHIN)
     on_http.set_defaults(serve=serve_http)
     options = parser.parse_args()
     if options.uvloop:

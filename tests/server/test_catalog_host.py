@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from binnacle.server.catalog_host import CatalogHost
-from binnacle.server.sessions import Sessions
+from binnacle.server.catalog_provider import CatalogProvider
+from binnacle.server.session_lookup import Sessions
 
 
 class Listed:
@@ -25,6 +25,6 @@ async def nowhere(path: str) -> Listed:
 @pytest.mark.parametrize("mark", [{}, {"x-mcp-header": "Region"}])
 def test_a_schema_is_needed_beforehand_only_where_arguments_are_wanted_in_headers(mark):
     schema = {"type": "object", "properties": {"region": {"type": "string", **mark}}}
-    host = CatalogHost(Sessions(Listed({"name": "route", "inputSchema": schema}), nowhere))
+    host = CatalogProvider(Sessions(Listed({"name": "route", "inputSchema": schema}), nowhere))
     assert host.marked_schema("route") == (schema if mark else {})
     assert host.marked_schema("another") == {}

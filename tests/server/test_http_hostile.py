@@ -11,8 +11,8 @@ from typing import Self
 import httpx
 import pytest
 
-from binnacle.server import connection
-from binnacle.server.exchange import Exchange, Reply
+from binnacle.server import http_connection
+from binnacle.server.http_exchange import HttpExchange, HttpReply
 from server.clients import WAIT, Http, headers_for, new_call, request, stateless
 
 TOKEN = "s3cret"
@@ -268,14 +268,14 @@ class TestBodies:
 class Patient:
     """A face that lets everything in and waits for bodies."""
 
-    def admit(self, exchange: Exchange) -> None:
+    def admit(self, exchange: HttpExchange) -> None:
         pass
 
     def weigh(self, size: int) -> None:
         pass
 
-    def take(self, exchange: Exchange) -> None:
-        exchange.reply(Reply(200))
+    def take(self, exchange: HttpExchange) -> None:
+        exchange.reply(HttpReply(200))
 
     def close(self) -> None:
         pass
@@ -287,9 +287,9 @@ class Patient:
 @pytest.mark.parametrize("part", [head(sized())[:40], head(sized()) + BODY[:-1], head(CHUNKED) + chunk(BODY)])
 def test_a_request_that_comes_too_slowly_is_given_up(part: bytes):
     async def main() -> None:
-        connections: set[connection.Connection] = set()
+        connections: set[http_connection.HttpConnection] = set()
         server = await asyncio.get_running_loop().create_server(
-            lambda: connection.Connection(Patient(), connections), "127.0.0.1", 0
+            lambda: http_connection.HttpConnection(Patient(), connections), "127.0.0.1", 0
         )
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         writer.write(part)
@@ -298,7 +298,7 @@ def test_a_request_that_comes_too_slowly_is_given_up(part: bytes):
             while not answer.done():
                 await asyncio.sleep(0)
                 for one in list(connections):  # nothing happens until the server has heard the beginning
-                    one.look(time.monotonic() + connection.ARRIVAL_SECONDS + 1, 1e9)
+                    one.look(time.monotonic() + http_connection.ARRIVAL_SECONDS + 1, 1e9)
             assert answer.result().startswith(b"HTTP/1.1 408 ")
         writer.close()
         server.close()
@@ -308,6 +308,6 @@ def test_a_request_that_comes_too_slowly_is_given_up(part: bytes):
 
 def test_more_connections_than_are_kept_make_room_for_one_that_has_the_token(guarded: Http):
     with contextlib.ExitStack() as stack:
-        for _ in range(connection.MAX_CONNECTIONS + 8):
+        for _ in range(http_connection.MAX_CONNECTIONS + 8):
             stack.enter_context(Raw(guarded))
         assert ask(guarded, head(sized()) + BODY) == 200

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from binnacle.plan.tokens import count
+from binnacle.plan.token_count import count
 from cli.conftest import bn  # noqa: F401 - fixtures, all of them
 from scenarios.agents import Agent
 from scenarios.conftest import connect, write_recipe  # noqa: F401

@@ -2,7 +2,7 @@
 
 import pytest
 
-from binnacle.config.edit import write_setting
+from binnacle.config.settings_file import write_setting
 from binnacle.errors import ConfigError, InvalidInput, Refused
 from binnacle.store import comments, features, flow, learnings, search, tasks
 from binnacle.store.opening import open_postgres

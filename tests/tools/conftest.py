@@ -10,7 +10,7 @@ from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.outcome import Outcome
 from binnacle.tools.work.access import Access
-from binnacle.tools.work.catalog import work_tools
+from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 

@@ -9,9 +9,9 @@ from binnacle.errors import InvalidInput
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
-from binnacle.tools.exposed import Exposed
-from binnacle.tools.outcome import Reply
-from binnacle.tools.spec import Alias, Hints, ToolSpec
+from binnacle.tools.exposed_tool import ExposedTool
+from binnacle.tools.outcome import ToolReply
+from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 
@@ -21,8 +21,8 @@ class Nothing(Struct):
 
 
 def a_tool(name: str, run=None, **fields) -> ToolSpec:
-    async def answer(caller: Caller, given: Nothing) -> Reply:
-        return Reply({"said": name}, name)
+    async def answer(caller: Caller, given: Nothing) -> ToolReply:
+        return ToolReply({"said": name}, name)
 
     hints = fields.pop("hints", Hints(read_only=True))
     return ToolSpec(
@@ -49,7 +49,7 @@ def test_two_tools_never_share_a_name():
 def test_a_tool_that_is_not_enabled_is_refused_by_every_name():
     there = a_tool("b", aliases=(Alias(name="other"),))
     catalog = Catalog([a_tool("a", aliases=(Alias(name="old"),)), there])
-    dispatcher = Dispatcher(catalog, exposed=[Exposed("b", there)], instead={"old": "b"})
+    dispatcher = Dispatcher(catalog, exposed=[ExposedTool("b", there)], instead={"old": "b"})
     for name in ("a", "old"):
         error = call(dispatcher, name).envelope["error"]
         assert (error["code"], error["hint"]) == ("E_TOOL_DISABLED", "use b instead")
@@ -76,7 +76,7 @@ def test_a_call_that_works_again_is_no_longer_counted():
     async def sometimes(caller, given):
         if not working:
             raise InvalidInput("no")
-        return Reply({}, "a")
+        return ToolReply({}, "a")
 
     dispatcher = Dispatcher(Catalog([a_tool("a", run=sometimes)]))
     caller = Caller(session=Session(actor=Actor("ann")))
@@ -149,7 +149,7 @@ def test_calls_that_reach_outside_are_audited_with_who_made_them():
 def test_progress_reaches_whoever_wants_it():
     async def steps(caller, given):
         caller.progress(1, 2, "half")
-        return Reply({}, "")
+        return ToolReply({}, "")
 
     heard = []
     caller = Caller(session=Session(actor=Actor("ann")), progress=lambda *said: heard.append(said))
@@ -168,6 +168,6 @@ def test_no_arguments_at_all_are_none(tools):
 
 def test_what_must_come_first_and_is_not_there_is_a_matter_for_a_person():
     second = a_tool("second", prerequisites=("first",))
-    dispatcher = Dispatcher(Catalog([a_tool("first"), second]), exposed=[Exposed("second", second)])
+    dispatcher = Dispatcher(Catalog([a_tool("first"), second]), exposed=[ExposedTool("second", second)])
     outcome = call(dispatcher, "second")
     assert outcome.envelope["error"]["hint"] == "ask a person to start a session that also has first"

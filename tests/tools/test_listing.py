@@ -2,11 +2,11 @@
 
 import pytest
 
+from binnacle.tools.bn_tools import Shell
 from binnacle.tools.catalog import Catalog
-from binnacle.tools.exposed import Exposed
-from binnacle.tools.schema import input_schema
-from binnacle.tools.shell import Shell
-from binnacle.tools.work.catalog import work_tools
+from binnacle.tools.exposed_tool import ExposedTool
+from binnacle.tools.json_schema import input_schema
+from binnacle.tools.work.all_work_tools import work_tools
 
 CATALOG = Catalog([*Shell(None, timeout=30).specs(), *work_tools(None)])
 SPECS = list(CATALOG)
@@ -14,7 +14,7 @@ SPECS = list(CATALOG)
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_every_tool_is_described_and_annotated(spec):
-    entry = Exposed(spec.name, spec).entry()
+    entry = ExposedTool(spec.name, spec).entry()
     assert entry["title"]
     assert entry["description"].endswith(".")
     assert len(entry["description"]) < 300

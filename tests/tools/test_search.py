@@ -12,10 +12,10 @@ from binnacle.errors import InvalidInput
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
-from binnacle.tools.exposed import Exposed
-from binnacle.tools.outcome import Outcome, Reply
-from binnacle.tools.search import LINE, SCHEMA_BYTES, Finder, Index, fit_budget, search
-from binnacle.tools.spec import Alias, Hints, ToolSpec
+from binnacle.tools.exposed_tool import ExposedTool
+from binnacle.tools.outcome import Outcome, ToolReply
+from binnacle.tools.tool_search import LINE, SCHEMA_BYTES, Finder, Index, fit_budget, search
+from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session as CallerSession
 
@@ -135,10 +135,10 @@ class Echo(Struct, forbid_unknown_fields=True):
     text: str
 
 
-async def echo(caller: Caller, given: Echo) -> Reply:
+async def echo(caller: Caller, given: Echo) -> ToolReply:
     if given.text == "fail":
         raise InvalidInput("it failed", hint="say something else")
-    return Reply({"said": given.text}, given.text)
+    return ToolReply({"said": given.text}, given.text)
 
 
 class Session:
@@ -150,15 +150,15 @@ class Session:
             ToolSpec(name=name, parameters=Echo, run=echo, aliases=(Alias(name=f"x:{name}"),), prefix=True, **fields)
             for name in ("unlisted", "denied")
         ]
-        shown = [Exposed("unlisted", specs[0])]
+        shown = [ExposedTool("unlisted", specs[0])]
         self.index = Index(entries or [one.entry() for one in shown])
         finder = Finder(lambda: self.index, self._reply)
         two = finder.specs()
-        exposed = [*shown, *(Exposed(spec.name, spec) for spec in two)]
+        exposed = [*shown, *(ExposedTool(spec.name, spec) for spec in two)]
         self.dispatcher = Dispatcher(Catalog([*specs, *two]), exposed=exposed)
         self.caller = Caller(session=CallerSession(actor=Actor("ann")))
 
-    async def _reply(self, caller: Caller, name: str, raw: bytes) -> Reply:
+    async def _reply(self, caller: Caller, name: str, raw: bytes) -> ToolReply:
         return await self.dispatcher.reply(caller, name, raw)
 
     def __call__(self, name: str, /, **arguments) -> Outcome:

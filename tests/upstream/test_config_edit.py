@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from binnacle.config.clients.config_text import ConfigText
 from binnacle.config.clients.jsonc import put_at, take_at
-from binnacle.config.clients.source import Source
-from binnacle.config.clients.spans import parse
+from binnacle.config.clients.jsonc_parser import parse
 from binnacle.errors import ConfigError
 from binnacle.upstream.edit import put_server, switch_server, take_server
 
@@ -79,7 +79,7 @@ def test_a_server_is_taken_out_with_what_is_around_it_kept(tmp_path):
     assert take_server(str(path), "second").is_changed
     text = path.read_bytes().decode()
     assert text.startswith("\ufeff// shared by the team")
-    assert "second" not in parse(Source("", text[1:])).value["mcpServers"]
+    assert "second" not in parse(ConfigText("", text[1:])).value["mcpServers"]
     assert not take_server(str(path), "nobody").is_changed
 
 
@@ -116,7 +116,7 @@ values = st.recursive(
 def test_any_document_comes_out_with_the_one_change(document, servers, name, value, indent):
     before = document | {"servers": servers}
     text = json.dumps(before, indent=indent)
-    put = put_at(Source("f", text), ("servers", name), value)
+    put = put_at(ConfigText("f", text), ("servers", name), value)
     assert json.loads(put) == before | {"servers": servers | {name: value}}
-    taken = take_at(Source("f", put), ("servers", name))
+    taken = take_at(ConfigText("f", put), ("servers", name))
     assert json.loads(taken) == before | {"servers": {key: one for key, one in servers.items() if key != name}}

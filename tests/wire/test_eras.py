@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.wire import headers
+from binnacle.wire import mcp_headers
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 from binnacle.wire.mcp import (
     CAPABILITIES_KEY,
@@ -84,7 +84,7 @@ def sent(**changes: str | None) -> dict[str, str]:
 def check(given_headers: dict[str, str], raw: bytes = params(META, name="echo")) -> int:
     """The code with which a request is refused, 0 if it is not."""
     try:
-        headers.check(given_headers, "tools/call", raw, meta_of(raw))
+        mcp_headers.check(given_headers, "tools/call", raw, meta_of(raw))
     except RpcError as error:
         return error.code
     return 0

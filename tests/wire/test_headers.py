@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.wire.headers import check_arguments, decoded, encoded
 from binnacle.wire.jsonrpc import RpcError
+from binnacle.wire.mcp_headers import check_arguments, decoded, encoded
 
 SCHEMA = {
     "properties": {

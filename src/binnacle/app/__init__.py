@@ -3,8 +3,8 @@
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from binnacle.config.directories import STORE_FILE, Place
 from binnacle.config.identity import Identity, identify
-from binnacle.config.location import STORE_FILE, Place
 from binnacle.config.place import find_place
 from binnacle.config.settings import Settings, load_settings
 
@@ -96,7 +96,7 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
 def _settle(project: Project) -> None:
     if project.identity.is_written:
         return
-    from binnacle.config.settlement import settle
+    from binnacle.config.identity_files import settle
 
     settle(project.place, project.identity)
 

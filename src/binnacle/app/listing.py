@@ -12,10 +12,10 @@ from typing import NamedTuple
 import msgspec
 
 import binnacle
-from binnacle.config.inside import is_folder_inside, root_of
-from binnacle.config.location import PROJECT_DIR, cache_dir, trust_file
-from binnacle.config.private import make_private_folder
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.directories import PROJECT_DIR, cache_dir, trust_file
+from binnacle.config.private_files import make_private_folder
+from binnacle.config.repository_files import is_folder_inside, root_of
 
 SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts", "upstream")
 """Folders of the program that decide what the list says."""
@@ -61,7 +61,7 @@ def _path(state: int, beside: str) -> str:
 def _keep(path: str, content: bytes) -> None:
     folder = os.path.dirname(path)
     make_private_folder(folder)
-    write_whole(path, content)
+    write_atomically(path, content)
     with os.scandir(folder) as entries:
         known = sorted((one.stat().st_mtime_ns, one.path) for one in entries if one.name.startswith("tools-"))
     for _, old in known[:-KEPT]:

@@ -11,11 +11,11 @@ from binnacle.app.terms import ServedSession
 from binnacle.app.toolbox import catalog_of
 from binnacle.errors import NotReady, Refused
 from binnacle.lifecycle.processes import this_process
-from binnacle.plan.context import load
-from binnacle.plan.files import Kept, is_kept, read, write
-from binnacle.plan.narrowing import narrow
+from binnacle.plan.prompt_data import load
 from binnacle.plan.recipe import Recipe, load_recipe, matching
-from binnacle.plan.session import SessionPlan, plan, subject
+from binnacle.plan.recipe_limits import narrow
+from binnacle.plan.session_files import SavedPlan, is_kept, read, write
+from binnacle.plan.session_plan import SessionPlan, plan, subject
 from binnacle.store import agents, flow, reports, sessions
 from binnacle.store.store import Reader, Writer
 from binnacle.tools.catalog import Catalog
@@ -221,7 +221,7 @@ def session_folder(project: Project, session: str) -> str:
     return os.path.join(project.data_dir, "sessions", session)
 
 
-def keep_plan(project: Project, made: SessionPlan) -> Kept:
+def keep_plan(project: Project, made: SessionPlan) -> SavedPlan:
     """Writes the files of a session, all or none."""
     return write(session_folder(project, made.session), made, cwd=project.repo)
 

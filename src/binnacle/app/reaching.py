@@ -11,7 +11,7 @@ import msgspec
 from binnacle.app import Project
 from binnacle.app.upstreams import Upstreams
 from binnacle.errors import BinnacleError, NotFound, UpstreamDown, did_you_mean
-from binnacle.plan.tokens import count
+from binnacle.plan.token_count import count
 from binnacle.upstream.gateway import Gateway, Offer
 from binnacle.upstream.missing import owners_of
 from binnacle.upstream.naming import display

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from binnacle.app import Project
-from binnacle.config.location import PROJECT_DIR
+from binnacle.config.directories import PROJECT_DIR
 from binnacle.work.session import BARE, SessionRecord, Terms
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ def find_rights(project: Project, tx: "Reader") -> "Rights | None":
     A person may do everything. An agent without a planned session is under the recipe `default`, which leaves nothing
     out but what is left to people, unless the project has one of its own.
     """
-    from binnacle.tools.agents import find_in_shell
-    from binnacle.tools.bound import find_bound
+    from binnacle.tools.agent_identity import find_in_shell
+    from binnacle.tools.planned_session import find_bound
 
     bound = find_bound(tx, os.environ)
     if bound is not None:
@@ -33,10 +33,10 @@ def find_rights(project: Project, tx: "Reader") -> "Rights | None":
 def load_rights(project: Project, tx: "Reader", terms: Terms, *, first: "Recipe | None" = None) -> "Rights":
     """What a session under these terms may do, as things stand now, with nothing that `first` did not have."""
     from binnacle.app.toolbox import catalog_of
-    from binnacle.plan.narrowing import narrow
     from binnacle.plan.recipe import load_recipe
+    from binnacle.plan.recipe_limits import narrow
     from binnacle.plan.rights import Rights
-    from binnacle.plan.session import subject
+    from binnacle.plan.session_plan import subject
 
     catalog = catalog_of(project)
     recipe = narrow(load_recipe(terms.recipe, catalog, repo=project.repo), first, catalog)
@@ -46,7 +46,7 @@ def load_rights(project: Project, tx: "Reader", terms: Terms, *, first: "Recipe 
 def _rights_of(project: Project, tx: "Reader", session: SessionRecord) -> "Rights":
     """What a planned session may do now: a run plans its sessions anew for every iteration."""
     from binnacle.app.planning import session_folder, terms_of
-    from binnacle.plan.files import is_kept, read
+    from binnacle.plan.session_files import is_kept, read
 
     folder = session_folder(project, session.id)
     kept = read(folder) if is_kept(folder) else None

@@ -13,7 +13,7 @@ from binnacle.app.presence import alone, was_driven
 from binnacle.app.toolbox import catalog_of
 from binnacle.errors import NotFound
 from binnacle.plan.recipe import load_recipe
-from binnacle.plan.session import subject
+from binnacle.plan.session_plan import subject
 from binnacle.store import features, flow, sessions, tasks
 from binnacle.store.store import Reader, Writer
 from binnacle.store.tasks import TaskFilter

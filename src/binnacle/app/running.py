@@ -22,9 +22,9 @@ from binnacle.app.workspace import workspace_of
 from binnacle.config.child_environment import for_agent
 from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
-from binnacle.plan.files import bn_command
-from binnacle.plan.narrowing import limits_of
 from binnacle.plan.recipe import load_recipe
+from binnacle.plan.recipe_limits import limits_of
+from binnacle.plan.session_files import bn_command
 from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents import AgentCommand
 from binnacle.runner.budget import Budget, Spending
@@ -41,11 +41,11 @@ from binnacle.runner.permissions import Approve, OwnTools, Person, by_policy
 from binnacle.runner.template import Template, Values
 from binnacle.runner.trees import InPlace, InWorktrees, Trees
 from binnacle.runner.worktrees import Worktrees
-from binnacle.server.faces import Faces
-from binnacle.server.http import HttpServer
-from binnacle.server.serving import bind, serve_http
-from binnacle.server.tokens import OneToken
-from binnacle.tools.search import FINDERS
+from binnacle.server.bearer_tokens import OneToken
+from binnacle.server.http_listener import bind, serve_http
+from binnacle.server.http_routes import Routes
+from binnacle.server.mcp_over_http import McpOverHttp
+from binnacle.tools.tool_search import FINDERS
 from binnacle.wire import acp
 from binnacle.work.session import Terms
 
@@ -179,7 +179,7 @@ class _Desk:
     """Serves the sessions of a run on one port, each at its own path and with its own token."""
 
     def __init__(
-        self, project: Project, wanted: Wanted, opened: Opened, seats: Sequence[Seat], url: str, faces: Faces
+        self, project: Project, wanted: Wanted, opened: Opened, seats: Sequence[Seat], url: str, faces: Routes
     ) -> None:
         self._project = project
         self._wanted = wanted
@@ -190,7 +190,7 @@ class _Desk:
         self._url = url
         self._faces = faces
         self._upstreams = SharedUpstreams(project, wanted.servers)
-        self._serving: dict[str, HttpServer] = {}
+        self._serving: dict[str, McpOverHttp] = {}
         self.server = free_server_name(seats[0].cwd)
         """What agents know the server of their session as."""
 
@@ -212,7 +212,7 @@ class _Desk:
         async with open_engine(
             self._project, served, prompts=tuple, timeout=BN_RUN_TIMEOUT, upstreams=self._upstreams
         ) as engine:
-            self._serving[session] = face = HttpServer(engine, tokens=OneToken(token), path=path)
+            self._serving[session] = face = McpOverHttp(engine, tokens=OneToken(token), path=path)
             with self._faces.shown(path, face):
                 yield [
                     acp.HttpServer(
@@ -279,7 +279,7 @@ class _Desk:
 @asynccontextmanager
 async def _open_desk(project: Project, wanted: Wanted, opened: Opened, seats: Sequence[Seat]) -> AsyncIterator[_Desk]:
     """A desk whose server accepts connections. Leaving it stops the server."""
-    faces = Faces()
+    faces = Routes()
     listener = bind("127.0.0.1", 0)
     ready, stop = asyncio.Event(), asyncio.Event()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -9,8 +9,8 @@ from binnacle.app import Project
 from binnacle.app.workspace import workspace_of
 from binnacle.bridge.manifest import shipped
 from binnacle.bridge.own import OwnScript, check_trusted, find_own
-from binnacle.tools.scripts import Place, Work, script_tools, status_tool, unsupported
-from binnacle.tools.spec import ToolSpec
+from binnacle.tools.script_tools import ScriptPlace, ScriptRunner, script_tools, status_tool, unsupported
+from binnacle.tools.tool_spec import ToolSpec
 
 if TYPE_CHECKING:
     from binnacle.bridge.client import BridgeClient
@@ -40,7 +40,7 @@ class Scripts:
         for problem in found.problems:
             self._warn(problem.message)
         self._own = found.scripts
-        place = Place(self.workspace, self._start)
+        place = ScriptPlace(self.workspace, self._start)
         ours = [status_tool(self.status), *script_tools(shipped(), self.run_by_host, place)]
         own = script_tools(found.manifest(), self._run_by_tool, place, is_own=True)
         return [*ours, *self._without_namesakes(own, built_in)]
@@ -72,7 +72,7 @@ class Scripts:
             self._client = open_client(self.workspace, name=self._name)
         return self._client
 
-    async def run_by_host(self, work: Work) -> Any:
+    async def run_by_host(self, work: ScriptRunner) -> Any:
         """Has a host run a script. None is started for what it could not run.
 
         Raises:
@@ -92,10 +92,10 @@ class Scripts:
 
         return await client.call(about.alias, work.params, timeout=work.timeout, on_event=on_event)
 
-    async def _run_by_tool(self, work: Work) -> Any:
+    async def _run_by_tool(self, work: ScriptRunner) -> Any:
         return await self.run_trusted(self._own[work.metadata.alias], work)
 
-    async def run_trusted(self, one: OwnScript, work: Work) -> Any:
+    async def run_trusted(self, one: OwnScript, work: ScriptRunner) -> Any:
         """Runs a program of the project, if it is the one that a person trusted.
 
         Raises:

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 from binnacle.app import Project, require_project
 from binnacle.app.listing import Listing, fingerprint, keep_listing, kept_listing
 from binnacle.app.terms import ServedSession
-from binnacle.config.inside import read_inside
-from binnacle.config.location import brings_settings, clients_folder, trust_file
+from binnacle.config.directories import brings_settings, clients_folder, trust_file
+from binnacle.config.repository_files import read_inside
 from binnacle.errors import BinnacleError, Full, InvalidInput
-from binnacle.server.beside import Beside, Nothing
-from binnacle.server.catalog_host import CatalogHost, Prompt, Resource
-from binnacle.server.engine import Changed, Engine
+from binnacle.server.catalog_provider import CatalogProvider, ServedPrompt, ServedResource
 from binnacle.server.live_session import ServedProject
+from binnacle.server.mcp_server import Changed, McpServer
 from binnacle.server.saved_sessions import SavedSessions
-from binnacle.server.sessions import Sessions
+from binnacle.server.session_lookup import Sessions
+from binnacle.server.upstream_content import ForeignContent, NoForeignContent
 from binnacle.tools.caller import Caller
 from binnacle.tools.client_facts import ClientFacts
 from binnacle.upstream.config import Problem, describe_problem, load_servers, warn_agents
@@ -155,7 +155,7 @@ class LazyProject:
         self._box: Toolbox | None = None
         self._told: Listing | None = None
         self._seen = fingerprint(self._terms.recipe, project.repo)
-        self._content = _content(Nothing())
+        self._content = _content(NoForeignContent())
         """What other servers had when the clients were last told."""
 
         self.updated: Callable[[str], None] = _nobody
@@ -201,9 +201,9 @@ class LazyProject:
         box = self.box()
         return Listing(box.instructions, box.listing)
 
-    def beside(self) -> Beside:
+    def beside(self) -> ForeignContent:
         """What other servers have besides tools."""
-        return (self._box.content if self._box else None) or Nothing()
+        return (self._box.content if self._box else None) or NoForeignContent()
 
     async def call(self, name: str, raw: bytes, caller: Caller) -> "Outcome":
         """Calls one tool."""
@@ -276,7 +276,7 @@ class LazyProject:
     def _update(self, uri: str) -> None:
         self.updated(uri)
 
-    async def watch(self, engine: Engine) -> None:
+    async def watch(self, engine: McpServer) -> None:
         """Tells the clients when their tools have changed, because a recipe or a discipline has, or the store.
 
         Tells them of other servers' prompts and resources, and those servers of what the clients want to hear.
@@ -314,7 +314,7 @@ class LazyProject:
             self._tell_of_content(engine)
             await self.beside().follow(engine.subscriptions())
 
-    def _tell_of_content(self, engine: Engine) -> None:
+    def _tell_of_content(self, engine: McpServer) -> None:
         before, self._content = self._content, _content(self.beside())
         for what, now in self._content.items():
             if now != before[what]:
@@ -335,7 +335,7 @@ class LazyProject:
             await self._box.aclose()
 
 
-def _content(beside: Beside) -> dict[Changed, tuple[Mapping[str, Any], ...]]:
+def _content(beside: ForeignContent) -> dict[Changed, tuple[Mapping[str, Any], ...]]:
     return {"prompts": (beside.prompts(),), "resources": (beside.resources(), beside.templates())}
 
 
@@ -352,13 +352,13 @@ class _Projects:
         self._flags = flags
         self._open: dict[str, LazyProject] = {}
         self._stack = AsyncExitStack()
-        self._engine: Engine | None = None
+        self._engine: McpServer | None = None
 
     def adopt(self, project: LazyProject) -> None:
         """Makes known what somebody else closes."""
         self._open[project.repo] = project
 
-    def start(self, engine: Engine) -> None:
+    def start(self, engine: McpServer) -> None:
         self._engine = engine
 
     async def open(self, path: str) -> LazyProject:
@@ -391,7 +391,7 @@ class _Projects:
 
 
 @asynccontextmanager
-async def _watched(project: LazyProject, engine: Engine) -> AsyncGenerator[None]:
+async def _watched(project: LazyProject, engine: McpServer) -> AsyncGenerator[None]:
     """Tells clients of changes in a project. Leaving it ends every process it started and closes the store."""
     project.updated = engine.updated
     watching = asyncio.get_running_loop().create_task(project.watch(engine))
@@ -408,11 +408,11 @@ async def open_engine(
     project: Project,
     session: ServedSession,
     *,
-    prompts: Callable[[], Iterable[Prompt]],
+    prompts: Callable[[], Iterable[ServedPrompt]],
     timeout: float,
     upstreams: SharedUpstreams,
     agent_id: str | None = None,
-) -> AsyncGenerator[Engine]:
+) -> AsyncGenerator[McpServer]:
     """The MCP server of a session. Leaving it ends every process it started and closes the store.
 
     `agent_id` is the agent that its only client is; a server of many clients has none.
@@ -432,7 +432,7 @@ async def open_engine(
         agent_id=agent_id,
         saved=SavedSessions(clients_folder()),
     )
-    engine = Engine(CatalogHost(sessions, resources=_RESOURCES, prompts=prompts))
+    engine = McpServer(CatalogProvider(sessions, resources=_RESOURCES, prompts=prompts))
     sessions.on_change = partial(engine.changed, "tools")
     projects.start(engine)
     if upstreams.are_configured():
@@ -460,13 +460,13 @@ def _planned(project: Project, served: ServedSession) -> Session | None:
     )
 
 
-def _session_prompt(project: Project, session: ServedSession) -> tuple[Prompt]:
+def _session_prompt(project: Project, session: ServedSession) -> tuple[ServedPrompt]:
     def text() -> str:
         from binnacle.app.planning import prompt_of
 
         return prompt_of(project, session)
 
-    return (Prompt("session", f"what this session is for ({session.terms.recipe})", text),)
+    return (ServedPrompt("session", f"what this session is for ({session.terms.recipe})", text),)
 
 
 def _with(status: str, more: dict[str, Any]) -> str:
@@ -498,8 +498,8 @@ async def _read_guide(project: ServedProject, _: Caller) -> str | None:
 
 
 _RESOURCES = (
-    Resource(STATUS, "status", "Task counts, ready tasks and the queue", "application/json", _read_status),
-    Resource(
+    ServedResource(STATUS, "status", "Task counts, ready tasks and the queue", "application/json", _read_status),
+    ServedResource(
         "binnacle://agents", "agents", "AGENTS.md of the repository, if there is one", "text/markdown", _read_guide
     ),
 )

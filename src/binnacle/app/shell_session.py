@@ -22,7 +22,7 @@ def find_session(project: Project, store: "Store | None" = None) -> Session:
         NotReady: BN_SESSION is not the secret of a session that goes on.
         Refused: the process above is several agents, and nothing says which of them this is.
     """
-    from binnacle.tools.agents import find_in_shell
+    from binnacle.tools.agent_identity import find_in_shell
 
     with (
         nullcontext(store) if store and not store.is_busy else open_store(project, create=False) as opened,

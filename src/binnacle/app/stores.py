@@ -9,10 +9,10 @@ from typing import Literal
 from msgspec import Struct
 
 from binnacle.app import Project
+from binnacle.config.directories import STORE_FILE, data_root, show_path
 from binnacle.config.identity import carries, is_same_repository, record_file
-from binnacle.config.location import STORE_FILE, data_root, show_path
+from binnacle.config.identity_files import become
 from binnacle.config.project_record import read_record
-from binnacle.config.settlement import become
 from binnacle.errors import Ambiguous, ConfigError, NotFound, Refused, StoreReadOnly
 from binnacle.store.health import Finding
 from binnacle.store.summary import summarise_file

@@ -10,25 +10,25 @@ from binnacle.app import Project, open_store
 from binnacle.app.scripts import Scripts
 from binnacle.errors import BinnacleError, NotReady
 from binnacle.passthrough.runner import Runner
-from binnacle.plan.binding import task_check
-from binnacle.plan.listing import listed
-from binnacle.plan.narrowing import limits_of, narrow
 from binnacle.plan.recipe import Recipe, load_recipe
-from binnacle.plan.session import Subject, bind, choose, finders, introduction, shown_names, subject
+from binnacle.plan.recipe_limits import limits_of, narrow
+from binnacle.plan.session_plan import Subject, bind, choose, finders, introduction, shown_names, subject
+from binnacle.plan.tool_budget import listed
+from binnacle.plan.tool_limits import task_check
 from binnacle.store import agents, overview, tasks
 from binnacle.store.store import Reader, Store, Writer
-from binnacle.tools.agents import find_or_register, find_resumed, link, register_new
+from binnacle.tools.agent_identity import find_or_register, find_resumed, link, register_new
+from binnacle.tools.bn_tools import Shell
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.client_facts import ClientFacts
 from binnacle.tools.dispatch import Dispatcher
-from binnacle.tools.outcome import Reply
-from binnacle.tools.recent import Recent
-from binnacle.tools.search import FINDERS, Finder, Index
-from binnacle.tools.shell import Shell
-from binnacle.tools.spec import ToolSpec
+from binnacle.tools.outcome import ToolReply
+from binnacle.tools.recent_tools import RecentTools
+from binnacle.tools.tool_search import FINDERS, Finder, Index
+from binnacle.tools.tool_spec import ToolSpec
 from binnacle.tools.work.access import Access
-from binnacle.tools.work.catalog import work_tools
+from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.upstream.places import upstream_folder
 from binnacle.work import steps
 from binnacle.work.feature import Discipline
@@ -37,7 +37,7 @@ from binnacle.work.task import brief
 
 if TYPE_CHECKING:
     from binnacle.app.upstreams import Upstreams
-    from binnacle.tools.content import UpstreamContent
+    from binnacle.tools.permitted_content import PermittedContent
     from binnacle.upstream.gateway import Gateway, Offer
 
 
@@ -100,7 +100,7 @@ class Toolbox:
         self._built_in = own_tools(self._access, self._runner, finder, timeout=timeout)
         self._scripts = Scripts(project, start=start)
         self._index: Index | None = None
-        self._recent = Recent(os.path.join(upstream_folder(project.data_dir), "recent.json"))
+        self._recent = RecentTools(os.path.join(upstream_folder(project.data_dir), "recent.json"))
         self._upstreams = upstreams
         self._heard = heard
         self._updated = updated
@@ -147,7 +147,7 @@ class Toolbox:
         self._index = None
         self._made_of = (recipe, about.discipline, offers)
 
-    async def _reply(self, caller: Caller, name: str, raw: bytes) -> Reply:
+    async def _reply(self, caller: Caller, name: str, raw: bytes) -> ToolReply:
         return await self.dispatcher.reply(caller, name, raw)
 
     def _explain_missing(self, name: str) -> BinnacleError | None:
@@ -173,13 +173,13 @@ class Toolbox:
             self.gateway.start()
 
     @property
-    def content(self) -> "UpstreamContent | None":
+    def content(self) -> "PermittedContent | None":
         """What upstream servers have besides tools, where the session may use it."""
         if self.gateway is None or not self._recipe.upstreams:
             return None
-        from binnacle.tools.content import UpstreamContent
+        from binnacle.tools.permitted_content import PermittedContent
 
-        return UpstreamContent(self.gateway, self._denied)
+        return PermittedContent(self.gateway, self._denied)
 
     async def reload_upstreams(self) -> None:
         """Reads anew which upstream servers there are."""
@@ -191,7 +191,7 @@ class Toolbox:
         """The tools of upstream servers, for which nothing is loaded where there are none."""
         if self.gateway is None:
             return ()
-        from binnacle.tools.upstream import upstream_tools
+        from binnacle.tools.upstream_tools import upstream_tools
 
         return upstream_tools(self.gateway, self._recent.note)
 

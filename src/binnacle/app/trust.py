@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from binnacle.app import Project, current_person, open_store
 from binnacle.config import settings, trust
-from binnacle.config.trust import How, Item, State, Trusted
+from binnacle.config.trust import How, State, Trusted, TrustItem
 from binnacle.errors import BinnacleError, ConfigError
 from binnacle.work.actor import Actor
 
@@ -21,7 +21,7 @@ HOW: dict[How, str] = {
 class Standing(NamedTuple):
     """An item and how it stands."""
 
-    item: Item
+    item: TrustItem
     state: State
     before: Trusted | None
     """As it was trusted last, if it was."""
@@ -61,7 +61,7 @@ def find_waiting(project: Project) -> list[str]:
     return []
 
 
-def _finders(project: Project) -> Iterable[Callable[[], list[Item]]]:
+def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
     """Every part of the product that reads such things from a project says which there are."""
     from binnacle.bridge import own
     from binnacle.runner import hooks, template
@@ -78,10 +78,10 @@ def _finders(project: Project) -> Iterable[Callable[[], list[Item]]]:
     )
 
 
-def _recipes(project: Project) -> list[Item]:
+def _recipes(project: Project) -> list[TrustItem]:
     """Recipes that give more than they may untrusted. Nothing is loaded where the project has none."""
-    from binnacle.config.inside import is_folder_inside
-    from binnacle.config.location import PROJECT_DIR
+    from binnacle.config.directories import PROJECT_DIR
+    from binnacle.config.repository_files import is_folder_inside
 
     if not is_folder_inside(project.repo, f"{PROJECT_DIR}/recipes"):
         return []
@@ -100,7 +100,7 @@ def _brought(project: Project) -> list[Mapping[str, object]]:
     return []
 
 
-def grant(project: Project, items: Iterable[Item], *, how: How) -> None:
+def grant(project: Project, items: Iterable[TrustItem], *, how: How) -> None:
     """Trusts items as they are, in the name of the person at work, and says so in the log.
 
     Raises:

@@ -25,8 +25,8 @@ from binnacle.bridge.protocol import (
     Response,
     now_text,
 )
-from binnacle.config.private import make_new_private_folder
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.private_files import make_new_private_folder
 
 LARGE = 2 * 1024 * 1024
 """Bytes from which an answer is put into a file of its own."""
@@ -62,7 +62,7 @@ def open_bridge(workspace: str) -> str:
         for name in FILES:
             _remove_unless_plain(os.path.join(folder, name))
         if not os.path.lexists(ignored := os.path.join(folder, ".gitignore")):
-            write_whole(ignored, b"*\n")
+            write_atomically(ignored, b"*\n")
     except OSError as error:
         raise BridgeError(
             "E_FS_ERROR",
@@ -150,7 +150,7 @@ def answer(job: Job, data: Any, *, duration: float) -> None:
     encoded = msgspec.json.encode(data)
     meta = Meta(request_id=job.id, timestamp=now_text(), duration=duration)
     if len(encoded) > LARGE:
-        write_whole(os.path.join(job.folder, "data.json"), encoded)
+        write_atomically(os.path.join(job.folder, "data.json"), encoded)
         response = Response(data_ref="data.json", meta=meta)
     else:
         response = Response(data=Raw(encoded), meta=meta)
@@ -177,9 +177,9 @@ def fail(job: Job, error: BridgeError, *, duration: float) -> None:
 
 def _finish(job: Job, kind: proofs.Kind, content: bytes, data: bytes = b"") -> None:
     """Writes the answer, and the mark that comes last: the proof of it."""
-    write_whole(os.path.join(job.folder, f"{kind}.json"), content)
+    write_atomically(os.path.join(job.folder, f"{kind}.json"), content)
     proof = proofs.prove_answer(job.key, kind, job.id, content, data)
-    write_whole(os.path.join(job.folder, "done"), proof.encode())
+    write_atomically(os.path.join(job.folder, "done"), proof.encode())
 
 
 def mark_cancelled(folder: str) -> None:

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.bridge.metadata import SUFFIX, Metadata, load_metadata
-from binnacle.config.inside import hint_of, is_file_inside, is_folder_inside, read_file, root_of, write_inside
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.repository_files import hint_of, is_file_inside, is_folder_inside, read_file, root_of, write_inside
 from binnacle.errors import ConfigError, NextStep, did_you_mean
 
 VERSION = 2
@@ -129,7 +129,7 @@ def write_manifest(folder: str, made: Manifest, *, now: str) -> bool:
         if (root := root_of(file)) is not None:
             write_inside(root, file, content + b"\n", mode=0o644)
         else:
-            write_whole(file, content + b"\n", mode=0o644)
+            write_atomically(file, content + b"\n", mode=0o644)
     except OSError as error:
         hint = hint_of(error, "check permissions and free space")
         raise ConfigError(f"cannot write {file}: {error.strerror}", hint=hint) from error

@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from binnacle.bridge.manifest import Entry, Manifest, gather, shipped
-from binnacle.config.inside import read_inside
-from binnacle.config.location import PROJECT_DIR
-from binnacle.config.trust import Item, is_trusted
+from binnacle.config.directories import PROJECT_DIR
+from binnacle.config.repository_files import read_inside
+from binnacle.config.trust import TrustItem, is_trusted
 from binnacle.errors import BridgeError, ConfigError, NextStep
 
 
@@ -99,7 +99,7 @@ def check_trusted(one: OwnScript, repo: str) -> None:
         )
 
 
-def find_items(repo: str) -> list[Item]:
+def find_items(repo: str) -> list[TrustItem]:
     """The scripts of a project as a person sees them before trusting them."""
     own = find_own(repo).scripts.values()
     return [item for one in own if one.program and (item := _item(one.alias, one.program, one.file, repo))]
@@ -110,7 +110,7 @@ def _is_trusted(alias: str, program: str, file: str, repo: str) -> bool:
     return item is not None and is_trusted(repo, item)
 
 
-def _item(alias: str, program: str, file: str, repo: str) -> Item | None:
+def _item(alias: str, program: str, file: str, repo: str) -> TrustItem | None:
     """A script with its metadata, which agents read, all of both; None if they cannot be read."""
     parts = []
     for path in (file, program):
@@ -120,7 +120,7 @@ def _item(alias: str, program: str, file: str, repo: str) -> Item | None:
             return None
         parts.append(f"==> {os.path.basename(path)}\n{_shown(content)}")
     does = f"let agents run {os.path.basename(program)} as a tool, with this description"
-    return Item(kind="script", name=alias, place=program, does=does, content="\n".join(parts))
+    return TrustItem(kind="script", name=alias, place=program, does=does, content="\n".join(parts))
 
 
 def _shown(content: bytes) -> str:

@@ -18,7 +18,7 @@ import msgspec
 from binnacle.bridge.protocol import BridgeError, Fault
 from binnacle.config.child_environment import for_development
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
-from binnacle.wire.complexity import TOO_COMPLEX, is_too_complex
+from binnacle.wire.json_limits import TOO_COMPLEX, is_too_complex
 
 OUTPUT_LIMIT = 8 << 20
 """Bytes that a program may answer."""

@@ -23,8 +23,8 @@ from hashlib import sha256
 from typing import Literal
 
 from binnacle.bridge.protocol import HostInfo
-from binnacle.config.location import data_dir
-from binnacle.config.private import make_private_folder
+from binnacle.config.directories import data_dir
+from binnacle.config.private_files import make_private_folder
 from binnacle.config.project_record import is_plain_name
 
 KEY_BYTES = 32

@@ -9,7 +9,7 @@ import msgspec
 
 from binnacle.bridge import folders, proofs
 from binnacle.bridge.protocol import BridgeError, HostInfo
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
 from binnacle.errors import NextStep
 
 
@@ -44,7 +44,7 @@ class Seat:
 
     def introduce(self) -> None:
         """Writes `host.json`: from now on clients find the host."""
-        write_whole(os.path.join(self._folder, "host.json"), msgspec.json.encode(self._info))
+        write_atomically(os.path.join(self._folder, "host.json"), msgspec.json.encode(self._info))
 
     def keep(self) -> bool:
         """Shows that the host is alive; true if everything had been deleted under it and was made anew.
@@ -98,7 +98,7 @@ class Seat:
         own = f"{self._lock}.{self._info.bridge_id}"
         try:
             proofs.make_key(self._workspace, self._info.bridge_id, self.key)
-            write_whole(own, msgspec.json.encode(self._info))
+            write_atomically(own, msgspec.json.encode(self._info))
             os.link(own, self._lock)
         except FileExistsError as error:
             raise BridgeError(

@@ -11,7 +11,7 @@ from binnacle.lifecycle.presence import host_of, is_present, process_of, shell_o
 from binnacle.lifecycle.processes import Process, ancestors, is_here
 from binnacle.store import agents, events, sessions, tasks
 from binnacle.store.store import Reader
-from binnacle.tools.agents import reap
+from binnacle.tools.agent_identity import reap
 from binnacle.work.session import Agent, is_planned
 from binnacle.work.task import brief
 

@@ -6,7 +6,7 @@ from typing import Any
 from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
-from binnacle.config.location import project_config_file, user_config_file
+from binnacle.config.directories import project_config_file, user_config_file
 from binnacle.config.settings import SETTINGS, Settings, find_setting
 
 CONFIG = Group("config")
@@ -91,8 +91,8 @@ def unset(context: Context, args: Namespace) -> Any:
 
 
 def _write(context: Context, args: Namespace, value: str | None) -> Any:
-    from binnacle.config.edit import write_setting
     from binnacle.config.place import find_repo
+    from binnacle.config.settings_file import write_setting
 
     # Not through the project: a file with a mistake in it must stay repairable.
     is_own = args.user or find_setting(args.key).is_personal

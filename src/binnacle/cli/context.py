@@ -84,7 +84,7 @@ class Context:
         Raises:
             Refused: it runs in the shell of one.
         """
-        from binnacle.tools.bound import check_at_home
+        from binnacle.tools.planned_session import check_at_home
 
         if not self._is_kept():
             return check_at_home(None)

@@ -183,7 +183,7 @@ def update(context: Context, args: Namespace) -> Any:
     needs=by_person("import disciplines, which say what their sessions may not use"),
 )
 def import_disciplines(context: Context, args: Namespace) -> Any:
-    from binnacle.plan.library import import_set, load_set
+    from binnacle.plan.discipline_sets import import_set, load_set
 
     given = load_set(args.source)
     with context.writing() as tx:
@@ -192,7 +192,7 @@ def import_disciplines(context: Context, args: Namespace) -> Any:
 
 @DISCIPLINE.command("sets", "the ready-made sets of disciplines", "bn discipline sets", view=_show_sets, needs=READS)
 def list_sets(context: Context, args: Namespace) -> Any:  # noqa: ARG001
-    from binnacle.plan.library import sets
+    from binnacle.plan.discipline_sets import sets
 
     return {
         "sets": [

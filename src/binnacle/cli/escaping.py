@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from binnacle.config.location import show_path
+from binnacle.config.directories import show_path
 
 
 def escape_for_terminal(encoded: bytes) -> bytes:

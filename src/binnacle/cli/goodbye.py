@@ -16,7 +16,7 @@ from binnacle.lifecycle.presence import process_of
 from binnacle.lifecycle.processes import Process, ancestors
 from binnacle.store import agents, tasks
 from binnacle.store.store import Reader
-from binnacle.tools.agents import find_in_shell, find_named, find_over_mcp
+from binnacle.tools.agent_identity import find_in_shell, find_named, find_over_mcp
 from binnacle.work.session import Agent
 
 GOODBYE = Group("goodbye")

@@ -9,15 +9,15 @@ from binnacle.cli.command import READS, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.plan import PLAN, SUBJECT
 from binnacle.cli.screen import Screen, printable
-from binnacle.config.private import make_private_folder, private_opener
+from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, NotFound, Refused, UsageError, did_you_mean
 from binnacle.work.session import Terms
 
 if TYPE_CHECKING:
     from binnacle.app.planning import Made
-    from binnacle.config.clients.launch import Launcher, Start
+    from binnacle.config.clients.client_start import ClientStart, Launcher
     from binnacle.plan.recipe import Recipe
-    from binnacle.plan.session import SessionPlan
+    from binnacle.plan.session_plan import SessionPlan
     from binnacle.store.store import Writer
     from binnacle.work.actor import Actor
 
@@ -36,7 +36,7 @@ class Begun(NamedTuple):
 
     session: str
     recipe: "Recipe"
-    start: "Start"
+    start: "ClientStart"
     secret: str
     """What proves to `bn` that the client and its shells belong to the session."""
 
@@ -89,7 +89,7 @@ def launch(context: Context, args: Namespace) -> Any:
 
 
 def _launcher(name: str) -> "Launcher":
-    from binnacle.config.clients.launch import LAUNCHERS
+    from binnacle.config.clients.client_start import LAUNCHERS
 
     if name not in LAUNCHERS:
         hint = did_you_mean(name, list(LAUNCHERS))
@@ -103,7 +103,7 @@ def _preview(context: Context, args: Namespace, launcher: "Launcher", terms: Ter
 
     from binnacle.app.planning import make_plan, session_folder
     from binnacle.app.toolbox import catalog_of
-    from binnacle.plan.files import paths
+    from binnacle.plan.session_files import paths
 
     project = context.project
     with context.store(create=False).read() as tx:
@@ -147,12 +147,12 @@ def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said
     return make_plan(tx, context.project, catalog, terms, session=session.id, said=said)
 
 
-def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "SessionPlan") -> "Start":
+def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "SessionPlan") -> "ClientStart":
     """How the client is started on a plan."""
     from binnacle.app.planning import session_folder
-    from binnacle.config.clients.launch import Given
-    from binnacle.config.clients.places import find_worktree
-    from binnacle.plan.files import paths, session_servers
+    from binnacle.config.clients.client_files import find_worktree
+    from binnacle.config.clients.client_start import Given
+    from binnacle.plan.session_files import paths, session_servers
 
     project = context.project
     folder = session_folder(project, plan.session)
@@ -183,13 +183,13 @@ def _named_variables(plan: "SessionPlan", cwd: str) -> frozenset[str]:
     """The variables that the servers of a plan are filled in from."""
     import msgspec
 
-    from binnacle.plan.files import session_servers
+    from binnacle.plan.session_files import session_servers
     from binnacle.upstream.variables import variables_in
 
     return frozenset(variables_in(msgspec.json.encode(session_servers(plan, cwd=cwd).entries).decode()))
 
 
-def _keep(context: Context, plan: "SessionPlan", start: "Start") -> None:
+def _keep(context: Context, plan: "SessionPlan", start: "ClientStart") -> None:
     from binnacle.app.planning import keep_plan, session_folder
 
     keep_plan(context.project, plan)

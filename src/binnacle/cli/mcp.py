@@ -115,7 +115,7 @@ def _session_above(context: Context, *, is_chosen: bool) -> str | None:
     if not found:
         return None
     from binnacle.app.planning import check_secret
-    from binnacle.config.secret import id_of
+    from binnacle.config.access_tokens import id_of
 
     try:
         check_secret(context.project, id_of(found), found)
@@ -171,12 +171,12 @@ async def _engines(context: Context, args: Namespace, timeout: float) -> AsyncIt
 
 
 async def _serve_stdio(context: Context, args: Namespace, session: ServedSession, timeout: float) -> None:
-    from binnacle.server.stdio import StdioServer, take_stdio
+    from binnacle.server.mcp_over_stdio import McpOverStdio, take_stdio
 
     source, sink = take_stdio()
     async with _engines(context, args, timeout) as open_engine, open_engine(session) as engine:
         gc.enable()
-        await StdioServer(engine, source=source, sink=sink).serve()
+        await McpOverStdio(engine, source=source, sink=sink).serve()
 
 
 async def _serve_http(
@@ -184,10 +184,10 @@ async def _serve_http(
 ) -> None:
     import secrets
 
-    from binnacle.server.endpoints import Endpoints
-    from binnacle.server.http import LOCAL, HttpServer
-    from binnacle.server.serving import bind, serve_http
-    from binnacle.server.tokens import EitherTokens, NamedTokens, OneToken, ProvenTokens
+    from binnacle.server.bearer_tokens import EitherTokens, NamedTokens, OneToken, ProvenTokens
+    from binnacle.server.http_listener import bind, serve_http
+    from binnacle.server.mcp_over_http import LOCAL, McpOverHttp
+    from binnacle.server.session_endpoints import SessionEndpoints
 
     host, port = address
     token = None if args.no_auth else _given_token(args) or secrets.token_urlsafe(24)
@@ -205,7 +205,7 @@ async def _serve_http(
         if context.human and token:
             sys.stderr.write(f"token: {token}\n")
 
-    async def open_face(stack: AsyncExitStack, name: str, path: str, secret: str) -> HttpServer:
+    async def open_face(stack: AsyncExitStack, name: str, path: str, secret: str) -> McpOverHttp:
         """The endpoint of a session that was planned before, for who has its secret."""
         from binnacle.app.planning import check_secret, resume_session
         from binnacle.app.presence import present
@@ -216,12 +216,12 @@ async def _serve_http(
         served = ServedSession(resume_session(context.project, name), name)
         stack.enter_context(present(context.project, name))
         engine = await stack.enter_async_context(open_engine(served))
-        return HttpServer(engine, tokens=None if args.no_auth else ProvenTokens(check), hosts=hosts, path=path)
+        return McpOverHttp(engine, tokens=None if args.no_auth else ProvenTokens(check), hosts=hosts, path=path)
 
     hosts = LOCAL | {shown.lower()}
     async with _engines(context, args, timeout) as open_engine, open_engine(session) as engine:
         gc.enable()
-        faces = Endpoints(HttpServer(engine, tokens=tokens, hosts=hosts, path=PATH), PATH, open_face)
+        faces = SessionEndpoints(McpOverHttp(engine, tokens=tokens, hosts=hosts, path=PATH), PATH, open_face)
         try:
             await serve_http(faces, listener, on_ready=announce)
         finally:
@@ -261,7 +261,7 @@ def _address(args: Namespace) -> tuple[str, int]:
 def _prompts() -> Any:
     """What `bn system emit` prints, for clients that offer prompts."""
     from binnacle.cli.emit import TEMPLATES, read_template
-    from binnacle.server.catalog_host import Prompt
+    from binnacle.server.catalog_provider import ServedPrompt
 
     texts = {name: about for name, (file, about) in TEMPLATES.items() if file.endswith(".md")}
-    return tuple(Prompt(name, about, partial(read_template, name)) for name, about in texts.items())
+    return tuple(ServedPrompt(name, about, partial(read_template, name)) for name, about in texts.items())

@@ -10,11 +10,11 @@ from binnacle.errors import Refused, UsageError
 
 if TYPE_CHECKING:
     from binnacle.cli.screen import Screen
-    from binnacle.server.tokens import NamedTokens
+    from binnacle.server.bearer_tokens import NamedTokens
 
 
 def _tokens(context: Context) -> "NamedTokens":
-    from binnacle.server.tokens import NamedTokens
+    from binnacle.server.bearer_tokens import NamedTokens
 
     return NamedTokens(context.project.data_dir)
 

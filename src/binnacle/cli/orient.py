@@ -13,8 +13,8 @@ from binnacle.lifecycle.presence import find_same, registration
 from binnacle.lifecycle.processes import ancestors
 from binnacle.store import agents, overview, queue, tasks
 from binnacle.store.store import Reader, Writer
-from binnacle.tools.agents import find_named, find_over_mcp, reap
-from binnacle.tools.bound import AGENT_VARIABLE, MCP_VARIABLE
+from binnacle.tools.agent_identity import find_named, find_over_mcp, reap
+from binnacle.tools.planned_session import AGENT_VARIABLE, MCP_VARIABLE
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import Agent
 from binnacle.work.text import clean_optional_line

@@ -11,7 +11,7 @@ from binnacle.work.session import Terms
 if TYPE_CHECKING:
     from binnacle.app.planning import Made
     from binnacle.plan.recipe import Recipe
-    from binnacle.plan.session import SessionPlan
+    from binnacle.plan.session_plan import SessionPlan
     from binnacle.tools.catalog import Catalog
 
 PLAN = Group("plan")
@@ -112,7 +112,7 @@ def show(context: Context, args: Namespace) -> Any:
 
 
 def _matrix(context: Context) -> Any:
-    from binnacle.plan.session import choose
+    from binnacle.plan.session_plan import choose
 
     catalog, recipes = _all(context)
     rows = []
@@ -184,7 +184,7 @@ def _show_explanation(answer: Any, screen: Screen) -> None:
     needs=READS,
 )
 def explain(context: Context, args: Namespace) -> Any:
-    from binnacle.plan.session import choose, subject
+    from binnacle.plan.session_plan import choose, subject
 
     catalog, recipes = _all(context, only=args.recipe)
     spec = catalog.find(args.tool).spec

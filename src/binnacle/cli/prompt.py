@@ -12,7 +12,7 @@ from binnacle.errors import Duplicate, InvalidInput
 from binnacle.work.session import Terms
 
 if TYPE_CHECKING:
-    from binnacle.plan.session import SessionPlan
+    from binnacle.plan.session_plan import SessionPlan
 
 PROMPT = Group("prompt")
 
@@ -78,7 +78,7 @@ def _show_template(answer: Any, screen: Screen) -> None:
     needs=lambda args: by_person("write a template to a file") if args.output else READS,
 )
 def template(context: Context, args: Namespace) -> Any:
-    from binnacle.config.inside import hint_of
+    from binnacle.config.repository_files import hint_of
     from binnacle.runner.template import DEFAULT, PROJECT_FILE, VARIABLES, find_template
 
     text = find_template(context.project.repo, DEFAULT).text
@@ -101,8 +101,8 @@ def template(context: Context, args: Namespace) -> Any:
 
 def _write(path: str, text: str, repo: str, *, is_new: bool) -> None:
     """Writes a template: in the project through no link that leads out of it, elsewhere where a person wants it."""
-    from binnacle.config.inside import is_below, write_inside
-    from binnacle.config.private import make_folder
+    from binnacle.config.private_files import make_folder
+    from binnacle.config.repository_files import is_below, write_inside
 
     if is_below(repo, path):
         write_inside(repo, path, text.encode(), is_new=is_new)

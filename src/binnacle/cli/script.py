@@ -132,8 +132,8 @@ def _said_of(one: dict[str, Any]) -> str:
 def info(context: Context, args: Namespace) -> Any:
     import msgspec
 
-    from binnacle.tools.schema import schema_of
-    from binnacle.tools.scripts import parameter_struct
+    from binnacle.tools.json_schema import schema_of
+    from binnacle.tools.script_tools import parameter_struct
 
     entry, own = find_entry(context, args.name)
     about = entry.metadata
@@ -190,17 +190,17 @@ async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: 
     from binnacle.tools.caller import Caller
     from binnacle.tools.catalog import Catalog
     from binnacle.tools.dispatch import Dispatcher
-    from binnacle.tools.scripts import Place, Work, script_tools
+    from binnacle.tools.script_tools import ScriptPlace, ScriptRunner, script_tools
 
     scripts = Scripts(context.project, client="cli", start=context.start)
 
-    async def execute(work: Work) -> Any:
+    async def execute(work: ScriptRunner) -> Any:
         if own is None:
             return await scripts.run_by_host(work)
         return await scripts.run_trusted(own, work)
 
     manifest = Manifest(scripts={entry.metadata.alias: entry})
-    specs = script_tools(manifest, execute, Place(scripts.workspace, os.getcwd()), every=True)
+    specs = script_tools(manifest, execute, ScriptPlace(scripts.workspace, os.getcwd()), every=True)
     caller = Caller(session=context.session, progress=_tell) if context.human else Caller(session=context.session)
     try:
         return await Dispatcher(Catalog(specs), in_shell=True).call(entry.metadata.tool, raw, caller)

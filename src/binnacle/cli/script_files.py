@@ -96,7 +96,7 @@ def new(context: Context, args: Namespace) -> Any:
 
 
 def _write(path: str, content: str, repo: str, *, mode: int) -> None:
-    from binnacle.config.inside import hint_of, write_inside
+    from binnacle.config.repository_files import hint_of, write_inside
 
     try:
         write_inside(repo, path, content.encode(), mode=mode, is_new=True)

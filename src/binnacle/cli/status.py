@@ -129,7 +129,7 @@ def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001
 
 def _not_trusted(context: Context) -> list[str]:
     """What came with the project and waits for a person. Nothing is loaded where nothing came."""
-    from binnacle.config.location import brings_settings
+    from binnacle.config.directories import brings_settings
 
     if not brings_settings(context.project.repo):
         return []

@@ -10,7 +10,7 @@ from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.progress import Bar
 from binnacle.cli.screen import Screen
-from binnacle.config.private import make_private_folder, private_opener
+from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, StoreError, UsageError
 
 STORE = Group("store")

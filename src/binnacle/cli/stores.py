@@ -47,7 +47,7 @@ def _show_pruned(answer: Any, screen: Screen) -> None:
 def _as_json(store: Any) -> dict[str, Any]:
     import msgspec
 
-    from binnacle.config.location import show_path
+    from binnacle.config.directories import show_path
 
     return {**msgspec.to_builtins(store), "place": show_path(store.place)}
 
@@ -60,7 +60,7 @@ def _as_json(store: Any) -> dict[str, Any]:
     needs=by_person("make a folder a project"),
 )
 def init(context: Context, args: Namespace) -> Any:  # noqa: ARG001
-    from binnacle.config.location import show_path
+    from binnacle.config.directories import show_path
 
     is_new = not context.project.is_known
     store = context.store(create=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.config.clients.known import CLIENTS, Client, Scope
+from binnacle.config.clients.known_clients import CLIENTS, KnownClient, Scope
 from binnacle.errors import UsageError
 
 if TYPE_CHECKING:
-    from binnacle.config.clients.plan import Change, Target
+    from binnacle.config.clients.setup_plan import FileChange, SetupTarget
 
 SYSTEM = Group("system")
 
@@ -31,7 +31,7 @@ class Item(NamedTuple):
     """One file that `init` is about."""
 
     question: str
-    target: "Target"
+    target: "SetupTarget"
     note: str = ""
     """What is left to do once the file is written."""
 
@@ -109,8 +109,8 @@ def _short(path: str, worktree: str) -> str:
     needs=lambda args: READS if args.dry_run else by_person("set up clients"),
 )
 def init(context: Context, args: Namespace) -> Any:
-    from binnacle.config.clients.places import find_worktree
-    from binnacle.config.clients.plan import carry_out, plan
+    from binnacle.config.clients.client_files import find_worktree
+    from binnacle.config.clients.setup_plan import carry_out, plan
 
     if args.user and args.project:
         raise UsageError("--user and --project exclude each other", hint="leave both out for each client's usual file")
@@ -135,7 +135,7 @@ def init(context: Context, args: Namespace) -> Any:
 
 def _named(args: Namespace) -> list[str]:
     """The clients that the options name, each once, in the usual order."""
-    from binnacle.config.clients.places import is_found
+    from binnacle.config.clients.client_files import is_found
 
     names = set(args.client)
     if args.write_mcp_vscode or args.write_mcp_all:
@@ -152,7 +152,7 @@ def _scope(args: Namespace) -> Scope | None:
 
 
 def _section(worktree: str) -> Item:
-    from binnacle.config.clients.plan import agents_target
+    from binnacle.config.clients.setup_plan import agents_target
 
     return Item("Write AGENTS.md section?", agents_target(os.path.join(worktree, "AGENTS.md"), root=worktree))
 
@@ -167,9 +167,9 @@ def _recipe(name: str | None, worktree: str) -> str | None:
     return name
 
 
-def _client(client: Client, worktree: str, wish: Wish) -> Item:
-    from binnacle.config.clients.places import find_file, is_in_project
-    from binnacle.config.clients.plan import client_target
+def _client(client: KnownClient, worktree: str, wish: Wish) -> Item:
+    from binnacle.config.clients.client_files import find_file, is_in_project
+    from binnacle.config.clients.setup_plan import client_target
 
     path = find_file(client, worktree=worktree, scope=wish.scope)
     root = worktree if is_in_project(client, wish.scope) else None
@@ -179,7 +179,7 @@ def _client(client: Client, worktree: str, wish: Wish) -> Item:
     return Item(f"Write {client.title} MCP config?", target, "; ".join(filter(None, notes)))
 
 
-def _answer(change: "Change", note: str, *, diff: bool) -> dict[str, Any]:
+def _answer(change: "FileChange", note: str, *, diff: bool) -> dict[str, Any]:
     """What became of a file, for programs."""
     answer: dict[str, Any] = {"client": change.target.client, "file": change.target.path, "action": change.action}
     if change.backup:
@@ -193,7 +193,7 @@ def _answer(change: "Change", note: str, *, diff: bool) -> dict[str, Any]:
     return answer
 
 
-def _difference(change: "Change") -> str:
+def _difference(change: "FileChange") -> str:
     """A unified diff; a last line without newline is marked as `diff` marks it."""
     from difflib import unified_diff
 
@@ -226,8 +226,8 @@ def _missing_command(files: list[dict[str, Any]]) -> str:
 
 def _converse(context: Context, worktree: str, wish: Wish) -> None:
     """Asks about each file, and writes it when told to."""
-    from binnacle.config.clients.places import is_found
-    from binnacle.config.clients.plan import carry_out, plan
+    from binnacle.config.clients.client_files import is_found
+    from binnacle.config.clients.setup_plan import carry_out, plan
 
     clients = [client for client in CLIENTS.values() if client.name in ("vscode", "copilot") or is_found(client)]
     items = [_section(worktree), *(_client(client, worktree, wish) for client in clients)]

@@ -40,8 +40,8 @@ def call(context: Context, args: Namespace) -> Any:
     from binnacle.app.toolbox import open_access
     from binnacle.tools.caller import Caller
     from binnacle.tools.catalog import Catalog
-    from binnacle.tools.schema import input_schema
-    from binnacle.tools.work.catalog import work_tools
+    from binnacle.tools.json_schema import input_schema
+    from binnacle.tools.work.all_work_tools import work_tools
 
     with open_access(context.project) as access:
         catalog = Catalog(work_tools(access))

@@ -79,8 +79,8 @@ def _missing(names: list[str], answer: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def _origins(context: Context, origin: str | None) -> "list[ClientFile]":
-    from binnacle.config.clients.known import CLIENTS
-    from binnacle.config.clients.places import find_worktree
+    from binnacle.config.clients.client_files import find_worktree
+    from binnacle.config.clients.known_clients import CLIENTS
     from binnacle.upstream.takeover import any_file, client_files
 
     worktree = find_worktree(context.start)
@@ -90,7 +90,7 @@ def _origins(context: Context, origin: str | None) -> "list[ClientFile]":
 
 
 def _found(file: "ClientFile", context: Context) -> "list[Found]":
-    from binnacle.config.clients.places import find_worktree
+    from binnacle.config.clients.client_files import find_worktree
     from binnacle.upstream.takeover import find_servers
 
     projects = dict.fromkeys((find_worktree(context.start), context.project.repo))

@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from binnacle.config.clients.providers import variables_of
-from binnacle.config.variables import SERVER_VARIABLES
+from binnacle.config.clients.provider_variables import variables_of
+from binnacle.config.server_variables import SERVER_VARIABLES
 
 Environ = Mapping[str, str]
 

@@ -27,8 +27,8 @@ follows from the path, as it does outside of git.
 import os
 from typing import NamedTuple
 
-from binnacle.config.location import STORE_FILE, Place, data_root, git_place, project_key
-from binnacle.config.project_record import Record, read_record
+from binnacle.config.directories import STORE_FILE, Place, data_root, git_place, project_key
+from binnacle.config.project_record import ProjectRecord, read_record
 from binnacle.errors import StoreError
 
 RECORD_FILE = "project"
@@ -120,7 +120,7 @@ def _own_id(place: Place) -> str:
     )
 
 
-def _belongs_to(record: Record, place: Place) -> bool:
+def _belongs_to(record: ProjectRecord, place: Place) -> bool:
     """Whether the data of a place that has no id is that of `record`.
 
     At the same path there may be another repository by now, the first one having moved.
@@ -135,7 +135,7 @@ def _belongs_to(record: Record, place: Place) -> bool:
     return bool(record.origin) and record.origin == read_origin(place.git_dir)
 
 
-def _find_original(place: Place, known: Record) -> str:
+def _find_original(place: Place, known: ProjectRecord) -> str:
     """The repository that `place` is a copy of: another one that has the same id."""
     stored = read_record(record_file(known.id))
     if stored and stored.kept == "path" and stored.place != place.repo and carries(stored.place, known.id):

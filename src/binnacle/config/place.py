@@ -2,8 +2,8 @@
 
 import os
 
+from binnacle.config.directories import PROJECT_DIR, Place, git_place
 from binnacle.config.identity import has_store
-from binnacle.config.location import PROJECT_DIR, Place, git_place
 from binnacle.errors import InvalidInput
 
 

@@ -6,7 +6,7 @@ repository and does not stand here fails them. So a new place is written down he
 
 from typing import NamedTuple
 
-from binnacle.config.location import PROJECT_DIR
+from binnacle.config.directories import PROJECT_DIR
 
 
 class ProjectFile(NamedTuple):

@@ -7,13 +7,13 @@ data directory they say which place the data belongs to. `config.identity` has t
 import os
 from typing import NamedTuple
 
-from binnacle.config.private import FILE_MODE, is_private_place, make_folder
+from binnacle.config.private_files import FILE_MODE, is_private_place, make_folder
 
 MAX_RECORD_BYTES = 16 << 10
 """A record is a handful of lines; more than this is something else."""
 
 
-class Record(NamedTuple):
+class ProjectRecord(NamedTuple):
     """Which project a repository is, or which place a store belongs to."""
 
     id: str
@@ -38,7 +38,7 @@ class Record(NamedTuple):
     """A random word that tells this repository from every other, made with the record."""
 
 
-def read_record(path: str) -> Record | None:
+def read_record(path: str) -> ProjectRecord | None:
     """The record in the file; `None` if there is none, or none that makes sense."""
     try:
         with open(path, "rb") as file:
@@ -51,42 +51,42 @@ def read_record(path: str) -> Record | None:
     for line in head.split(b"\n"):
         name, _, value = line.partition(b" ")
         fields[os.fsdecode(name)] = os.fsdecode(value)
-    known = {name: fields[name] for name in Record._fields if name in fields}
+    known = {name: fields[name] for name in ProjectRecord._fields if name in fields}
     if not is_plain_name(known.get("id", "")) or not place.endswith(b"\n"):
         return None
-    return Record(**{**known, "place": os.fsdecode(place[:-1])})
+    return ProjectRecord(**{**known, "place": os.fsdecode(place[:-1])})
 
 
-def encode_record(record: Record) -> bytes:
+def encode_record(record: ProjectRecord) -> bytes:
     """The record as it is kept."""
     lines = [f"{name} {value}" for name, value in record._asdict().items() if value and name != "place"]
     return os.fsencode("\n".join([*lines, f"place {record.place}\n"]))
 
 
-def write_record(path: str, record: Record) -> None:
+def write_record(path: str, record: ProjectRecord) -> None:
     """Puts the record in the place of the one that is there.
 
     Raises:
         OSError: it cannot be written.
     """
-    from binnacle.config.whole import write_whole
+    from binnacle.config.atomic_write import write_atomically
 
     make_folder(os.path.dirname(path))
-    write_whole(path, encode_record(record), mode=_mode(path))
+    write_atomically(path, encode_record(record), mode=_mode(path))
 
 
-def create_record(path: str, record: Record) -> bool:
+def create_record(path: str, record: ProjectRecord) -> bool:
     """Writes the record if there is none yet; says whether there was none. Of several at once, one wins.
 
     Raises:
         OSError: it cannot be written.
     """
-    from binnacle.config.whole import write_whole
+    from binnacle.config.atomic_write import write_atomically
 
     make_folder(os.path.dirname(path))
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
-        write_whole(temporary, encode_record(record), mode=_mode(path))
+        write_atomically(temporary, encode_record(record), mode=_mode(path))
         os.link(temporary, path)  # fails if it is there, and shows only a complete file
     except FileExistsError:
         return False

@@ -7,12 +7,12 @@ there only once a person has trusted it (`config.trust`); until then the setting
 import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from binnacle.config import inside
-from binnacle.config.location import project_config_file, user_config_file
+from binnacle.config import repository_files
+from binnacle.config.directories import project_config_file, user_config_file
 from binnacle.errors import ConfigError, InvalidInput
 
 if TYPE_CHECKING:
-    from binnacle.config.trust import Item
+    from binnacle.config.trust import TrustItem
 
 Scope = Literal["default", "user", "project", "environment"]
 Value = str | int | float
@@ -151,7 +151,7 @@ def find_personal(key: str) -> str:
     return str(read_file(user_config_file()).get(key, setting.default))
 
 
-def find_items(repo: str, shared: dict[str, Value] | None = None) -> "list[Item]":
+def find_items(repo: str, shared: dict[str, Value] | None = None) -> "list[TrustItem]":
     """What the project's file sets that a person has to trust.
 
     Raises:
@@ -162,15 +162,15 @@ def find_items(repo: str, shared: dict[str, Value] | None = None) -> "list[Item]
     wanted = [SETTINGS[key] for key in shared if SETTINGS[key].does]
     if not wanted:
         return []
-    from binnacle.config.trust import Item
+    from binnacle.config.trust import TrustItem
 
     return [
-        Item(kind="setting", name=one.key, place=path, does=one.does, content=f"{one.key} = {shared[one.key]}")
+        TrustItem(kind="setting", name=one.key, place=path, does=one.does, content=f"{one.key} = {shared[one.key]}")
         for one in wanted
     ]
 
 
-def _find_untrusted(repo: str, shared: dict[str, Value]) -> "list[Item]":
+def _find_untrusted(repo: str, shared: dict[str, Value]) -> "list[TrustItem]":
     items = find_items(repo, shared)
     if not items:
         return []
@@ -182,11 +182,11 @@ def _find_untrusted(repo: str, shared: dict[str, Value]) -> "list[Item]":
 def read_file(path: str) -> dict[str, Value]:
     """The settings in one file, flattened to dotted keys; empty if there is no such file."""
     try:
-        content = inside.read_file(path)
+        content = repository_files.read_file(path)
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}", hint=inside.hint_of(error)) from error
+        raise ConfigError(f"cannot read {path}: {error.strerror}", hint=repository_files.hint_of(error)) from error
     import tomllib
 
     try:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from urllib.parse import unquote, urlsplit
 
+from binnacle.config.atomic_write import write_atomically
 from binnacle.config.child_environment import STORE_URL, without_password
-from binnacle.config.private import make_private_folder
-from binnacle.config.whole import write_whole
+from binnacle.config.private_files import make_private_folder
 
 PASSWORD, PASSWORD_FILE = "PGPASSWORD", "PGPASSFILE"
 DEFAULT_PORT = "5432"
@@ -28,7 +28,7 @@ def password_in_file(environ: MutableMapping[str, str], url: str, folder: str) -
         return
     make_private_folder(folder)
     path = os.path.join(folder, f"store-{os.getpid()}.pgpass")
-    write_whole(path, _lines(url, environ, password).encode())
+    write_atomically(path, _lines(url, environ, password).encode())
     try:
         environ.pop(PASSWORD, None)
         if given:

@@ -1,8 +1,8 @@
 """What a person has trusted, project by project: a file among the person's own configuration, never in a project.
 
 A repository must not run, reach or change anything by being opened. So whatever in it names a command, a place, a
-server, or gives more rights, is an `Item`: it has no effect until a person has seen exactly its content, and none again
-once the content has changed. What stands in the person's own files or on the command line is nobody's item.
+server, or gives more rights, is a `TrustItem`: it has no effect until a person has seen exactly its content, and none
+again once the content has changed. What stands in the person's own files or on the command line is nobody's item.
 """
 
 import os
@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from binnacle.config.clients.files import locked, read
-from binnacle.config.location import trust_file
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.clients.foreign_files import locked, read
+from binnacle.config.directories import trust_file
 from binnacle.errors import ConfigError
 
 Kind = Literal["setting", "server", "hook", "script", "template", "recipe"]
@@ -27,7 +27,7 @@ LONGEST_KEPT = 200_000
 """Characters of a content that are kept to show what changed. Of a longer one only the digest is."""
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class TrustItem(Struct, frozen=True, kw_only=True):
     """Something in a project that has an effect only once a person has trusted it."""
 
     kind: Kind
@@ -79,14 +79,14 @@ def find_trusted(repo: str) -> dict[str, Trusted]:
     return _read(trust_file()).projects.get(_project(repo), {})
 
 
-def is_trusted(repo: str, item: Item) -> bool:
+def is_trusted(repo: str, item: TrustItem) -> bool:
     """Whether a person has trusted an item exactly as it is. A file that cannot be read trusts nothing."""
     with suppress(ConfigError):
         return state_of(item, find_trusted(repo)) == "trusted"
     return False
 
 
-def state_of(item: Item, known: dict[str, Trusted]) -> State:
+def state_of(item: TrustItem, known: dict[str, Trusted]) -> State:
     """How an item stands to what was trusted."""
     before = known.get(item.key)
     if before is None:
@@ -94,7 +94,7 @@ def state_of(item: Item, known: dict[str, Trusted]) -> State:
     return "trusted" if before.sha256 == item.sha256 else "changed"
 
 
-def keep(repo: str, items: Iterable[Item], *, by: str, at: str, how: How) -> None:
+def keep(repo: str, items: Iterable[TrustItem], *, by: str, at: str, how: How) -> None:
     """Trusts items as they are, all or none.
 
     Raises:
@@ -131,7 +131,7 @@ def forget(repo: str, keys: Collection[str] | None = None) -> list[str]:
     return gone
 
 
-def differences(item: Item, before: Trusted) -> Sequence[str]:
+def differences(item: TrustItem, before: Trusted) -> Sequence[str]:
     """What changed in an item since it was trusted, as the lines of a diff."""
     from difflib import unified_diff
 
@@ -158,6 +158,6 @@ def _write(path: str, kept: _File) -> None:
     """Replaces the file; nobody else may ever read or change it, whatever its mode was."""
     content = msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n"
     try:
-        write_whole(path, content, is_lasting=True)
+        write_atomically(path, content, is_lasting=True)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error

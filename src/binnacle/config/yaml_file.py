@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from binnacle.config import inside
+from binnacle.config import repository_files
 from binnacle.errors import ConfigError, did_you_mean
 
 Value = TypeVar("Value")
@@ -17,7 +17,7 @@ ANY = ""
 """A step of a path that stands for any key."""
 
 
-class Lines:
+class YamlLines:
     """Where in a file the parts of its value stand."""
 
     def __init__(self, file: str, lines: Mapping[Path, int]) -> None:
@@ -32,25 +32,25 @@ class Lines:
         return self.file
 
 
-def load(file: str, kind: type[Value], *, root: str | None = None) -> tuple[Value, Lines]:
+def load(file: str, kind: type[Value], *, root: str | None = None) -> tuple[Value, YamlLines]:
     """The value a file holds, and where its parts stand. `root` is the repository, for a file of a project.
 
     Raises:
         ConfigError: with the file, the line, the key, and what was expected.
     """
     try:
-        text = inside.read_file(file, root=root).decode()
+        text = repository_files.read_file(file, root=root).decode()
     except (OSError, UnicodeDecodeError) as error:
-        hint = inside.hint_of(error, "check the path and its permissions")
+        hint = repository_files.hint_of(error, "check the path and its permissions")
         raise ConfigError(f"cannot read {file}: {error}", hint=hint) from error
     return parse(text, kind, file=file)
 
 
-def parse(text: str, kind: type[Value], *, file: str) -> tuple[Value, Lines]:
+def parse(text: str, kind: type[Value], *, file: str) -> tuple[Value, YamlLines]:
     """The same for text that was read from `file`."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        lines = Lines(file, dict(_lines(node, file, set())))
+        lines = YamlLines(file, dict(_lines(node, file, set())))
         data = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -90,7 +90,7 @@ def _lines(node: Any, file: str, seen: set[int], path: Path = ()) -> Iterator[tu
             yield from _lines(value, file, seen, (*path, index))
 
 
-def _explained(problem: str, kind: Any, lines: Lines, data: Any) -> ConfigError:
+def _explained(problem: str, kind: Any, lines: YamlLines, data: Any) -> ConfigError:
     """What msgspec found, with the place and the nearest word."""
     said, _, where = problem.partition(" - at `")
     path = _path(where.rstrip("`"))

@@ -7,7 +7,7 @@ import re
 import msgspec
 from msgspec import Struct
 
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
 
 SESSIONS = 100
 """Sessions that are kept."""
@@ -39,7 +39,7 @@ def state_folder() -> str:
 def keep(folder: str, session_id: str, kept: Kept) -> None:
     """Writes a session down."""
     os.makedirs(folder, exist_ok=True)
-    write_whole(_file(folder, session_id), msgspec.json.encode(kept))
+    write_atomically(_file(folder, session_id), msgspec.json.encode(kept))
     _forget(folder)
 
 

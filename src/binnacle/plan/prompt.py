@@ -5,12 +5,12 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
-from binnacle.plan.context import Loaded
+from binnacle.plan.prompt_data import PromptData
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.sections import FORMS, SECTIONS, Form
-from binnacle.plan.tokens import count
-from binnacle.plan.wording import keep_known
-from binnacle.plan.wording import render as worded
+from binnacle.plan.token_count import count
+from binnacle.plan.tool_mentions import keep_known
+from binnacle.plan.tool_mentions import render as worded
 
 WHOLE_LIMIT = 4000
 """Tokens that even the task, the input and the instructions are cut to."""
@@ -48,7 +48,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
         return count(self.text)
 
 
-def render(recipe: Recipe, loaded: Loaded, names: Mapping[str, str], *, all_names: Collection[str]) -> Prompt:
+def render(recipe: Recipe, loaded: PromptData, names: Mapping[str, str], *, all_names: Collection[str]) -> Prompt:
     """The prompt of a session that has the tools `names`, own name → shown name; `all_names` are those of all tools.
 
     Sections with nothing to say are left out. The instructions come last.

@@ -9,17 +9,17 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from binnacle.config.inside import list_inside, read_file
-from binnacle.config.location import PROJECT_DIR
-from binnacle.config.trust import Item, is_trusted
-from binnacle.config.yaml_file import Lines, load
+from binnacle.config.directories import PROJECT_DIR
+from binnacle.config.repository_files import list_inside, read_file
+from binnacle.config.trust import TrustItem, is_trusted
+from binnacle.config.yaml_file import YamlLines, load
 from binnacle.errors import ConfigError, NotFound, did_you_mean
 from binnacle.plan.sections import SECTIONS
-from binnacle.plan.wording import Step, bare_names, tools_in
-from binnacle.tools.catalog import Catalog, Found
-from binnacle.tools.commands import COMMANDS
-from binnacle.tools.schema import input_schema
-from binnacle.tools.spec import ToolSpec
+from binnacle.plan.tool_mentions import Step, bare_names, tools_in
+from binnacle.tools.catalog import Catalog, FoundTool
+from binnacle.tools.command_rights import COMMANDS
+from binnacle.tools.json_schema import input_schema
+from binnacle.tools.tool_spec import ToolSpec
 from binnacle.work import steps
 from binnacle.work.status import Status
 
@@ -163,7 +163,7 @@ def _load(name: str, shelf: _Shelf, below: tuple[str, ...]) -> Recipe:
 
 def _hold_back(recipe: Recipe, catalog: Catalog) -> Recipe:
     """What is left of a project's recipe while nobody has trusted it."""
-    from binnacle.plan.narrowing import narrow  # built on recipes
+    from binnacle.plan.recipe_limits import narrow  # built on recipes
 
     box = _recipes_in(BOX, sorted(os.listdir(BOX)))
     if recipe.name in box:
@@ -171,7 +171,7 @@ def _hold_back(recipe: Recipe, catalog: Catalog) -> Recipe:
     return msgspec.structs.replace(recipe, commands=())
 
 
-def find_items(repo: str, catalog: Catalog) -> list[Item]:
+def find_items(repo: str, catalog: Catalog) -> list[TrustItem]:
     """The recipes of a project that give more than they may untrusted, as a person sees them before trusting them."""
     found = []
     shelf = _Shelf(recipe_files(repo), catalog, repo)
@@ -183,10 +183,10 @@ def find_items(repo: str, catalog: Catalog) -> list[Item]:
     return found
 
 
-def _item(name: str, path: str) -> Item:
+def _item(name: str, path: str) -> TrustItem:
     does = "let its sessions do more than the recipe of that name in the box, or run commands beyond its tools"
     content = read_file(path).decode("utf-8", "replace")
-    return Item(kind="recipe", name=name, place=path, does=does, content=content)
+    return TrustItem(kind="recipe", name=name, place=path, does=does, content=content)
 
 
 def _make(name: str, shelf: _Shelf, below: tuple[str, ...]) -> Recipe:
@@ -239,7 +239,7 @@ def _matched(rule: ToolRule, catalog: Catalog) -> list[str]:
     return [one.name for one in catalog if fnmatchcase(one.name, rule.name)] if "*" in rule.name else [rule.name]
 
 
-def _base(parent: str, name: str, shelf: _Shelf, lines: Lines, below: tuple[str, ...]) -> Recipe:
+def _base(parent: str, name: str, shelf: _Shelf, lines: YamlLines, below: tuple[str, ...]) -> Recipe:
     chain, files = (*below, name), shelf.files
     if parent == name and files[name] != (boxed := os.path.join(BOX, f"{name}.yaml")) and os.path.exists(boxed):
         # A project's recipe that extends the one in the box it stands in front of.
@@ -258,7 +258,7 @@ def _rule(one: str | Mapping[str, _Limits]) -> ToolRule:
     return ToolRule(name=name, only=limits.only, task=limits.task)
 
 
-def _check_words(written: _File, base: Recipe, lines: Lines, catalog: Catalog) -> None:
+def _check_words(written: _File, base: Recipe, lines: YamlLines, catalog: Catalog) -> None:
     """Checks every word that names something else."""
     for index, one in enumerate(written.tools):
         place = lines.at("tools", index)
@@ -282,7 +282,7 @@ def _check_words(written: _File, base: Recipe, lines: Lines, catalog: Catalog) -
     _check_names(written, lines, catalog)
 
 
-def _check_names(written: _File, lines: Lines, catalog: Catalog) -> None:
+def _check_names(written: _File, lines: YamlLines, catalog: Catalog) -> None:
     for name, other in (written.instead or {}).items():
         for word in (name, other):
             _find(word, catalog, lines.at("instead", name))
@@ -309,7 +309,7 @@ def _in_own_names(step: str | Step, catalog: Catalog) -> Step:
     return wordings
 
 
-def _check_rule(rule: ToolRule, found: Found, place: str) -> None:
+def _check_rule(rule: ToolRule, found: FoundTool, place: str) -> None:
     known = input_schema(found.spec, found.alias)["properties"]
     for parameter in rule.only:
         if parameter not in known:
@@ -325,7 +325,7 @@ def task_parameter(spec: ToolSpec) -> str | None:
     return next((name for name in names if name in spec.parameters.__struct_fields__), None)
 
 
-def _find(name: str, catalog: Catalog, place: str) -> Found:
+def _find(name: str, catalog: Catalog, place: str) -> FoundTool:
     try:
         return catalog.find(name)
     except NotFound as error:

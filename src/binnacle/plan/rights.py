@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from binnacle.errors import BinnacleError, InvalidInput, NextStep, ToolDisabled
-from binnacle.plan.binding import CREATES, check_scope, task_check
 from binnacle.plan.recipe import Recipe, ToolRule, matching, names_of, task_parameter
-from binnacle.plan.session import Subject, bind, choose
+from binnacle.plan.session_plan import Subject, bind, choose
+from binnacle.plan.tool_limits import CREATES, check_scope, task_check
 from binnacle.store.store import Reader
 from binnacle.tools import arguments
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import disabled_tool
-from binnacle.tools.exposed import Exposed
+from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.work.access import Access
 from binnacle.work.actor import Actor
 from binnacle.work.status import Status
@@ -30,7 +30,7 @@ from binnacle.work.status import Status
 
 class _Allowed(NamedTuple):
     rule: ToolRule
-    exposed: Exposed
+    exposed: ExposedTool
 
 
 class Rights:
@@ -122,7 +122,7 @@ class Rights:
     def _own_name(self, tool: str) -> str:
         return self._catalog.find(tool).spec.name if tool in self._catalog else tool
 
-    def expose(self, catalog: Catalog, access: Access) -> list[Exposed]:
+    def expose(self, catalog: Catalog, access: Access) -> list[ExposedTool]:
         """The tools of a catalog that the session may call, those that only its commands reach included."""
         check = task_check(access, self._about.task.id if self._about.task else None)
         own = [one.rule for name, one in self._allowed.items() if name in catalog]
@@ -134,10 +134,10 @@ class Rights:
             and matching(self.recipe.commands, names_of(spec.name, catalog))
             and not matching(self._denied, names_of(spec.name, catalog))
         )
-        return [*bound, *(Exposed(spec.name, spec) for spec in others)]
+        return [*bound, *(ExposedTool(spec.name, spec) for spec in others)]
 
 
-def _parse(exposed: Exposed, given: Mapping[str, Any]) -> Any:
+def _parse(exposed: ExposedTool, given: Mapping[str, Any]) -> Any:
     """The arguments as a value of the tool's parameters in this session; raises what the tool would."""
     spec = exposed.spec
     if spec.name == CREATES and "status" in spec.synonyms:  # accepted and passed over, as by the tool

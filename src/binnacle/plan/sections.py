@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from binnacle.plan.context import Listed, Loaded, Outcome, first_sentence
+from binnacle.plan.prompt_data import ListedTask, PastOutcome, PromptData, first_sentence
 from binnacle.work.journal import Note
 from binnacle.work.learning import Learning
 from binnacle.work.status import PRIORITIES
@@ -28,7 +28,7 @@ class Form(NamedTuple):
     """Whether the end is kept and the beginning is cut."""
 
 
-def project(loaded: Loaded) -> str:
+def project(loaded: PromptData) -> str:
     counts = loaded.overview
     name = loaded.project if loaded.project == loaded.root else f"{loaded.project} (in {loaded.root}/)"
     stand = [f"{count} {status.replace('_', ' ')}" for status, count in counts.by_status.items()]
@@ -36,7 +36,7 @@ def project(loaded: Loaded) -> str:
     return _joined(f"{name}: {loaded.description}" if loaded.description else f"{name}.", tasks_)
 
 
-def codebase(loaded: Loaded) -> str:
+def codebase(loaded: PromptData) -> str:
     found = loaded.codebase
     if found is None or not (found.languages or found.entries):
         return ""
@@ -47,15 +47,15 @@ def codebase(loaded: Loaded) -> str:
     return _joined(f"Source files: {files or 'none'}.", *(f"- {entry}" for entry in found.entries), more)
 
 
-def features(loaded: Loaded) -> str:
+def features(loaded: PromptData) -> str:
     return _joined(*(_titled(one.name, one.title, first_sentence(one.description)) for one in loaded.features))
 
 
-def disciplines(loaded: Loaded) -> str:
+def disciplines(loaded: PromptData) -> str:
     return _joined(*(_titled(one.name, one.title, ", ".join(one.skills)) for one in loaded.disciplines))
 
 
-def feature(loaded: Loaded) -> str:
+def feature(loaded: PromptData) -> str:
     one = loaded.feature
     if one is None:
         return ""
@@ -68,15 +68,15 @@ def feature(loaded: Loaded) -> str:
     )
 
 
-def files(loaded: Loaded) -> str:
+def files(loaded: PromptData) -> str:
     return _joined(*(f"- {one.path}{'' if one.exists else ' (not there any more)'}" for one in loaded.files))
 
 
-def learnings(loaded: Loaded) -> str:
+def learnings(loaded: PromptData) -> str:
     return _joined(*(_learning(one) for one in loaded.learnings))
 
 
-def persona(loaded: Loaded) -> str:
+def persona(loaded: PromptData) -> str:
     one = loaded.discipline
     if one is None:
         return ""
@@ -88,15 +88,15 @@ def persona(loaded: Loaded) -> str:
     )
 
 
-def progress(loaded: Loaded) -> str:
+def progress(loaded: PromptData) -> str:
     return _joined(*(_item(f"{_age(one.created_at, loaded.now)}: {one.text}") for one in loaded.progress))
 
 
-def notes(loaded: Loaded) -> str:
+def notes(loaded: PromptData) -> str:
     return _joined(*(_item(f"[{one.type}{_iteration(one)}] {one.content}") for one in loaded.notes))
 
 
-def history(loaded: Loaded) -> str:
+def history(loaded: PromptData) -> str:
     return _joined(
         *(
             _item(f"Iteration {one.number}, {_age(one.ended_at or one.started_at, loaded.now)}: {one.summary}")
@@ -105,25 +105,25 @@ def history(loaded: Loaded) -> str:
     )
 
 
-def tasks(loaded: Loaded) -> str:
+def tasks(loaded: PromptData) -> str:
     return _joined(*(_task(one, loaded) for one in loaded.listing))
 
 
-def dependencies(loaded: Loaded) -> str:
+def dependencies(loaded: PromptData) -> str:
     return _joined(*(_outcome(one) for one in loaded.dependencies))
 
 
-def attempts(loaded: Loaded) -> str:
+def attempts(loaded: PromptData) -> str:
     left = [f"- Left to do: {_indented(one)}" for one in loaded.remaining]
     said = [_item(f"{one.author}, {_age(one.created_at, loaded.now)}: {one.body}") for one in loaded.attempts]
     return _joined(*left, *said)
 
 
-def answers(loaded: Loaded) -> str:
+def answers(loaded: PromptData) -> str:
     return _joined(*(_item(one) for one in loaded.answers))
 
 
-def task(loaded: Loaded) -> str:
+def task(loaded: PromptData) -> str:
     if loaded.task is None:
         return ""
     one = loaded.task.task
@@ -142,11 +142,11 @@ def task(loaded: Loaded) -> str:
     )
 
 
-def input_(loaded: Loaded) -> str:
+def input_(loaded: PromptData) -> str:
     return _paragraphs(loaded.user_input, loaded.extra)
 
 
-SECTIONS: dict[str, Callable[[Loaded], str]] = {
+SECTIONS: dict[str, Callable[[PromptData], str]] = {
     "project": project,
     "codebase": codebase,
     "features": features,
@@ -204,7 +204,7 @@ def _iteration(note: Note) -> str:
     return "" if note.iteration is None else f", iteration {note.iteration}"
 
 
-def _task(listed: Listed, loaded: Loaded) -> str:
+def _task(listed: ListedTask, loaded: PromptData) -> str:
     one = listed.task
     facts = ["" if one.status == "pending" else one.status.replace("_", " ")]
     facts += [f"held by {one.claimed_by}" if one.claimed_by else ""]
@@ -214,7 +214,7 @@ def _task(listed: Listed, loaded: Loaded) -> str:
     return f"- [P{one.priority}] [{one.id}] {one.title}{f' ({said})' if said else ''}"
 
 
-def _outcome(one: Outcome) -> str:
+def _outcome(one: PastOutcome) -> str:
     reason = f"; reason: {one.reason}" if one.reason else ""
     said = f"- [{one.task.id}] {one.task.title} ({one.task.status.replace('_', ' ')}{reason})"
     return f"{said}: {one.summary}" if one.summary else said

@@ -12,9 +12,9 @@ from typing import Annotated, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-from binnacle.config.location import PROJECT_DIR
-from binnacle.config.trust import Item
-from binnacle.config.yaml_file import Lines, load
+from binnacle.config.directories import PROJECT_DIR
+from binnacle.config.trust import TrustItem
+from binnacle.config.yaml_file import YamlLines, load
 from binnacle.errors import ConfigError, NotFound, did_you_mean
 
 Event = Literal["session_start", "pre_iteration", "post_iteration", "on_task_complete", "on_error", "session_end"]
@@ -115,7 +115,7 @@ def load_hooks(path: str, *, root: str | None = None) -> list[Hook]:
     return _read(written.hooks, lines, ("hooks",))
 
 
-def _read(written: _Events, lines: Lines, above: tuple[str, ...]) -> list[Hook]:
+def _read(written: _Events, lines: YamlLines, above: tuple[str, ...]) -> list[Hook]:
     found = []
     for event in EVENTS:
         entries = _listed(getattr(written, event), lines.at(*above, event))
@@ -198,13 +198,13 @@ def named(hooks: Sequence[Hook], names: Sequence[str]) -> list[Hook]:
     return found
 
 
-def find_items(repo: str) -> list[Item]:
+def find_items(repo: str) -> list[TrustItem]:
     """The hooks of a project as a person sees them before trusting them."""
     return [item_of(hook) for hook in find_hooks(repo)]
 
 
-def item_of(hook: Hook) -> Item:
+def item_of(hook: Hook) -> TrustItem:
     """A hook as a person sees it before trusting it."""
     limits = f"timeout: {hook.timeout:g} s\npipe_output: {hook.pipe_output}\nrequired: {hook.required}"
     does = f"run {hook.words} in every run, {OCCASIONS[hook.event]}"
-    return Item(kind="hook", name=hook.name, place=hook.place, does=does, content=f"{hook.words}\n{limits}")
+    return TrustItem(kind="hook", name=hook.name, place=hook.place, does=does, content=f"{hook.words}\n{limits}")

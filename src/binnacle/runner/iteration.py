@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
 from binnacle.errors import BinnacleError
 from binnacle.runner import events
 from binnacle.runner.acp.agent import Agent, open_agent
@@ -200,7 +200,7 @@ def _memo(job: Job, seat: Seat) -> str:
 
 def _remember(job: Job, seat: Seat, agent_session: str) -> None:
     memo = {"agent": job.options.agent.name, "session": agent_session}
-    write_whole(_memo(job, seat), msgspec.json.encode(memo))
+    write_atomically(_memo(job, seat), msgspec.json.encode(memo))
 
 
 def _remembered(job: Job, seat: Seat) -> str | None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from binnacle.config.private import make_folder
+from binnacle.config.private_files import make_folder
 from binnacle.errors import BinnacleError, GitError
 
 POLL = 0.02

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
 from binnacle.errors import GitError, TimedOut
 from binnacle.runner.git import MERGE, Commit, Git, failed
 from binnacle.runner.locks import locked
@@ -252,7 +252,7 @@ class Merger:
         return f"{tree.path}.conflict"
 
     def _remember(self, tree: Tree, files: Sequence[str]) -> None:
-        write_whole(self._place(tree), msgspec.json.encode([os.fsencode(name).hex() for name in files]))
+        write_atomically(self._place(tree), msgspec.json.encode([os.fsencode(name).hex() for name in files]))
 
     def _remembered(self, tree: Tree) -> list[str]:
         with suppress(FileNotFoundError, msgspec.DecodeError, ValueError), open(self._place(tree), "rb") as file:

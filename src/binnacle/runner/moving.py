@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
 from binnacle.errors import GitError
 from binnacle.runner.git import LONG_PATIENCE, OURS, Git, Ran, failed
 
@@ -84,7 +84,7 @@ class Mover:
 
     def _write(self, move: Move) -> None:
         try:
-            write_whole(self._note, msgspec.json.encode(move), is_lasting=True)
+            write_atomically(self._note, msgspec.json.encode(move), is_lasting=True)
         except OSError as error:
             raise GitError(f"cannot write {self._note}: {error.strerror}", hint="check free space") from error
 

@@ -16,15 +16,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from binnacle.config.inside import hint_of, read_file
-from binnacle.config.location import PROJECT_DIR
-from binnacle.config.trust import Item, is_trusted
+from binnacle.config.directories import PROJECT_DIR
+from binnacle.config.repository_files import hint_of, read_file
+from binnacle.config.trust import TrustItem, is_trusted
 from binnacle.errors import ConfigError, did_you_mean
-from binnacle.plan.context import Loaded
 from binnacle.plan.prompt import render as render_sections
+from binnacle.plan.prompt_data import PromptData
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.sections import FORMS, SECTIONS
-from binnacle.plan.wording import keep_known
+from binnacle.plan.tool_mentions import keep_known
 
 DEFAULT = os.path.join(os.path.dirname(__file__), "run.md")
 PROJECT_FILE = os.path.join(PROJECT_DIR, "prompts", "run.md")
@@ -82,7 +82,7 @@ def find_template(repo: str, file: str | None = None) -> Template:
     return _read(file or DEFAULT)
 
 
-def find_items(repo: str) -> list[Item]:
+def find_items(repo: str) -> list[TrustItem]:
     """The template that the project has, as a person sees it before trusting it.
 
     Raises:
@@ -92,7 +92,7 @@ def find_items(repo: str) -> list[Item]:
     if not os.path.lexists(path):
         return []
     does = "be what the agents of bn run read first, in the place of our own words"
-    return [Item(kind="template", name="run", place=path, does=does, content=_read(path).text)]
+    return [TrustItem(kind="template", name="run", place=path, does=does, content=_read(path).text)]
 
 
 def _read(path: str) -> Template:
@@ -121,7 +121,7 @@ def check(template: Template, tools: Collection[str]) -> None:
 def render(
     template: Template,
     recipe: Recipe,
-    loaded: Loaded,
+    loaded: PromptData,
     names: Mapping[str, str],
     values: Values,
     *,
@@ -149,7 +149,7 @@ def render(
 def _values(
     template: Template,
     recipe: Recipe,
-    loaded: Loaded,
+    loaded: PromptData,
     names: Mapping[str, str],
     values: Values,
     tools: Mapping[str, str],

@@ -15,7 +15,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct
 
-from binnacle.config.private import make_private_folder
+from binnacle.config.private_files import make_private_folder
 from binnacle.runner.permissions import Decision, PermissionRequest
 from binnacle.wire import acp
 from binnacle.wire.jsonrpc import UNREADABLE, encode

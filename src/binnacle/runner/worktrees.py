@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from binnacle.config.private import private_opener
+from binnacle.config.private_files import private_opener
 from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
 from binnacle.runner.git import LONG_PATIENCE, Commit, Git
 from binnacle.runner.locks import locked

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from binnacle.config.secret import Issued, issue, matches
+from binnacle.config.access_tokens import Issued, issue, matches
 from binnacle.errors import NotFound, Refused
 from binnacle.lifecycle.processes import Process
-from binnacle.server.beside import Beside
-from binnacle.server.call import Origin
+from binnacle.server.request import Origin
 from binnacle.server.saved_sessions import SavedSession
+from binnacle.server.upstream_content import ForeignContent
 from binnacle.tools.activity import Activity
 from binnacle.tools.caller import Caller, OpenedSession
 from binnacle.tools.client_facts import ClientFacts
@@ -50,7 +50,7 @@ class ServedProject(Protocol):
     async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
         """Calls one of them."""
 
-    def beside(self) -> Beside:
+    def beside(self) -> ForeignContent:
         """What upstream servers have besides tools."""
 
     async def status(self, caller: Caller) -> str:

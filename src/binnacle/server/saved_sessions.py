@@ -10,8 +10,8 @@ import os
 import msgspec
 from msgspec import Struct
 
-from binnacle.config.private import make_private_folder
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.private_files import make_private_folder
 from binnacle.lifecycle.processes import Process, is_alive, is_here
 
 MAX_FILES = 1000
@@ -57,7 +57,7 @@ class SavedSessions:
         with contextlib.suppress(OSError):
             make_private_folder(self._folder)
             if len(os.listdir(self._folder)) < MAX_FILES:
-                write_whole(os.path.join(self._folder, session.file), msgspec.json.encode(session))
+                write_atomically(os.path.join(self._folder, session.file), msgspec.json.encode(session))
 
     def find(self, client: Process, session_id: str, *, token: str) -> SavedSession | None:
         """A session of this client, whichever of its servers has it open."""

@@ -1,6 +1,6 @@
 """Sessions with their iterations."""
 
-from binnacle.config import secret
+from binnacle.config import access_tokens
 from binnacle.errors import NotFound, Refused
 from binnacle.store.holders import AGENTS
 from binnacle.store.ids import fresh_id
@@ -61,7 +61,7 @@ def is_known(tx: Reader, session_id: str) -> bool:
 
 def issue_secret(tx: Writer, session_id: str) -> str:
     """A new secret of a session, which proves that a process or a client belongs to it. The one before is void."""
-    issued = secret.issue(get(tx, session_id).id)
+    issued = access_tokens.issue(get(tx, session_id).id)
     tx.run("update session set secret = ? where id = ?", issued.digest, session_id)
     return issued.text
 
@@ -69,12 +69,12 @@ def issue_secret(tx: Writer, session_id: str) -> str:
 def has_secret(tx: Reader, session_id: str, text: str) -> bool:
     """Whether this is the secret of a session, which may have ended."""
     row = tx.row("select secret from session where id = ?", session_id)
-    return row is not None and secret.id_of(text) == session_id and secret.matches(text, row[0])
+    return row is not None and access_tokens.id_of(text) == session_id and access_tokens.matches(text, row[0])
 
 
 def prove(tx: Reader, text: str) -> SessionRecord | None:
     """The session that a secret belongs to, if it goes on."""
-    session_id = secret.id_of(text)
+    session_id = access_tokens.id_of(text)
     found = SESSIONS.first(tx, "where id = ? and status = 'active'", session_id)
     return found if found is not None and has_secret(tx, session_id, text) else None
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from binnacle.config.private import make_private_file, make_private_folder
+from binnacle.config.private_files import make_private_file, make_private_folder
 from binnacle.errors import (
     ConfigError,
     Refused,

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from binnacle.errors import InvalidInput, did_you_mean
-from binnacle.tools.schema import Schema, input_schema
-from binnacle.tools.spec import Alias, ToolSpec
+from binnacle.tools.json_schema import Schema, input_schema
+from binnacle.tools.tool_spec import Alias, ToolSpec
 from binnacle.wire.jsonrpc import UNREADABLE
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from binnacle.errors import NotFound, did_you_mean
-from binnacle.tools.spec import Alias, ToolSpec
+from binnacle.tools.tool_spec import Alias, ToolSpec
 
 
-class Found(NamedTuple):
+class FoundTool(NamedTuple):
     """A tool, and the alias it was asked for by."""
 
     spec: ToolSpec
@@ -18,7 +18,7 @@ class Catalog:
     """Tools by name. Two tools never share one, aliases included."""
 
     def __init__(self, specs: Iterable[ToolSpec] = ()) -> None:
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, FoundTool] = {}
         self._specs: dict[str, ToolSpec] = {}
         for spec in specs:
             self.add(spec)
@@ -29,7 +29,7 @@ class Catalog:
         for name, alias in names:
             if name in self._found:
                 raise ValueError(f"two tools are called {name!r}: {self._found[name].spec.name} and {spec.name}")
-            self._found[name] = Found(spec, alias)
+            self._found[name] = FoundTool(spec, alias)
         self._specs[spec.name] = spec
 
     def __iter__(self) -> Iterator[ToolSpec]:
@@ -38,7 +38,7 @@ class Catalog:
     def __contains__(self, name: str) -> bool:
         return name in self._found
 
-    def find(self, name: str) -> Found:
+    def find(self, name: str) -> FoundTool:
         """The tool called `name`, or an error naming the nearest one."""
         if found := self._found.get(name):
             return found

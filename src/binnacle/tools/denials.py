@@ -17,8 +17,8 @@ def check_denied(entries: Iterable[str]) -> None:
     unknown = [entry for entry in entries if "*" not in entry and not entry.startswith("mcp_")]
     if not unknown:
         return
-    from binnacle.tools.search import FINDERS
-    from binnacle.tools.work.catalog import names
+    from binnacle.tools.tool_search import FINDERS
+    from binnacle.tools.work.all_work_tools import names
 
     known = [*names(), *SHELL, *FINDERS]
     for entry in unknown:

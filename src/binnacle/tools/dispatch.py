@@ -8,12 +8,12 @@ from typing import Any
 from binnacle.errors import BinnacleError, Hint, NextStep, NotReady, TimedOut, ToolDisabled
 from binnacle.tools import arguments
 from binnacle.tools.caller import Caller
-from binnacle.tools.catalog import Catalog, Found
-from binnacle.tools.exposed import Exposed
+from binnacle.tools.catalog import Catalog, FoundTool
+from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.hints import render_hint
-from binnacle.tools.outcome import Outcome, Reply, as_json, failed, succeeded
-from binnacle.tools.remarks import Worded, fit_remarks, fit_text
-from binnacle.tools.spec import Alias, ToolSpec
+from binnacle.tools.host_remarks import Worded, fit_remarks, fit_text
+from binnacle.tools.outcome import Outcome, ToolReply, as_json, failed, succeeded
+from binnacle.tools.tool_spec import Alias, ToolSpec
 from binnacle.work import steps
 
 NO_WAY = "this session has no tool for what comes next; tools/list names those it has"
@@ -33,7 +33,7 @@ class Dispatcher:
         self,
         catalog: Catalog,
         *,
-        exposed: Sequence[Exposed] | None = None,
+        exposed: Sequence[ExposedTool] | None = None,
         instead: Mapping[str, str] | None = None,
         audit: Audit | None = None,
         in_shell: bool = False,
@@ -46,7 +46,7 @@ class Dispatcher:
         tool of a name, if it knows better than that there is none.
         """
         self.catalog = catalog
-        self.exposed = [Exposed(spec.name, spec) for spec in catalog] if exposed is None else list(exposed)
+        self.exposed = [ExposedTool(spec.name, spec) for spec in catalog] if exposed is None else list(exposed)
         self._by_name = {one.name: one for one in self.exposed}
         self._by_tool = {one.spec.name: one for one in reversed(self.exposed)}
         self._instead = {
@@ -81,22 +81,22 @@ class Dispatcher:
         self._tell(name, caller, outcome)
         return outcome
 
-    async def reply(self, caller: Caller, name: str, raw: bytes) -> Reply:
+    async def reply(self, caller: Caller, name: str, raw: bytes) -> ToolReply:
         """What a tool answers when another tool calls it for its caller. Failures are raised."""
         spec, alias = self._find(name)
         reply = await self._answer(spec, alias, raw, caller)
         caller.activity.note_success(spec.name, name, raw)
         return reply
 
-    def _find(self, name: str) -> Found:
+    def _find(self, name: str) -> FoundTool:
         """The tool called `name`, which may be any of its names, with the limits of this session."""
         if one := self._by_name.get(name):
-            return Found(one.spec, one.alias)
+            return FoundTool(one.spec, one.alias)
         if name not in self.catalog and (error := self._explain_missing(name)):
             raise error
         found = self.catalog.find(name)
         if shown := self._by_tool.get(found.spec.name):
-            return Found(shown.spec, found.alias)
+            return FoundTool(shown.spec, found.alias)
         other = self._by_tool.get(self._instead.get(found.spec.name, ""))
         raise disabled_tool(name, other.name if other else None, otherwise="tools/list names those that are")
 
@@ -105,7 +105,7 @@ class Dispatcher:
         one = self._by_tool.get(spec.name)
         return one.worded if one is not None and spec.has_remarks else None
 
-    async def _answer(self, spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> Reply:
+    async def _answer(self, spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> ToolReply:
         values = arguments.parse(spec, alias, raw)
         _check_identity(spec, caller)
         self._check_prerequisites(spec, caller)
@@ -134,7 +134,7 @@ def disabled_tool(name: str, other: str | None, *, otherwise: Hint) -> ToolDisab
     return ToolDisabled(f"{name} is not enabled in this session", hint=f"use {other} instead" if other else otherwise)
 
 
-async def _within(spec: ToolSpec, caller: Caller, values: Any) -> Reply:
+async def _within(spec: ToolSpec, caller: Caller, values: Any) -> ToolReply:
     """Runs the tool under its deadline. Leaving it, however, leaves nothing running."""
     if spec.timeout is None:
         return await spec.run(caller, values)
@@ -156,6 +156,6 @@ def _check_identity(spec: ToolSpec, caller: Caller) -> None:
         )
 
 
-def _fit_reply(reply: Reply, worded: Worded) -> Reply:
+def _fit_reply(reply: ToolReply, worded: Worded) -> ToolReply:
     data = fit_remarks(reply.data, worded)
     return reply if data == reply.data else reply._replace(data=data, text=as_json(data))

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from binnacle.errors import BinnacleError, Flag, NextStep, SuggestedCall
-from binnacle.tools.exposed import Exposed
+from binnacle.tools.exposed_tool import ExposedTool
 
 RUNS_COMMANDS = "bn_run"
 """The tool that runs any `bn` command."""
 
 
-def render_hint(error: BinnacleError, exposed: Sequence[Exposed], *, called: str) -> str:
+def render_hint(error: BinnacleError, exposed: Sequence[ExposedTool], *, called: str) -> str:
     """The hint of `error` for an agent that has the tools `exposed` and called one of them by the name `called`."""
     tools = {one.spec.name: one for one in reversed(exposed)}
     parameters = next((_parameters(one) for one in exposed if called in _names(one)), ())
@@ -24,7 +24,7 @@ def render_hint(error: BinnacleError, exposed: Sequence[Exposed], *, called: str
     return "; ".join(text for text in shown if text)
 
 
-def _render(step: str | NextStep | Flag, tools: Mapping[str, Exposed], parameters: Sequence[str]) -> str:
+def _render(step: str | NextStep | Flag, tools: Mapping[str, ExposedTool], parameters: Sequence[str]) -> str:
     if isinstance(step, str):
         return step
     if isinstance(step, Flag):  # what the tool does not take cannot be turned off
@@ -38,7 +38,7 @@ def _render(step: str | NextStep | Flag, tools: Mapping[str, Exposed], parameter
     return step.words if step.calls or not step.command else f"ask a person to {step}"
 
 
-def _way(step: NextStep, tools: Mapping[str, Exposed]) -> str:
+def _way(step: NextStep, tools: Mapping[str, ExposedTool]) -> str:
     """How an agent with these tools takes the step; empty when it cannot."""
     for call in step.calls:
         one = tools.get(call.tool)
@@ -52,16 +52,16 @@ def _way(step: NextStep, tools: Mapping[str, Exposed]) -> str:
     return _written(runs, SuggestedCall(RUNS_COMMANDS, {"args": shlex.split(step.command)}))
 
 
-def _written(one: Exposed, call: SuggestedCall) -> str:
+def _written(one: ExposedTool, call: SuggestedCall) -> str:
     """A call as an agent writes it: the name of the tool and its arguments."""
     renames = one.alias.renames if one.alias else {}
     arguments = {renames.get(name, name): value for name, value in call.arguments.items()}
     return f"{one.name} {msgspec.json.encode(arguments).decode()}" if arguments else one.name
 
 
-def _parameters(one: Exposed) -> tuple[str, ...]:
+def _parameters(one: ExposedTool) -> tuple[str, ...]:
     return one.spec.parameters.__struct_fields__
 
 
-def _names(one: Exposed) -> tuple[str, ...]:
+def _names(one: ExposedTool) -> tuple[str, ...]:
     return one.name, one.spec.name, *(alias.name for alias in one.spec.aliases)

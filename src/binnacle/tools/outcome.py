@@ -13,7 +13,7 @@ REQUEST_ID_KEY, TIMESTAMP_KEY, DURATION_KEY = "binnacle/requestId", "binnacle/ti
 """Keys of a result's `_meta`; the duration is in milliseconds. The prefix keeps them apart from the protocol's own."""
 
 
-class Reply(NamedTuple):
+class ToolReply(NamedTuple):
     """What a provider returns."""
 
     data: Any
@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
         }
 
 
-def succeeded(reply: Reply, *, seconds: float) -> Outcome:
+def succeeded(reply: ToolReply, *, seconds: float) -> Outcome:
     """The outcome of a call that worked."""
     envelope = {"ok": not reply.is_error, "type": "success", "data": reply.data}
     return Outcome(reply.text, envelope, reply.is_error, reply.foreign, seconds)

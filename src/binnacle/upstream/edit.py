@@ -6,9 +6,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from binnacle.config.clients import jsonc
-from binnacle.config.clients.files import locked, read, write
-from binnacle.config.clients.source import Source
-from binnacle.config.clients.spans import parse
+from binnacle.config.clients.config_text import ConfigText
+from binnacle.config.clients.foreign_files import locked, read, write
+from binnacle.config.clients.jsonc_parser import parse
 from binnacle.upstream.shapes import snake_case
 from binnacle.upstream.sources import CONTAINERS
 
@@ -33,7 +33,7 @@ def put_server(path: str, name: str, entry: dict[str, Any], *, is_private: bool 
         ConfigError: the file is not JSON or cannot be written, and is as it was.
     """
 
-    def put(source: Source) -> str:
+    def put(source: ConfigText) -> str:
         return jsonc.put_at(source, (_container(source, name), name), entry)
 
     return _change(path, put, mode=0o600 if is_private else 0o644)
@@ -47,7 +47,7 @@ def take_server(path: str, name: str) -> Written:
 def switch_server(path: str, name: str, *, enabled: bool) -> Written:
     """Enables or disables a server that is in the file. Raises as `put_server` does."""
 
-    def switched(source: Source) -> str:
+    def switched(source: ConfigText) -> str:
         container = _container(source, name)
         key, value = _switch(_entries(source, container).get(name), enabled=enabled)
         return jsonc.put_at(source, (container, name, key), value) if key else source.text
@@ -65,32 +65,32 @@ def _switch(entry: Any, *, enabled: bool) -> tuple[str, bool]:
     return "", enabled
 
 
-def _container(source: Source, name: str) -> str:
+def _container(source: ConfigText, name: str) -> str:
     """The key that a server is below, or should be in this file."""
     there = [key for key in CONTAINERS if _entries(source, key)]
     return next((key for key in there if name in _entries(source, key)), next(iter(there), _empty_container(source)))
 
 
-def _empty_container(source: Source) -> str:
+def _empty_container(source: ConfigText) -> str:
     root = parse(source)
     keys = root.value if root and isinstance(root.value, dict) else {}
     return next((key for key in CONTAINERS if key in keys), CONTAINERS[0])
 
 
-def _entries(source: Source, container: str) -> dict[str, Any]:
+def _entries(source: ConfigText, container: str) -> dict[str, Any]:
     root = parse(source)
     value = root.value.get(container) if root and isinstance(root.value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
-def _change(path: str, edit: Callable[[Source], str], *, mode: int = 0o644) -> Written:
-    if not os.path.exists(path) and not edit(Source(path, "")):
+def _change(path: str, edit: Callable[[ConfigText], str], *, mode: int = 0o644) -> Written:
+    if not os.path.exists(path) and not edit(ConfigText(path, "")):
         return Written(path, is_changed=False)
     with locked(path):
         before = read(path)
         text = before or ""
         bom = _BOM if text.startswith(_BOM) else ""
-        after = bom + edit(Source(path, text.removeprefix(_BOM)))
+        after = bom + edit(ConfigText(path, text.removeprefix(_BOM)))
         if after == text:
             return Written(path, is_changed=False)
         if before is None:

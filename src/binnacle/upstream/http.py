@@ -19,9 +19,9 @@ from binnacle.upstream.failures import Failure, excerpt, is_unreachable, refusal
 from binnacle.upstream.link import AGAIN, Outgoing, Receive, messages_in, our_id, recanting
 from binnacle.upstream.web import GRACE, LIMIT, Answer, Challenged, Headers, Web
 from binnacle.upstream.works import Works
-from binnacle.wire.headers import encoded
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, NO_ID, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import NAMED, STATELESS_VERSIONS
+from binnacle.wire.mcp_headers import encoded
 
 EVENTS = "text/event-stream"
 ACCEPT = {"Accept": f"application/json, {EVENTS}", "Content-Type": "application/json"}

@@ -8,8 +8,8 @@ from hashlib import sha256
 import msgspec
 from msgspec import Raw, Struct
 
-from binnacle.config.private import make_private_folder
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.private_files import make_private_folder
 from binnacle.upstream.bounds import MAX_LIST_BYTES, ListKind, bounded
 from binnacle.upstream.config import ServerConfig, Source
 from binnacle.upstream.entries import parse_entries
@@ -48,7 +48,7 @@ class Lists:
         content = msgspec.json.encode(_File(_digest(config), offered, tuple(notes)))
         with contextlib.suppress(OSError):
             make_private_folder(self._folder)
-            write_whole(self._path(config), content)
+            write_atomically(self._path(config), content)
 
     def find(self, config: ServerConfig) -> Offered:
         """What a server offered under this configuration; nothing, if that is not known."""

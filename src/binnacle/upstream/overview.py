@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from binnacle.config.trust import Item
+from binnacle.config.trust import TrustItem
 from binnacle.upstream.config import Problem, ServerConfig, Source
 from binnacle.upstream.lists import Lists
 from binnacle.upstream.places import lists_folder
@@ -96,7 +96,7 @@ def row(server: Server, repo: str, *, data_dir: str = "") -> Row:
     )
 
 
-def find_items(repo: str, disciplines: Iterable[Mapping[str, Any]] = ()) -> list[Item]:
+def find_items(repo: str, disciplines: Iterable[Mapping[str, Any]] = ()) -> list[TrustItem]:
     """The servers that a person has to trust: the project's, and those that disciplines bring. Not disabled ones."""
     written = {entry.name: entry for entry in read_shared(repo)}
     for name, data in ((name, data) for one in disciplines for name, data in one.items()):

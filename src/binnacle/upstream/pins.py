@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from binnacle.config.private import make_private_folder
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.private_files import make_private_folder
 from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
 from binnacle.upstream.config import Pin
 from binnacle.upstream.hygiene import visible
@@ -183,7 +183,7 @@ class Pins:
                 yield kept
                 after = _canonical(kept)
                 if after != before:
-                    write_whole(self._path, after, is_lasting=True)
+                    write_atomically(self._path, after, is_lasting=True)
             finally:
                 os.close(lock)
         except OSError as error:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from binnacle.config.location import PROJECT_DIR
+from binnacle.config.directories import PROJECT_DIR
 
 if TYPE_CHECKING:
     from binnacle.upstream.config import SourceKind

@@ -3,7 +3,7 @@
 import contextlib
 import os
 
-from binnacle.config.private import make_private_folder
+from binnacle.config.private_files import make_private_folder
 
 
 class RollingFile:

@@ -13,10 +13,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from binnacle.config.clients.files import read
-from binnacle.config.clients.source import Source as Text
-from binnacle.config.clients.spans import Member, Node, parse
-from binnacle.config.location import trust_file
+from binnacle.config.clients.config_text import ConfigText as Text
+from binnacle.config.clients.foreign_files import read
+from binnacle.config.clients.jsonc_parser import Member, Node, parse
+from binnacle.config.directories import trust_file
 from binnacle.config.trust import is_trusted
 from binnacle.errors import ConfigError, did_you_mean
 from binnacle.upstream.config import Loaded, Problem, ServerConfig, Source

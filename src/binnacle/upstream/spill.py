@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from binnacle.config.private import make_private_folder
+from binnacle.config.private_files import make_private_folder
 
 BEGINNING = 20_000
 """Bytes of text that a cut result still shows: enough to know what it is, when the rest is in a file."""

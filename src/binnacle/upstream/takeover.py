@@ -10,12 +10,12 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from binnacle.config.clients.files import read
-from binnacle.config.clients.known import CLIENTS, Client, Format, Scope
-from binnacle.config.clients.places import locate
-from binnacle.config.clients.source import NAME, Source
-from binnacle.config.clients.spans import parse
-from binnacle.config.inside import is_file_inside
+from binnacle.config.clients.client_files import locate
+from binnacle.config.clients.config_text import NAME, ConfigText
+from binnacle.config.clients.foreign_files import read
+from binnacle.config.clients.jsonc_parser import parse
+from binnacle.config.clients.known_clients import CLIENTS, Format, KnownClient, Scope
+from binnacle.config.repository_files import is_file_inside
 from binnacle.errors import ConfigError
 from binnacle.upstream.shapes import IGNORED, TRANSPORTS, is_ourselves, snake_case
 
@@ -100,7 +100,7 @@ def find_servers(file: ClientFile, *, projects: Sequence[str]) -> Iterator[Found
             yield found
 
 
-def _existing(client: Client, scope: Scope, folder: str, names: Sequence[str]) -> Iterator[ClientFile]:
+def _existing(client: KnownClient, scope: Scope, folder: str, names: Sequence[str]) -> Iterator[ClientFile]:
     for name in names:
         path = os.path.join(folder, name)
         if is_file_inside(folder, path) if scope == "project" else os.path.isfile(path):
@@ -109,7 +109,7 @@ def _existing(client: Client, scope: Scope, folder: str, names: Sequence[str]) -
 
 def _document(file: ClientFile) -> dict[str, Any]:
     text = (read(file.path) or "").removeprefix("\ufeff")
-    source = Source(file.path, text)
+    source = ConfigText(file.path, text)
     if file.format == "jsonc":
         node = parse(source)
         value = node.value if node else {}
@@ -120,14 +120,14 @@ def _document(file: ClientFile) -> dict[str, Any]:
     return value
 
 
-def _toml(source: Source) -> Any:
+def _toml(source: ConfigText) -> Any:
     try:
         return tomllib.loads(source.text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise source.fault(f"not TOML: {error}") from error
 
 
-def _yaml(source: Source) -> Any:
+def _yaml(source: ConfigText) -> Any:
     import yaml
 
     try:

@@ -9,7 +9,7 @@ variables not filled in, so that a key in the person's environment may be renewe
 import json
 from typing import Any
 
-from binnacle.config.trust import Item, is_trusted
+from binnacle.config.trust import TrustItem, is_trusted
 from binnacle.upstream.config import ServerConfig, Source, SourceKind
 from binnacle.upstream.targets import shown_target, written_values
 
@@ -17,13 +17,13 @@ FOREIGN: tuple[SourceKind, ...] = ("project", "discipline")
 """Where servers come from that somebody else than the person may have written."""
 
 
-def item(name: str, data: Any, source: Source) -> Item:
+def item(name: str, data: Any, source: Source) -> TrustItem:
     """A server as a person sees it before trusting it: nothing of it may hide, not even as a secret."""
     content = json.dumps(data, indent=2, ensure_ascii=False)
-    return Item(kind="server", name=name, place=str(source), does=_does(data), content=content)
+    return TrustItem(kind="server", name=name, place=str(source), does=_does(data), content=content)
 
 
-def item_of(config: ServerConfig) -> Item:
+def item_of(config: ServerConfig) -> TrustItem:
     """The same for a server that was read."""
     return item(config.name, config.written, config.source)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from binnacle.wire.complexity import TOO_COMPLEX, is_too_complex
+from binnacle.wire.json_limits import TOO_COMPLEX, is_too_complex
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

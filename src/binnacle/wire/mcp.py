@@ -115,14 +115,14 @@ class Reference(Struct):
     uri: str = ""
 
 
-class Argument(Struct):
+class CompletionArgument(Struct):
     name: str
     value: str
 
 
 class CompleteParams(Params, kw_only=True):
     ref: Reference
-    argument: Argument
+    argument: CompletionArgument
     context: dict[str, Any] = {}
 
 
@@ -130,7 +130,7 @@ class LevelParams(Params, kw_only=True):
     level: Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
 
-class Wanted(Struct, frozen=True, omit_defaults=True):
+class ListenTo(Struct, frozen=True, omit_defaults=True):
     """Which changes a listener wants to hear of."""
 
     tools: bool = field(name="toolsListChanged", default=False)
@@ -140,7 +140,7 @@ class Wanted(Struct, frozen=True, omit_defaults=True):
 
 
 class ListenParams(Params, kw_only=True):
-    notifications: Wanted = field(default_factory=Wanted)
+    notifications: ListenTo = field(default_factory=ListenTo)
 
 
 class CancelParams(Struct):

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from binnacle.config.clients import jsonc, spans
-from binnacle.config.clients.source import Place, Source
+from binnacle.config.clients import jsonc, jsonc_parser
+from binnacle.config.clients.config_text import ConfigText, EntryPlace
 from binnacle.errors import ConfigError
 from config.clients.documents import documents, plain
 
-PLACE = Place("servers", {"type": "stdio", "command": "bn", "args": ["mcp", "serve"]})
+PLACE = EntryPlace("servers", {"type": "stdio", "command": "bn", "args": ["mcp", "serve"]})
 ENTRY = '{\n      "type": "stdio",\n      "command": "bn",\n      "args": ["mcp", "serve"]\n    }'
 WHOLE = f'{{\n  "servers": {{\n    "binnacle": {ENTRY}\n  }}\n}}'
 FLAT = '"binnacle": {"type": "stdio", "command": "bn", "args": ["mcp", "serve"]}'
@@ -19,11 +19,11 @@ TIGHT = '"binnacle":{"type":"stdio","command":"bn","args":["mcp","serve"]}'
 
 
 def put(text: str) -> str:
-    return jsonc.put(Source("f.json", text), PLACE)
+    return jsonc.put(ConfigText("f.json", text), PLACE)
 
 
 def take(text: str) -> str:
-    return jsonc.take(Source("f.json", text), PLACE)
+    return jsonc.take(ConfigText("f.json", text), PLACE)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_text_cut_short_is_refused_or_read_as_others_read_it(text, data):
     start = data.draw(st.integers(0, len(text)))
     broken = text[:start] + text[start + data.draw(st.integers(1, 3)) :]
     try:
-        node = spans.parse(Source("f.json", broken))
+        node = jsonc_parser.parse(ConfigText("f.json", broken))
     except ConfigError:
         return
     assert node is None or node.value == plain(broken)
@@ -191,7 +191,7 @@ def test_a_text_cut_short_is_refused_or_read_as_others_read_it(text, data):
 @given(st.text(alphabet='{}[]",:/*\\\r\n ab01-.eutrfalsn\u00e9'))
 def test_any_text_is_read_or_refused(text):
     try:
-        node = spans.parse(Source("f.json", text))
+        node = jsonc_parser.parse(ConfigText("f.json", text))
     except ConfigError:
         return
     assert node is None or node.value == plain(text)

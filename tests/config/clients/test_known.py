@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from binnacle.config.clients.known import CLIENTS
-from binnacle.config.clients.places import find_file, find_worktree, is_found
-from binnacle.config.clients.plan import carry_out, client_target, plan
-from binnacle.config.variables import SERVER_VARIABLES
+from binnacle.config.clients.client_files import find_file, find_worktree, is_found
+from binnacle.config.clients.known_clients import CLIENTS
+from binnacle.config.clients.setup_plan import carry_out, client_target, plan
+from binnacle.config.server_variables import SERVER_VARIABLES
 from binnacle.errors import InvalidInput
 from config.clients.documents import plain
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from binnacle.config.clients.launch import LAUNCHERS, Given, Start
+from binnacle.config.clients.client_start import LAUNCHERS, ClientStart, Given
 from binnacle.errors import ConfigError
 
 SERVERS: dict[str, dict[str, Any]] = {
@@ -29,7 +29,7 @@ def home(tmp_path, monkeypatch) -> Path:
     return tmp_path / "home"
 
 
-def start(client: str, tmp_path: Path, **changes: Any) -> Start:
+def start(client: str, tmp_path: Path, **changes: Any) -> ClientStart:
     given = Given(
         prompt=PROMPT,
         config="/s/bns-1/mcp.json",

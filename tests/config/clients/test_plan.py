@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from binnacle.config.clients.known import CLIENTS
-from binnacle.config.clients.plan import agents_target, carry_out, client_target, plan
-from binnacle.config.clients.section import SECTION
+from binnacle.config.clients.agents_section import SECTION
+from binnacle.config.clients.known_clients import CLIENTS
+from binnacle.config.clients.setup_plan import agents_target, carry_out, client_target, plan
 from config.clients import test_toml, test_yaml
 from config.clients.documents import TRIVIA, documents, plain
 
@@ -150,8 +150,8 @@ def test_a_disk_that_is_full_leaves_the_old_file_and_no_other(path):
     before = path.read_bytes()
     program = (
         "import resource, sys\n"
-        "from binnacle.config.clients.known import CLIENTS\n"
-        "from binnacle.config.clients.plan import carry_out, client_target, plan\n"
+        "from binnacle.config.clients.known_clients import CLIENTS\n"
+        "from binnacle.config.clients.setup_plan import carry_out, client_target, plan\n"
         "planned = plan(client_target(CLIENTS['vscode'], sys.argv[1]), remove=False)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))\n"
         "print(carry_out(planned).error.message)\n"
@@ -167,8 +167,8 @@ def test_a_disk_that_is_full_leaves_the_old_file_and_no_other(path):
 def test_many_at_once_leave_one_whole_file(path):
     program = (
         "import sys\n"
-        "from binnacle.config.clients.known import CLIENTS\n"
-        "from binnacle.config.clients.plan import carry_out, client_target, plan\n"
+        "from binnacle.config.clients.known_clients import CLIENTS\n"
+        "from binnacle.config.clients.setup_plan import carry_out, client_target, plan\n"
         "for round in range(40):\n"
         "    remove = (round + int(sys.argv[2])) % 2 == 0\n"
         "    change = carry_out(plan(client_target(CLIENTS['vscode'], sys.argv[1]), remove=remove))\n"

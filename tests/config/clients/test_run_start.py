@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from binnacle.config.clients import run_start
-from binnacle.config.clients.known import CLIENTS
-from binnacle.config.clients.places import find_file
-from binnacle.config.clients.plan import carry_out, client_target, plan
+from binnacle.config.clients.client_files import find_file
+from binnacle.config.clients.known_clients import CLIENTS
 from binnacle.config.clients.run_start import RunStart
+from binnacle.config.clients.setup_plan import carry_out, client_target, plan
 from binnacle.errors import ConfigError
 
 AGENTS = ("copilot", "opencode", "goose", "claude", "codex", "gemini")

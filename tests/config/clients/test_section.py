@@ -6,18 +6,18 @@ import shlex
 import pytest
 
 from binnacle.cli.parser import build, find_command, load_group
-from binnacle.config.clients import section
-from binnacle.config.clients.section import BEGIN, END, SECTION
-from binnacle.config.clients.source import Source
+from binnacle.config.clients import agents_section
+from binnacle.config.clients.agents_section import BEGIN, END, SECTION
+from binnacle.config.clients.config_text import ConfigText
 from binnacle.errors import ConfigError
 
 
 def put(text: str) -> str:
-    return section.put(Source("AGENTS.md", text))
+    return agents_section.put(ConfigText("AGENTS.md", text))
 
 
 def take(text: str) -> str:
-    return section.take(Source("AGENTS.md", text))
+    return agents_section.take(ConfigText("AGENTS.md", text))
 
 
 @pytest.mark.parametrize(

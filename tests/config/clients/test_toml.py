@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binnacle.config.clients import toml
-from binnacle.config.clients.source import Place, Source
+from binnacle.config.clients.config_text import ConfigText, EntryPlace
 from binnacle.errors import ConfigError
 
-PLACE = Place("mcp_servers", {"command": "bn", "args": ["mcp", "serve"]})
+PLACE = EntryPlace("mcp_servers", {"command": "bn", "args": ["mcp", "serve"]})
 TABLE = '[mcp_servers.binnacle]\ncommand = "bn"\nargs = ["mcp", "serve"]\n'
 
 
 def put(text: str) -> str:
-    return toml.put(Source("c.toml", text), PLACE)
+    return toml.put(ConfigText("c.toml", text), PLACE)
 
 
 def take(text: str) -> str:
-    return toml.take(Source("c.toml", text), PLACE)
+    return toml.take(ConfigText("c.toml", text), PLACE)
 
 
 @pytest.mark.parametrize(

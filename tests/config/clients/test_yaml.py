@@ -6,20 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binnacle.config.clients import yaml
-from binnacle.config.clients.source import Place, Source
+from binnacle.config.clients.config_text import ConfigText, EntryPlace
 from binnacle.errors import ConfigError
 
-PLACE = Place("extensions", {"enabled": True, "cmd": "bn", "args": ["mcp", "serve"]})
+PLACE = EntryPlace("extensions", {"enabled": True, "cmd": "bn", "args": ["mcp", "serve"]})
 ENTRY = "  binnacle:\n    enabled: true\n    cmd: bn\n    args:\n    - mcp\n    - serve\n"
 WHOLE = f"extensions:\n{ENTRY}"
 
 
 def put(text: str) -> str:
-    return yaml.put(Source("c.yaml", text), PLACE)
+    return yaml.put(ConfigText("c.yaml", text), PLACE)
 
 
 def take(text: str) -> str:
-    return yaml.take(Source("c.yaml", text), PLACE)
+    return yaml.take(ConfigText("c.yaml", text), PLACE)
 
 
 @pytest.mark.parametrize(

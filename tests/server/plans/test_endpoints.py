@@ -7,15 +7,15 @@ import httpx
 import pytest
 
 from binnacle.errors import NotFound, NotReady, Refused
-from binnacle.server import endpoints
-from binnacle.server.catalog_host import CatalogHost
-from binnacle.server.connection import Connection, Face
-from binnacle.server.endpoints import Endpoints
-from binnacle.server.engine import Engine
-from binnacle.server.faces import Faces
-from binnacle.server.http import HttpServer
-from binnacle.server.sessions import Sessions
-from binnacle.server.tokens import OneToken
+from binnacle.server import session_endpoints
+from binnacle.server.bearer_tokens import OneToken
+from binnacle.server.catalog_provider import CatalogProvider
+from binnacle.server.http_connection import Application, HttpConnection
+from binnacle.server.http_routes import Routes
+from binnacle.server.mcp_over_http import McpOverHttp
+from binnacle.server.mcp_server import McpServer
+from binnacle.server.session_endpoints import SessionEndpoints
+from binnacle.server.session_lookup import Sessions
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 from cli.conftest import BN
@@ -49,15 +49,15 @@ class Port:
         self.opened: list[str] = []
         self.closed: list[str] = []
         self.token = token
-        self.faces: Face = Endpoints(self.make_face("main", "/mcp"), "/mcp", self._open)
-        self.connections: set[Connection] = set()
+        self.faces: Application = SessionEndpoints(self.make_face("main", "/mcp"), "/mcp", self._open)
+        self.connections: set[HttpConnection] = set()
 
-    def make_face(self, name: str, path: str) -> HttpServer:
+    def make_face(self, name: str, path: str) -> McpOverHttp:
         planned = Session(id=name, actor=Actor("ann"))
-        host = CatalogHost(Sessions(Named(name), nowhere, planned=planned))
-        return HttpServer(Engine(host), tokens=OneToken(self.token) if self.token else None, path=path)
+        host = CatalogProvider(Sessions(Named(name), nowhere, planned=planned))
+        return McpOverHttp(McpServer(host), tokens=OneToken(self.token) if self.token else None, path=path)
 
-    async def _open(self, stack: AsyncExitStack, session: str, path: str, secret: str) -> HttpServer:
+    async def _open(self, stack: AsyncExitStack, session: str, path: str, secret: str) -> McpOverHttp:
         if self.token is not None and secret != self.token:
             raise NotReady("it wants its own token", hint="make one")
         self.opened.append(session)
@@ -82,7 +82,7 @@ async def port(token: str | None = None):
     at = Port(token)
     endpoints_of_port = at.faces
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(at.faces, at.connections), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: HttpConnection(at.faces, at.connections), "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with httpx.AsyncClient(base_url=url, timeout=WAIT) as at.client:
         yield at
@@ -170,7 +170,7 @@ def test_a_body_that_came_while_its_session_was_opened_is_not_lost():
 def test_the_sessions_of_a_run_are_hidden_from_other_machines_and_want_their_token_before_the_body():
     async def main():
         async with port("secret") as at:
-            faces = Faces()
+            faces = Routes()
             with faces.shown("/mcp/a", at.make_face("a", "/mcp/a")):
                 at.faces = faces
                 for lines, status in (
@@ -187,7 +187,7 @@ def test_the_sessions_of_a_run_are_hidden_from_other_machines_and_want_their_tok
 
 
 def test_the_one_that_was_silent_longest_makes_room_and_comes_back(monkeypatch):
-    monkeypatch.setattr(endpoints, "AT_ONCE", 2)
+    monkeypatch.setattr(session_endpoints, "AT_ONCE", 2)
 
     async def main():
         async with port() as at:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from binnacle.wire.complexity import MAX_CONTAINERS, MAX_DEPTH, is_too_complex
+from binnacle.wire.json_limits import MAX_CONTAINERS, MAX_DEPTH, is_too_complex
 from cli.conftest import BN
 from server.clients import Http, Stdio, request, stateless
 

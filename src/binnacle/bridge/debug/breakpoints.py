@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from binnacle.config.private import make_private_folder
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.private_files import make_private_folder
 
 
 class Breakpoint(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -112,7 +112,7 @@ class Breakpoints:
 
     def _write(self) -> None:
         make_private_folder(os.path.dirname(self._file))
-        write_whole(self._file, msgspec.json.format(msgspec.json.encode(self._kept), indent=1))
+        write_atomically(self._file, msgspec.json.format(msgspec.json.encode(self._kept), indent=1))
 
 
 def _read(path: str) -> Kept:

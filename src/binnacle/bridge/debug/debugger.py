@@ -24,7 +24,7 @@ from binnacle.bridge.debug.references import References
 from binnacle.bridge.debug.session import Session
 from binnacle.bridge.debug.target import Target
 from binnacle.bridge.debug.waiting import Job
-from binnacle.config.location import data_dir
+from binnacle.config.directories import data_dir
 from binnacle.errors import BridgeError
 from binnacle.processes.keeper import Keeper
 

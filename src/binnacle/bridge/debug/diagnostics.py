@@ -14,7 +14,7 @@ from binnacle.bridge.debug import adapters, faults
 from binnacle.bridge.debug.answers import shown_path
 from binnacle.bridge.debug.asking import output_of
 from binnacle.bridge.debug.waiting import Job
-from binnacle.config.inside import is_below, read_file, read_inside
+from binnacle.config.repository_files import is_below, read_file, read_inside
 from binnacle.processes.keeper import CannotStart, Keeper
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from binnacle.bridge.debug.faults import fault, unsupported
-from binnacle.config.inside import read_inside
+from binnacle.config.repository_files import read_inside
 from binnacle.errors import did_you_mean
 
 _PLATFORM = {"darwin": "osx", "win32": "windows"}.get(sys.platform, "linux")

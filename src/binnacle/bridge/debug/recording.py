@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from binnacle.config.private import make_private_folder
+from binnacle.config.private_files import make_private_folder
 
 FILE_LIMIT = 4 << 20
 """Bytes of one recording. What comes later is counted, not kept."""

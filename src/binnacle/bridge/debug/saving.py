@@ -13,9 +13,9 @@ from binnacle.bridge.debug.dap import Refused
 from binnacle.bridge.debug.inspecting import ask_value
 from binnacle.bridge.debug.variables import fetch
 from binnacle.bridge.debug.waiting import Job
-from binnacle.config.inside import is_below, write_inside
-from binnacle.config.private import make_folder
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.private_files import make_folder
+from binnacle.config.repository_files import is_below, write_inside
 
 if TYPE_CHECKING:
     from binnacle.bridge.debug.debugger import Debugger
@@ -131,7 +131,7 @@ def _write(path: str, lines: list[bytes], workspace: str) -> None:
             write_inside(workspace, path, content, mode=0o600)
         else:
             make_folder(os.path.dirname(path))
-            write_whole(path, content)
+            write_atomically(path, content)
     except OSError as error:
         raise faults.fault("E_FS_ERROR", f"cannot write {path}: {error.strerror}", "give another outputPath") from error
 

@@ -10,18 +10,18 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from binnacle.config.clients.source import NAME, REMOTE_KEYS, Place, Source
-from binnacle.config.clients.spans import COMMENT, Member, Node, parse
+from binnacle.config.clients.config_text import NAME, REMOTE_KEYS, ConfigText, EntryPlace
+from binnacle.config.clients.jsonc_parser import COMMENT, Member, Node, parse
 
 
-def put(source: Source, place: Place) -> str:
+def put(source: ConfigText, place: EntryPlace) -> str:
     """The text with our entry in it. What a person added to the entry, such as `env`, is kept."""
     while (text := _step(source, place)) != source.text:
         source = source._replace(text=text)
     return text
 
 
-def take(source: Source, place: Place) -> str:
+def take(source: ConfigText, place: EntryPlace) -> str:
     """The text without our entry, and without the object around it if nothing else is left in that."""
     root = parse(source)
     container = root and _member(source, root, place.container, "the file")
@@ -35,7 +35,7 @@ def take(source: Source, place: Place) -> str:
     return _cut(source.text, root, container) if is_empty else _cut(source.text, node, ours)
 
 
-def put_at(source: Source, path: Sequence[str], value: Any) -> str:
+def put_at(source: ConfigText, path: Sequence[str], value: Any) -> str:
     """The text with a value below some keys. Objects on the way are made, everything else stays as it is."""
     root = parse(source)
     if root is None:
@@ -58,7 +58,7 @@ def put_at(source: Source, path: Sequence[str], value: Any) -> str:
     return _splice(source.text, node.start, node.end, new)
 
 
-def take_at(source: Source, path: Sequence[str]) -> str:
+def take_at(source: ConfigText, path: Sequence[str]) -> str:
     """The text without what stands below some keys."""
     node = parse(source)
     for depth, key in enumerate(path):
@@ -71,7 +71,7 @@ def take_at(source: Source, path: Sequence[str]) -> str:
     return source.text
 
 
-def _step(source: Source, place: Place) -> str:
+def _step(source: ConfigText, place: EntryPlace) -> str:
     """The text with the first thing mended that stands between it and our entry."""
     root = parse(source)
     if root is None:
@@ -87,7 +87,7 @@ def _step(source: Source, place: Place) -> str:
     return _mend(source, root, ours.node, place.wanted(ours.node.value))
 
 
-def _mend(source: Source, root: Node, node: Node, entry: dict[str, Any]) -> str:
+def _mend(source: ConfigText, root: Node, node: Node, entry: dict[str, Any]) -> str:
     """The text with the first difference mended between our entry and the object that is there for it."""
     for key in sorted(REMOTE_KEYS - entry.keys()):
         if member := _member(source, node, key, repr(NAME)):
@@ -101,7 +101,7 @@ def _mend(source: Source, root: Node, node: Node, entry: dict[str, Any]) -> str:
     return source.text
 
 
-def _member(source: Source, node: Node, key: str, name: str) -> Member | None:
+def _member(source: ConfigText, node: Node, key: str, name: str) -> Member | None:
     """The member called `key`, if the node is an object with at most one of them."""
     _check_object(source, node, name)
     found = [member for member in node.members if member.key == key]
@@ -110,7 +110,7 @@ def _member(source: Source, node: Node, key: str, name: str) -> Member | None:
     return found[0] if found else None
 
 
-def _check_object(source: Source, node: Node, name: str) -> None:
+def _check_object(source: ConfigText, node: Node, name: str) -> None:
     if not isinstance(node.value, dict):
         raise source.fault(f"{name} is not an object", at=node.start, hint="make it an object: {}")
 
@@ -148,7 +148,7 @@ class _Layout(NamedTuple):
         return f"{json.dumps(key)}: {_render(value, self.newline + self.indent, self.unit)}"
 
 
-def _layout(source: Source, root: Node, node: Node) -> _Layout:
+def _layout(source: ConfigText, root: Node, node: Node) -> _Layout:
     text = source.text
     whole = text[root.start : root.end]
     first = root.members[0].start if root.members else root.start
@@ -169,7 +169,7 @@ def _indent(text: str, index: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _insert(source: Source, root: Node, node: Node, key: str, value: Any) -> str:
+def _insert(source: ConfigText, root: Node, node: Node, key: str, value: Any) -> str:
     """The text with a new last member in an object. Comments stay before it, where they are."""
     text = source.text
     layout = _layout(source, root, node)

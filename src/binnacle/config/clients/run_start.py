@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from binnacle.config.clients.configured import Servers, own_entries, parse_settings, read_document
-from binnacle.config.clients.known import CLIENTS
-from binnacle.config.clients.places import locate
+from binnacle.config.clients.client_files import locate
+from binnacle.config.clients.configured_servers import Servers, own_entries, parse_settings, read_document
+from binnacle.config.clients.known_clients import CLIENTS
 
 CODEX_CONFIG = "CODEX_CONFIG"
 """Settings of codex-acp, as JSON."""

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import chain, count
 
-from binnacle.config.clients.files import read
-from binnacle.config.clients.known import CLIENTS
-from binnacle.config.clients.places import locate
+from binnacle.config.clients.client_files import locate
+from binnacle.config.clients.foreign_files import read
+from binnacle.config.clients.known_clients import CLIENTS
 from binnacle.errors import ConfigError
 
 SESSION_SERVER = "bns"

@@ -11,7 +11,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from binnacle.config.clients.source import NAME, REMOTE_KEYS, Place, Source, append_block, cut_block, merge_entry
+from binnacle.config.clients.config_text import (
+    NAME,
+    REMOTE_KEYS,
+    ConfigText,
+    EntryPlace,
+    append_block,
+    cut_block,
+    merge_entry,
+)
 
 _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}'
@@ -32,11 +40,11 @@ class _Table(NamedTuple):
     """After its last value: comments and empty lines that follow belong to what comes next."""
 
 
-def put(source: Source, place: Place) -> str:
+def put(source: ConfigText, place: EntryPlace) -> str:
     """The text with our entry in it. What a person added to the entry, such as `env`, is kept."""
     data = _parse(source)
     existing = _entry(source, data, place)
-    place = Place(place.container, place.wanted(existing))
+    place = EntryPlace(place.container, place.wanted(existing))
     wanted = place.entry if existing is None else merge_entry(existing, place.entry)
     if wanted == existing:
         return source.text
@@ -44,7 +52,7 @@ def put(source: Source, place: Place) -> str:
     return _first_right(source, expected, lambda: _put_table(source, place), lambda: _put_inline(source, place))
 
 
-def take(source: Source, place: Place) -> str:
+def take(source: ConfigText, place: EntryPlace) -> str:
     """The text without our entry."""
     data = _parse(source)
     if _entry(source, data, place) is None:
@@ -54,7 +62,7 @@ def take(source: Source, place: Place) -> str:
     return _first_right(source, expected, lambda: _take_tables(source, place), lambda: _take_inline(source, place))
 
 
-def _parse(source: Source) -> dict[str, Any]:
+def _parse(source: ConfigText) -> dict[str, Any]:
     try:
         return _loads(source.text)
     except tomllib.TOMLDecodeError as error:
@@ -72,7 +80,7 @@ def _loads(text: str) -> dict[str, Any]:
     return tomllib.loads(text, parse_float=str)
 
 
-def _entry(source: Source, data: dict[str, Any], place: Place) -> dict[str, Any] | None:
+def _entry(source: ConfigText, data: dict[str, Any], place: EntryPlace) -> dict[str, Any] | None:
     """Our entry as it is now."""
     value: Any = data
     for key in (place.container, NAME):
@@ -84,7 +92,7 @@ def _entry(source: Source, data: dict[str, Any], place: Place) -> dict[str, Any]
     return dict(value)
 
 
-def _first_right(source: Source, expected: dict[str, Any], *ways: Callable[[], str]) -> str:
+def _first_right(source: ConfigText, expected: dict[str, Any], *ways: Callable[[], str]) -> str:
     """The text of the first way that says what is expected; an empty table says as much as none."""
     from tomlkit.exceptions import TOMLKitError
 
@@ -102,7 +110,7 @@ def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if value != {}}
 
 
-def _put_table(source: Source, place: Place) -> str:
+def _put_table(source: ConfigText, place: EntryPlace) -> str:
     """Our entry as a table: the one that is there with other values, or a new one at the end."""
     text, is_there = source.text, False
     for table in reversed(_ours(source, place)):
@@ -116,7 +124,7 @@ def _put_table(source: Source, place: Place) -> str:
     return append_block(source._replace(text=text), _dump(f"[{place.container}.{NAME}]", place.entry))
 
 
-def _take_tables(source: Source, place: Place) -> str:
+def _take_tables(source: ConfigText, place: EntryPlace) -> str:
     text = source.text
     for table in reversed(_ours(source, place)):
         text = cut_block(text, table.start, table.end)
@@ -143,7 +151,7 @@ def _mend(table: Any, entry: dict[str, Any]) -> None:
             table[key] = value
 
 
-def _put_inline(source: Source, place: Place) -> str:
+def _put_inline(source: ConfigText, place: EntryPlace) -> str:
     """Our entry in an inline table or among dotted keys, where someone keeps all servers so."""
     import tomlkit
 
@@ -155,7 +163,7 @@ def _put_inline(source: Source, place: Place) -> str:
     return tomlkit.dumps(document)
 
 
-def _take_inline(source: Source, place: Place) -> str:
+def _take_inline(source: ConfigText, place: EntryPlace) -> str:
     import tomlkit
 
     document = tomlkit.parse(source.text)
@@ -164,7 +172,7 @@ def _take_inline(source: Source, place: Place) -> str:
     return tomlkit.dumps(document)
 
 
-def _ours(source: Source, place: Place) -> list[_Table]:
+def _ours(source: ConfigText, place: EntryPlace) -> list[_Table]:
     """The tables that make up our entry: its own, and those below it."""
     return [table for table in _tables(source.text) if table.path[:2] == (place.container, NAME)]
 

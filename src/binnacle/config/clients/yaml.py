@@ -8,7 +8,7 @@ Every result is read again and compared: in YAML, a line too many can change the
 import json
 from typing import Any
 
-from binnacle.config.clients.source import NAME, Place, Source, merge_entry
+from binnacle.config.clients.config_text import NAME, ConfigText, EntryPlace, merge_entry
 from binnacle.errors import ConfigError
 
 try:
@@ -20,7 +20,7 @@ Pair = tuple[yaml.Node, Any]
 """A key and its value."""
 
 
-def put(source: Source, place: Place) -> str:
+def put(source: ConfigText, place: EntryPlace) -> str:
     """The text with our entry in it. What a person added to the entry, such as `envs`, is kept."""
     data, root = _load(source)
     container = _find(source, root, place.container)
@@ -38,7 +38,7 @@ def put(source: Source, place: Place) -> str:
     return _checked(source, text, {**data, place.container: {**data.get(place.container, {}), NAME: entry}})
 
 
-def take(source: Source, place: Place) -> str:
+def take(source: ConfigText, place: EntryPlace) -> str:
     """The text without our entry, and without the key around it if nothing else is left below that."""
     data, root = _load(source)
     container = _find(source, root, place.container)
@@ -57,7 +57,7 @@ def take(source: Source, place: Place) -> str:
     return _checked(source, text, {**data, place.container: rest} if place.container in data else data)
 
 
-def _load(source: Source) -> "tuple[dict[str, Any], yaml.MappingNode | None]":
+def _load(source: ConfigText) -> "tuple[dict[str, Any], yaml.MappingNode | None]":
     """What the text says, and its nodes; no nodes when there is nothing but comments."""
     try:
         root = yaml.compose(source.text, Loader=yaml.SafeLoader)
@@ -77,7 +77,7 @@ def _load(source: Source) -> "tuple[dict[str, Any], yaml.MappingNode | None]":
     return data, root
 
 
-def _find(source: Source, node: Any, name: str) -> Pair | None:
+def _find(source: ConfigText, node: Any, name: str) -> Pair | None:
     """The only member of a mapping called `name`, if there is one and it is a mapping too."""
     found = [pair for pair in node.value if pair[0].value == name] if node else []
     if not found:
@@ -94,7 +94,7 @@ def _find(source: Source, node: Any, name: str) -> Pair | None:
     return key, value
 
 
-def _insert(source: Source, node: Any, member: dict[str, Any]) -> str:
+def _insert(source: ConfigText, node: Any, member: dict[str, Any]) -> str:
     """The text with a new first member: after the last one, a comment or a text of many lines may not have ended."""
     text = source.text
     if node.flow_style:
@@ -109,7 +109,7 @@ def _insert(source: Source, node: Any, member: dict[str, Any]) -> str:
     return text[:at] + _render(member, first.column, source.newline) + text[at:]
 
 
-def _append(source: Source, root: Any, member: dict[str, Any]) -> str:
+def _append(source: ConfigText, root: Any, member: dict[str, Any]) -> str:
     """The text with a new last key. No empty line before it: that could become part of the value above."""
     text = source.text
     if root and root.flow_style:
@@ -121,7 +121,7 @@ def _append(source: Source, root: Any, member: dict[str, Any]) -> str:
     return text[:at] + new + text[at:]
 
 
-def _replace(source: Source, container: Any, ours: Pair, entry: dict[str, Any]) -> str:
+def _replace(source: ConfigText, container: Any, ours: Pair, entry: dict[str, Any]) -> str:
     text = source.text
     key, value = ours
     if container.flow_style or value.flow_style:
@@ -179,7 +179,7 @@ def _line_end(text: str, index: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
-def _checked(source: Source, text: str, expected: dict[str, Any]) -> str:
+def _checked(source: ConfigText, text: str, expected: dict[str, Any]) -> str:
     """`text`, if it says what is expected."""
     try:
         data, _ = _load(source._replace(text=text))

@@ -6,9 +6,9 @@ from msgspec import Meta
 
 from binnacle.store import comments
 from binnacle.store.store import Writer
-from binnacle.tools.outcome import Reply
-from binnacle.tools.work.define import tool
-from binnacle.tools.work.words import TaskRef
+from binnacle.tools.outcome import ToolReply
+from binnacle.tools.work.task_text import TaskRef
+from binnacle.tools.work.typed_tool import tool
 
 CATEGORY = "comments"
 CommentRef = Annotated[str, Meta(description="id of the comment, from task_get", examples=["bnc-1f3a"])]
@@ -27,10 +27,10 @@ def comment_add(
     body: Annotated[str, Meta(description="what was tried, found or decided")],
     *,
     discipline: str | None = None,
-) -> Reply:
+) -> ToolReply:
     """Adds a comment to a task. The comments are what the next one who tries reads first."""
     made = comments.add(tx, task_id, body, discipline=discipline)
-    return Reply({"comment": made}, f"Comment {made.id} added to {made.task_id}")
+    return ToolReply({"comment": made}, f"Comment {made.id} added to {made.task_id}")
 
 
 @tool(
@@ -40,10 +40,10 @@ def comment_add(
     idempotent=True,
     synonyms={"comment_id": "id"},
 )
-def comment_update(tx: Writer, id: CommentRef, body: str) -> Reply:  # noqa: A002
+def comment_update(tx: Writer, id: CommentRef, body: str) -> ToolReply:  # noqa: A002
     """Rewrites a comment."""
     made = comments.update(tx, id, body)
-    return Reply({"comment": made}, f"Comment {made.id} changed")
+    return ToolReply({"comment": made}, f"Comment {made.id} changed")
 
 
 @tool(
@@ -53,7 +53,7 @@ def comment_update(tx: Writer, id: CommentRef, body: str) -> Reply:  # noqa: A00
     destructive=True,
     synonyms={"comment_id": "id"},
 )
-def comment_delete(tx: Writer, id: CommentRef) -> Reply:  # noqa: A002
+def comment_delete(tx: Writer, id: CommentRef) -> ToolReply:  # noqa: A002
     """Deletes a comment."""
     gone = comments.delete(tx, id)
-    return Reply({"deleted": gone.id}, f"Comment {gone.id} deleted")
+    return ToolReply({"deleted": gone.id}, f"Comment {gone.id} deleted")

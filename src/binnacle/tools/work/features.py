@@ -8,10 +8,10 @@ from binnacle.store import features, learnings
 from binnacle.store.merging import merge
 from binnacle.store.store import Reader, Writer
 from binnacle.tools.denials import check_denied
-from binnacle.tools.outcome import Reply
+from binnacle.tools.outcome import ToolReply
 from binnacle.tools.policy import check_discipline_change
-from binnacle.tools.work.define import tool
-from binnacle.tools.work.words import Lines
+from binnacle.tools.work.task_text import Lines
+from binnacle.tools.work.typed_tool import tool
 from binnacle.work.feature import Discipline, Feature
 
 FEATURES, DISCIPLINES = "features", "disciplines"
@@ -70,10 +70,10 @@ def _discipline(one: Discipline) -> str:
 
 
 @tool(title="Add a feature", category=FEATURES, aliases=["create_feature"], synonyms=WORDS, errors=[NEAR])
-def feature_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[FeatureFields]) -> Reply:
+def feature_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[FeatureFields]) -> ToolReply:
     """Adds a feature: a part of the product that tasks belong to. Look at feature_list first."""
     made = features.add(tx, name, fields, force=force)
-    return Reply({"feature": made}, f"Added feature {_feature(made)}")
+    return ToolReply({"feature": made}, f"Added feature {_feature(made)}")
 
 
 @tool(
@@ -84,27 +84,27 @@ def feature_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpac
     synonyms=WORDS,
     errors=[MISSING],
 )
-def feature_update(tx: Writer, name: Name, **changes: Unpack[FeatureFields]) -> Reply:
+def feature_update(tx: Writer, name: Name, **changes: Unpack[FeatureFields]) -> ToolReply:
     """Changes a feature. What is not given stays; a list given replaces the old one."""
     made = features.update(tx, name, changes)
-    return Reply({"feature": made}, f"Changed feature {_feature(made)}")
+    return ToolReply({"feature": made}, f"Changed feature {_feature(made)}")
 
 
 @tool(title="Read a feature", category=FEATURES, aliases=["get_feature"], synonyms=WORDS, errors=[MISSING])
-def feature_get(tx: Reader, name: Name) -> Reply:
+def feature_get(tx: Reader, name: Name) -> ToolReply:
     """A feature with its boundaries, files and learnings."""
     found = features.get(tx, name)
     known = learnings.listed(tx, feature=found.name)
     text = _feature(found) + "".join(f"\nlearning: {one.text}" for one in known)
-    return Reply({"feature": found, "learnings": known}, text)
+    return ToolReply({"feature": found, "learnings": known}, text)
 
 
 @tool(title="List features", category=FEATURES, aliases=["list_features"])
-def feature_list(tx: Reader) -> Reply:
+def feature_list(tx: Reader) -> ToolReply:
     """All features."""
     found = features.listed(tx)
     text = "\n".join(f"{one.name} [{one.acronym}] {one.description[:120]}".rstrip() for one in found)
-    return Reply({"features": found}, text or "No features.")
+    return ToolReply({"features": found}, text or "No features.")
 
 
 @tool(
@@ -115,10 +115,10 @@ def feature_list(tx: Reader) -> Reply:
     synonyms=WORDS,
     errors=[MISSING, USED],
 )
-def feature_delete(tx: Writer, name: Name) -> Reply:
+def feature_delete(tx: Writer, name: Name) -> ToolReply:
     """Deletes a feature nothing refers to."""
     gone = features.delete(tx, name)
-    return Reply({"deleted": gone.name}, f"Deleted feature {gone.name}")
+    return ToolReply({"deleted": gone.name}, f"Deleted feature {gone.name}")
 
 
 @tool(
@@ -129,10 +129,12 @@ def feature_delete(tx: Writer, name: Name) -> Reply:
     synonyms={"source": "name", "target": "into"},
     errors=[MISSING],
 )
-def feature_merge(tx: Writer, name: Name, into: Annotated[str, Meta(description="the feature that stays")]) -> Reply:
+def feature_merge(
+    tx: Writer, name: Name, into: Annotated[str, Meta(description="the feature that stays")]
+) -> ToolReply:
     """Moves everything of a feature to another and removes it."""
     kept = merge(tx, name, into)
-    return Reply({"feature": kept}, f"Merged into {_feature(kept)}")
+    return ToolReply({"feature": kept}, f"Merged into {_feature(kept)}")
 
 
 @tool(
@@ -145,12 +147,12 @@ def feature_merge(tx: Writer, name: Name, into: Annotated[str, Meta(description=
 )
 def feature_context(
     tx: Writer, name: Name, files: Annotated[Lines | str, Meta(description="files worth reading for it")]
-) -> Reply:
+) -> ToolReply:
     """Adds files to what is worth reading for a feature."""
     new = (files,) if isinstance(files, str) else files
     paths = tuple(dict.fromkeys((*features.get(tx, name).context_files, *new)))
     made = features.update(tx, name, {"context_files": paths})
-    return Reply(
+    return ToolReply(
         {"feature": made.name, "context_files": made.context_files}, f"{made.name}: {', '.join(made.context_files)}"
     )
 
@@ -162,12 +164,12 @@ def feature_context(
     synonyms=DISCIPLINE_WORDS,
     errors=[NEAR],
 )
-def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[DisciplineFields]) -> Reply:
+def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[DisciplineFields]) -> ToolReply:
     """Adds a discipline: a persona that works on tasks."""
     check_denied(fields.get("denied_tools", ()))
     check_discipline_change(tx, name, fields)
     made = features.add_discipline(tx, name, fields, force=force)
-    return Reply({"discipline": made}, f"Added discipline {_discipline(made)}")
+    return ToolReply({"discipline": made}, f"Added discipline {_discipline(made)}")
 
 
 @tool(
@@ -178,27 +180,27 @@ def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Un
     synonyms=DISCIPLINE_WORDS,
     errors=[MISSING],
 )
-def discipline_update(tx: Writer, name: Name, **changes: Unpack[DisciplineFields]) -> Reply:
+def discipline_update(tx: Writer, name: Name, **changes: Unpack[DisciplineFields]) -> ToolReply:
     """Changes a discipline. What is not given stays; a list given replaces the old one."""
     check_denied(changes.get("denied_tools", ()))
     check_discipline_change(tx, name, changes)
     made = features.update_discipline(tx, name, changes)
-    return Reply({"discipline": made}, f"Changed discipline {_discipline(made)}")
+    return ToolReply({"discipline": made}, f"Changed discipline {_discipline(made)}")
 
 
 @tool(title="Read a discipline", category=DISCIPLINES, aliases=["get_discipline"], errors=[MISSING])
-def discipline_get(tx: Reader, name: Name) -> Reply:
+def discipline_get(tx: Reader, name: Name) -> ToolReply:
     """Everything about a discipline."""
     found = features.get_discipline(tx, name)
-    return Reply({"discipline": found}, _discipline(found))
+    return ToolReply({"discipline": found}, _discipline(found))
 
 
 @tool(title="List disciplines", category=DISCIPLINES, aliases=["list_disciplines"])
-def discipline_list(tx: Reader) -> Reply:
+def discipline_list(tx: Reader) -> ToolReply:
     """All disciplines."""
     found = features.listed_disciplines(tx)
     text = "\n".join(f"{one.name} [{one.acronym}] {', '.join(one.skills)}".rstrip() for one in found)
-    return Reply({"disciplines": found}, text or "No disciplines.")
+    return ToolReply({"disciplines": found}, text or "No disciplines.")
 
 
 @tool(
@@ -208,8 +210,8 @@ def discipline_list(tx: Reader) -> Reply:
     destructive=True,
     errors=[MISSING, USED],
 )
-def discipline_delete(tx: Writer, name: Name) -> Reply:
+def discipline_delete(tx: Writer, name: Name) -> ToolReply:
     """Deletes a discipline no task refers to."""
     check_discipline_change(tx, name, None)
     gone = features.delete_discipline(tx, name)
-    return Reply({"deleted": gone.name}, f"Deleted discipline {gone.name}")
+    return ToolReply({"deleted": gone.name}, f"Deleted discipline {gone.name}")

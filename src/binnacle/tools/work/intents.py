@@ -7,9 +7,9 @@ from msgspec import Meta
 from binnacle.store import intents, reports
 from binnacle.store.reports import Settled
 from binnacle.store.store import Writer
-from binnacle.tools.outcome import Reply
-from binnacle.tools.work.define import tool
-from binnacle.tools.work.words import Lines
+from binnacle.tools.outcome import ToolReply
+from binnacle.tools.work.task_text import Lines
+from binnacle.tools.work.typed_tool import tool
 from binnacle.work.report import (
     WORDS_LIMIT,
     BlockerKind,
@@ -28,7 +28,9 @@ UNBOUND = ("E_REFUSED", "the session is bound to no task and you hold none")
 
 
 @tool(title="Report the task done", category=CATEGORY, aliases=["done"], errors=[UNBOUND])
-def report_done(tx: Writer, summary: Annotated[str, Meta(description="what was done and how it was checked")]) -> Reply:
+def report_done(
+    tx: Writer, summary: Annotated[str, Meta(description="what was done and how it was checked")]
+) -> ToolReply:
     """Says that your task is done. The last closing report of a session counts; stop after it."""
     return _closed(tx, "done", {"summary": summary})
 
@@ -38,7 +40,7 @@ def report_partial(
     tx: Writer,
     summary: Annotated[str, Meta(description="what was done")],
     remaining: Annotated[str, Meta(description="what is left, so that the next session can go on from there")],
-) -> Reply:
+) -> ToolReply:
     """Says that part of your task is done and what remains. The next session goes on with what remains."""
     return _closed(tx, "partial", {"summary": summary, "remaining": remaining})
 
@@ -46,7 +48,7 @@ def report_partial(
 @tool(title="Report being stuck", category=CATEGORY, aliases=["stuck"], errors=[UNBOUND])
 def report_stuck(
     tx: Writer, reason: Annotated[str, Meta(description="what was tried and why it did not work")]
-) -> Reply:
+) -> ToolReply:
     """Says that you cannot get on with your task. Another session tries again, knowing what you tried."""
     return _closed(tx, "stuck", {"reason": reason})
 
@@ -58,7 +60,7 @@ def report_blocked(
     *,
     kind: Annotated[BlockerKind | None, Meta(description="found out from 'on' when left out")] = None,
     detail: Annotated[str, Meta(description="why it is needed")] = "",
-) -> Reply:
+) -> ToolReply:
     """Says that your task cannot go on before something else. Blocked on a task, it goes on when that is done."""
     found = reports.upstream(tx, {"on": on, "kind": kind})
     if found is not None and not is_closed(found.status):
@@ -78,7 +80,7 @@ def report_question(
     *,
     options: Annotated[Lines, Meta(description="answers to choose from")] = (),
     preferred: Annotated[str, Meta(description="what you would do")] = "",
-) -> Reply:
+) -> ToolReply:
     """Asks people about your task. They answer later, and the next session is told; do not wait."""
     kept = intents.ask(tx, question, blocking=blocking, options=options, preferred=preferred)
     asked = kept.question
@@ -89,7 +91,7 @@ def report_question(
         said = f"Asked: {asked.id}. The task waits for the answer; report what you did so far and stop."
     else:
         said = f"Asked: {asked.id}. Go on with what you think best."
-    return Reply({"report": kept.report.id, "question": asked}, said)
+    return ToolReply({"report": kept.report.id, "question": asked}, said)
 
 
 @tool(title="Flag a problem", category=CATEGORY, aliases=["flag"], errors=[UNBOUND])
@@ -99,10 +101,10 @@ def report_flag(
     *,
     severity: Severity = "warning",
     category: Category | None = None,
-) -> Reply:
+) -> ToolReply:
     """Points out something wrong that is not your task to mend. It becomes a comment on the task."""
     kept = intents.flag(tx, what, severity=severity, category=category)
-    return Reply({"report": kept.report.id, "comment": kept.comment}, f"Flagged on {kept.report.task_id}")
+    return ToolReply({"report": kept.report.id, "comment": kept.comment}, f"Flagged on {kept.report.task_id}")
 
 
 @tool(
@@ -119,15 +121,15 @@ def report_learning(
     kind: LearningKind = "discovery",
     rationale: Annotated[str, Meta(description="how it is known, or why it was decided")] = "",
     scope: Annotated[Scope, Meta(description="whom it helps")] = "feature",
-) -> Reply:
+) -> ToolReply:
     """Keeps something found out that those who come after should know."""
     kept = intents.learn(tx, text, kind=kind, rationale=rationale, scope=scope)
     if kept.learning is None:
-        return Reply({"report": kept.report.id, "comment": kept.comment}, f"Kept on {kept.report.task_id}")
+        return ToolReply({"report": kept.report.id, "comment": kept.comment}, f"Kept on {kept.report.task_id}")
     outcome, learning = kept.learning.outcome, kept.learning.learning
     where = f"feature {learning.feature}" if learning.feature else "the project"
     data = {"report": kept.report.id, "outcome": outcome, "learning": learning}
-    return Reply(data, f"Learning {outcome} for {where}: {learning.text}")
+    return ToolReply(data, f"Learning {outcome} for {where}: {learning.text}")
 
 
 @tool(
@@ -143,26 +145,26 @@ def report_suggestion(
     *,
     kind: SuggestionKind = "new_task",
     feature: Annotated[str | None, Meta(description="name of an existing feature; that of your task otherwise")] = None,
-) -> Reply:
+) -> ToolReply:
     """Suggests work beyond your task. A new task or a split becomes a draft, anything else a comment."""
     kept = intents.suggest(tx, what, kind=kind, why=why, feature=feature)
     if kept.task is None:
-        return Reply({"report": kept.report.id, "comment": kept.comment}, f"Noted on {kept.report.task_id}")
+        return ToolReply({"report": kept.report.id, "comment": kept.comment}, f"Noted on {kept.report.task_id}")
     said = f"Draft {kept.task.id}: {kept.task.title}"
-    return Reply({"report": kept.report.id, "task": kept.task.id, "title": kept.task.title}, said)
+    return ToolReply({"report": kept.report.id, "task": kept.task.id, "title": kept.task.title}, said)
 
 
-def _closed(tx: Writer, closing: ReportKind, said: dict[str, str], *, detail: str = "", **more: Any) -> Reply:
+def _closed(tx: Writer, closing: ReportKind, said: dict[str, str], *, detail: str = "", **more: Any) -> ToolReply:
     body = {name: intents.words(value, what=name) for name, value in said.items()}
     detail = clean_text(detail, what="detail", limit=WORDS_LIMIT)
     on, report, settled = reports.close(tx, closing, {**body, "detail": detail, **more})
     data: dict[str, Any] = {"report": report.id, "task": on.task.id}
     if settled is not None:
-        return Reply({**data, "settled": settled}, _told(settled))
+        return ToolReply({**data, "settled": settled}, _told(settled))
     text = f"Reported {closing} for {on.task.id}; it counts when this session ends. Stop here."
     if why := reports.lost(tx, on):
-        return Reply({**data, "warnings": [why]}, f"{text}\nwarning: {why}; it will only be kept as a comment")
-    return Reply(data, text)
+        return ToolReply({**data, "warnings": [why]}, f"{text}\nwarning: {why}; it will only be kept as a comment")
+    return ToolReply(data, text)
 
 
 def _told(settled: Settled) -> str:

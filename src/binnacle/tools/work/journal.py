@@ -7,10 +7,10 @@ from msgspec import Meta, Struct
 from binnacle.store import learnings
 from binnacle.store import notes as store_notes
 from binnacle.store.store import Reader, Writer
-from binnacle.tools.outcome import Reply
-from binnacle.tools.spec import Alias
-from binnacle.tools.work.define import tool
-from binnacle.tools.work.words import Limit
+from binnacle.tools.outcome import ToolReply
+from binnacle.tools.tool_spec import Alias
+from binnacle.tools.work.task_text import Limit
+from binnacle.tools.work.typed_tool import tool
 from binnacle.work.journal import Note, parse_note_type
 from binnacle.work.learning import Learning
 
@@ -38,7 +38,7 @@ def learning_add(
     feature: FeatureName = None,
     reason: Annotated[str, Meta(description="how it is known")] = "",
     task_id: Annotated[str | None, Meta(description="the task it was found out in")] = None,
-) -> Reply:
+) -> ToolReply:
     """Keeps something found out. A near duplicate is counted, a contradiction replaces what it contradicts."""
     added = learnings.add(tx, text, feature=feature, reason=reason, task=task_id)
     said = {
@@ -47,7 +47,7 @@ def learning_add(
         "replaced": f"Replaced «{added.was}»",
     }[added.outcome]
     data = {"outcome": added.outcome, "learning": added.learning, "was": added.was, "pruned": list(added.pruned)}
-    return Reply(data, f"{said}: {_learning(added.learning)}")
+    return ToolReply(data, f"{said}: {_learning(added.learning)}")
 
 
 @tool(
@@ -56,25 +56,25 @@ def learning_add(
     aliases=["read_learnings", Alias(name="get_feature_learnings")],
     synonyms={"feature_name": "feature", "name": "feature"},
 )
-def learning_list(tx: Reader, *, feature: FeatureName = None) -> Reply:
+def learning_list(tx: Reader, *, feature: FeatureName = None) -> ToolReply:
     """What was found out, most trustworthy first."""
     found = learnings.listed(tx, feature=feature)
-    return Reply({"learnings": found}, "\n".join(_learning(one) for one in found) or "No learnings.")
+    return ToolReply({"learnings": found}, "\n".join(_learning(one) for one in found) or "No learnings.")
 
 
 @tool(title="Append to the progress log", category=JOURNAL, aliases=["append_progress"])
-def progress_add(tx: Writer, text: Annotated[str, Meta(description="what happened")]) -> Reply:
+def progress_add(tx: Writer, text: Annotated[str, Meta(description="what happened")]) -> ToolReply:
     """Appends to the project's running log."""
     made = store_notes.add_progress(tx, text)
-    return Reply({"progress": made}, f"Logged: {made.text}")
+    return ToolReply({"progress": made}, f"Logged: {made.text}")
 
 
 @tool(title="Read the progress log", category=JOURNAL, aliases=["read_progress"])
-def progress_list(tx: Reader, *, limit: Limit = 20) -> Reply:
+def progress_list(tx: Reader, *, limit: Limit = 20) -> ToolReply:
     """The newest entries of the project's running log."""
     found, total = store_notes.listed_progress(tx, limit=limit)
     text = "\n".join(f"{one.created_at:%Y-%m-%d %H:%M} {one.author}: {one.text}" for one in found)
-    return Reply({"progress": found, "total": total}, text or "No progress yet.")
+    return ToolReply({"progress": found, "total": total}, text or "No progress yet.")
 
 
 class NoteInput(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -90,10 +90,10 @@ def _note(one: Note) -> str:
 
 
 @tool(title="Keep notes", category=JOURNAL, aliases=["note-add"])
-def note_add(tx: Writer, notes: Annotated[tuple[NoteInput, ...], Meta(min_length=1)]) -> Reply:
+def note_add(tx: Writer, notes: Annotated[tuple[NoteInput, ...], Meta(min_length=1)]) -> ToolReply:
     """Keeps notes for this session: what to remember, where it got stuck, what was decided."""
     made = store_notes.add(tx, [(parse_note_type(one.type), one.content) for one in notes])
-    return Reply({"notes": made}, f"Added {len(made)} note(s):\n" + "\n".join(f"  {_note(one)}" for one in made))
+    return ToolReply({"notes": made}, f"Added {len(made)} note(s):\n" + "\n".join(f"  {_note(one)}" for one in made))
 
 
 @tool(title="Read notes", category=JOURNAL, aliases=["note-list"])
@@ -102,7 +102,7 @@ def note_list(
     *,
     type: Annotated[str | None, Meta(description="learning, stuck, tip or decision")] = None,  # noqa: A002
     limit: Limit = 50,
-) -> Reply:
+) -> ToolReply:
     """The newest notes."""
     found, total = store_notes.listed(tx, kind=parse_note_type(type) if type else None, limit=limit)
-    return Reply({"notes": found, "total": total}, "\n".join(_note(one) for one in found) or "No notes")
+    return ToolReply({"notes": found, "total": total}, "\n".join(_note(one) for one in found) or "No notes")

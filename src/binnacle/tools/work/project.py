@@ -6,8 +6,8 @@ from msgspec import Meta
 
 from binnacle.store import features, overview, sessions
 from binnacle.store.store import Reader, Writer
-from binnacle.tools.outcome import Reply
-from binnacle.tools.work.define import tool
+from binnacle.tools.outcome import ToolReply
+from binnacle.tools.work.typed_tool import tool
 from binnacle.work.session import SessionRecord
 
 PROJECT, SESSION = "project", "session"
@@ -15,23 +15,23 @@ OPEN = ("E_REFUSED", "tasks are not finished; they are named")
 
 
 @tool(title="The project", category=PROJECT, aliases=["get_project_info"])
-def project_info(tx: Reader) -> Reply:
+def project_info(tx: Reader) -> ToolReply:
     """What the project consists of: its features, disciplines and how many tasks there are."""
     counts = overview.overview(tx)
     names = [one.name for one in features.listed(tx)]
     people = [one.name for one in features.listed_disciplines(tx)]
     text = f"{counts.tasks} tasks, {counts.ready} ready\nfeatures: {', '.join(names) or 'none'}"
     text += f"\ndisciplines: {', '.join(people) or 'none'}"
-    return Reply({"overview": counts, "features": names, "disciplines": people}, text)
+    return ToolReply({"overview": counts, "features": names, "disciplines": people}, text)
 
 
 @tool(title="How far the project is", category=PROJECT, aliases=["get_project_progress"])
-def project_progress(tx: Reader) -> Reply:
+def project_progress(tx: Reader) -> ToolReply:
     """How many tasks stand where, for each feature."""
     found = overview.stats(tx)
     status = ", ".join(f"{count} {name}" for name, count in found.overview.by_status.items())
     rows = [f"{one.feature or '(no feature)'}: {one.done} done, {one.open} open" for one in found.features]
-    return Reply(found, "\n".join([status or "no tasks", *rows]))
+    return ToolReply(found, "\n".join([status or "no tasks", *rows]))
 
 
 @tool(
@@ -40,27 +40,29 @@ def project_progress(tx: Reader) -> Reply:
     aliases=["iteration-summary"],
     errors=[("E_REFUSED", "it has one")],
 )
-def iteration_summary(tx: Writer, summary: Annotated[str, Meta(description="what came of this iteration")]) -> Reply:
+def iteration_summary(
+    tx: Writer, summary: Annotated[str, Meta(description="what came of this iteration")]
+) -> ToolReply:
     """Records what came of this iteration. One summary an iteration."""
     session = _session(tx)
     if not sessions.iterations(tx, session.id):
         sessions.begin_iteration(tx, session.id)
     done = sessions.summarize(tx, session.id, summary)
-    return Reply({"session": session.id, "iteration": done}, f"Iteration {done.number} summarised")
+    return ToolReply({"session": session.id, "iteration": done}, f"Iteration {done.number} summarised")
 
 
 @tool(title="Complete the session", category=SESSION, aliases=["session-complete"], errors=[OPEN])
-def session_complete(tx: Writer, *, reason: str = "") -> Reply:
+def session_complete(tx: Writer, *, reason: str = "") -> ToolReply:
     """Says that everything is done. Refused while tasks are open."""
     ended = sessions.complete(tx, _session(tx).id, reason=reason)
-    return Reply({"session": ended}, f"Session {ended.id} complete")
+    return ToolReply({"session": ended}, f"Session {ended.id} complete")
 
 
 @tool(title="Abort the session", category=SESSION, aliases=["signal_abort"])
-def session_abort(tx: Writer, reason: Annotated[str, Meta(description="why it cannot go on")]) -> Reply:
+def session_abort(tx: Writer, reason: Annotated[str, Meta(description="why it cannot go on")]) -> ToolReply:
     """Says that this session cannot go on and should be stopped."""
     ended = sessions.abort(tx, _session(tx).id, reason=reason)
-    return Reply({"session": ended}, f"Session {ended.id} aborted: {ended.reason}")
+    return ToolReply({"session": ended}, f"Session {ended.id} aborted: {ended.reason}")
 
 
 def _session(tx: Writer) -> SessionRecord:

@@ -11,10 +11,9 @@ from binnacle.store.details import details
 from binnacle.store.search import find
 from binnacle.store.store import Reader, Writer
 from binnacle.store.tasks import TaskFilter
-from binnacle.tools.outcome import Reply, as_json
-from binnacle.tools.spec import Alias
-from binnacle.tools.work.define import tool
-from binnacle.tools.work.words import (
+from binnacle.tools.outcome import ToolReply, as_json
+from binnacle.tools.tool_spec import Alias
+from binnacle.tools.work.task_text import (
     Enrichment,
     Fence,
     Kind,
@@ -33,6 +32,7 @@ from binnacle.tools.work.words import (
     new_task,
     parsed,
 )
+from binnacle.tools.work.typed_tool import tool
 from binnacle.work.actor import Actor
 from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
 from binnacle.work.task import brief
@@ -55,11 +55,11 @@ MAX_OFFSET = (1 << 31) - 1
 )
 def task_add(
     tx: Writer, tasks: Annotated[tuple[TaskInput, ...], Meta(description="the tasks, in order", min_length=1)]
-) -> Reply:
+) -> ToolReply:
     """Adds tasks, all or none."""
     made = store_tasks.add(tx, [new_task(one) for one in tasks])
     text = f"Added {len(made)} task(s):\n" + "\n".join(f"  {task.id}: {task.title}" for task in made)
-    return Reply({"tasks": [brief(task) for task in made]}, text)
+    return ToolReply({"tasks": [brief(task) for task in made]}, text)
 
 
 @tool(
@@ -75,11 +75,11 @@ def task_split(
     parts: Annotated[tuple[PartInput, ...], Meta(description="at least two", min_length=2)],
     *,
     chain: Annotated[bool, Meta(description="each part waits for the one before")] = False,
-) -> Reply:
+) -> ToolReply:
     """Breaks a task into parts. The task waits for them and is ready again when all are done."""
     whole, made = flow.split(tx, id, [new_task(one) for one in parts], chain=chain)
     text = f"Split {line(whole)} into:\n{lines(made)}"
-    return Reply({"task": brief(whole), "parts": [brief(part) for part in made]}, text)
+    return ToolReply({"task": brief(whole), "parts": [brief(part) for part in made]}, text)
 
 
 @tool(
@@ -99,7 +99,7 @@ def task_update(
     depends_on: Annotated[Lines | str | None, Meta(description="ids it waits for; replaces the old ones")] = None,
     fence: Fence = None,
     **fields: Unpack[TaskChanges],
-) -> Reply:
+) -> ToolReply:
     """Changes what is said about a task. What is not given stays; a list given replaces the old one."""
     changes = parsed(fields)
     task = store_tasks.update(tx, id, changes, fence=fence)
@@ -131,7 +131,7 @@ def task_status(
     *,
     reason: Annotated[str, Meta(description="what came of it, or why; needed to block or cancel")] = "",
     fence: Fence = None,
-) -> Reply:
+) -> ToolReply:
     """Moves a task: in_progress takes it, done finishes it, cancelled sets it aside, pending gives it back."""
     return moved(flow.set_status(tx, id, parse_status(status), reason=reason, fence=fence), f"{status}:")
 
@@ -139,19 +139,19 @@ def task_status(
 @tool(title="Look at the next task", category=READ, aliases=["task-next"])
 def task_next(
     tx: Reader, by: Actor, *, feature: str | None = None, discipline: str | None = None, kind: Kind | None = None
-) -> Reply:
+) -> ToolReply:
     """The task you work on, if any; else the one to take next, without taking it: queued ones first, then by
     priority and age."""
     which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
     task = store_tasks.next_for(tx, by, which)
     if task is None:
-        return Reply({"task": None}, "No ready tasks")
+        return ToolReply({"task": None}, "No ready tasks")
     data: dict[str, Any] = {"task": brief(task)}
     short = {"id": task.id, "content": task.title, "priority": task.priority, "status": task.status}
     if task.status == "in_progress":
         data |= {"held": True, "fence": task.fence}
         short |= {"note": "you already work on this task", "fence": task.fence}
-    return Reply(data, as_json(short))
+    return ToolReply(data, as_json(short))
 
 
 @tool(
@@ -168,19 +168,19 @@ def task_claim(
     discipline: str | None = None,
     kind: Kind | None = None,
     force: Annotated[bool, Meta(description="take another although you work on one")] = False,
-) -> Reply:
+) -> ToolReply:
     """Takes the next ready task in one step; no one else gets it. If you work on one already, that is the answer. Use
     task_status to take a certain one."""
     which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
     move = flow.claim_next(tx, which, force=force)
     if move is None:
-        return Reply({"task": None}, "No ready tasks")
+        return ToolReply({"task": None}, "No ready tasks")
     reply = moved(move, "You already work on:" if move.was_held else "Taken:")
     return reply._replace(data={**reply.data, "held": True}) if move.was_held else reply
 
 
 @tool(title="Give a task back", category=CHANGE, idempotent=True, synonyms=ID, errors=[GONE, LOST])
-def task_release(tx: Writer, id: TaskRef, *, fence: Fence = None) -> Reply:  # noqa: A002
+def task_release(tx: Writer, id: TaskRef, *, fence: Fence = None) -> ToolReply:  # noqa: A002
     """Gives a task back, so that others can take it."""
     return moved(flow.release(tx, id, fence=fence), "Released:")
 
@@ -200,7 +200,7 @@ def task_list(
     closed_too: Annotated[bool, Meta(description="done and cancelled ones as well")] = False,
     limit: Limit = 50,
     offset: Annotated[int, Meta(ge=0)] = 0,
-) -> Reply:
+) -> ToolReply:
     """Lists tasks by status, most urgent first; without a status those that are not closed."""
     which = TaskFilter(
         status=(parse_status(status),) if status and status != "ready" else (),
@@ -222,11 +222,11 @@ def task_list(
         for group, some in groupby(ordered, key=lambda task: task.status)
     ]
     more = f"\n… and {total - len(page) - offset} more" if total > len(page) + offset else ""
-    return Reply({"tasks": [brief(task) for task in page], "total": total}, "\n".join(groups) + more or "No tasks")
+    return ToolReply({"tasks": [brief(task) for task in page], "total": total}, "\n".join(groups) + more or "No tasks")
 
 
 @tool(title="Read a task", category=READ, aliases=["get_task"], synonyms=ID, errors=[GONE])
-def task_get(tx: Reader, id: TaskRef) -> Reply:  # noqa: A002
+def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
     """Everything about a task: what is to be done, what it waits for, its parts, its comments."""
     found = details(tx, id)
     task = found.task
@@ -243,11 +243,11 @@ def task_get(tx: Reader, id: TaskRef) -> Reply:  # noqa: A002
         parts += [f"{title}: {one.id} ({one.status}) {one.title}" for one in related]
     parts += [f"comment {one.id} by {one.author}: {one.body}" for one in found.comments]
     parts += [f"question {one.id}: {one.text} Answer: {one.answer or 'none yet'}" for one in found.questions]
-    return Reply(found, "\n".join(parts))
+    return ToolReply(found, "\n".join(parts))
 
 
 @tool(title="What a task builds on", category=READ, aliases=["get_dependency_details"], synonyms=ID, errors=[GONE])
-def task_dependencies(tx: Reader, id: TaskRef) -> Reply:  # noqa: A002
+def task_dependencies(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
     """The tasks that a task depends on, each with what came of it: its closing words and newest comments."""
     task = store_tasks.get(tx, id)
     ids = [known.depends_on for known in dependencies.of(tx, [task.id]).get(task.id, ())]
@@ -267,17 +267,17 @@ def task_dependencies(tx: Reader, id: TaskRef) -> Reply:  # noqa: A002
         )
         for one in data
     ]
-    return Reply({"dependencies": data}, "\n".join(texts) or f"{task.id} depends on nothing.")
+    return ToolReply({"dependencies": data}, "\n".join(texts) or f"{task.id} depends on nothing.")
 
 
 @tool(title="Search", category=READ, aliases=["search_tasks"])
 def task_search(
     tx: Reader, query: Annotated[str, Meta(description="words that must all occur")], *, limit: Limit = 20
-) -> Reply:
+) -> ToolReply:
     """Full-text search over tasks, comments, notes and learnings, best match first."""
     hits = find(tx, query, limit=limit)
     texts = [f"{hit.entity} {hit.id} {hit.title} {hit.snippet}".rstrip() for hit in hits]
-    return Reply({"hits": hits}, "\n".join(texts) or "Nothing found.")
+    return ToolReply({"hits": hits}, "\n".join(texts) or "Nothing found.")
 
 
 @tool(title="Report a blocker", category=CHANGE, aliases=["report_blocker"], synonyms=ID, errors=[GONE, LOST])
@@ -288,13 +288,13 @@ def task_block(
     *,
     on: Annotated[str | None, Meta(description="id of the task that must be done first")] = None,
     fence: Fence = None,
-) -> Reply:
+) -> ToolReply:
     """Says that a task cannot go on, and why. Blocked on another task, it is ready again when that is done."""
     return moved(flow.block(tx, id, reason=reason, on=on, fence=fence), "Blocked:")
 
 
 @tool(title="Skip a task", category=CHANGE, aliases=["skip_task"], synonyms=ID, errors=[GONE, LOST])
-def task_skip(tx: Writer, id: TaskRef, reason: str, *, fence: Fence = None) -> Reply:  # noqa: A002
+def task_skip(tx: Writer, id: TaskRef, reason: str, *, fence: Fence = None) -> ToolReply:  # noqa: A002
     """Sets a task aside for good, with a reason. Its history stays."""
     return moved(flow.skip(tx, id, reason=reason, fence=fence), "Skipped:")
 
@@ -307,7 +307,7 @@ def task_skip(tx: Writer, id: TaskRef, reason: str, *, fence: Fence = None) -> R
     synonyms=ID | {"feature_name": "feature"},
     errors=[GONE],
 )
-def task_move(tx: Writer, id: TaskRef, feature: str) -> Reply:  # noqa: A002
+def task_move(tx: Writer, id: TaskRef, feature: str) -> ToolReply:  # noqa: A002
     """Moves a task to another feature."""
     return moved(flow.Move(store_tasks.update(tx, id, {"feature": feature})), "Moved:")
 
@@ -327,14 +327,14 @@ def task_context(
     files: Annotated[Lines | str, Meta(description="files worth reading first, added to those there")] = (),
     hints: Annotated[str | None, Meta(description="replaces the hints")] = None,
     fence: Fence = None,
-) -> Reply:
+) -> ToolReply:
     """Adds files to what is worth reading for a task, or replaces its hints."""
     task = store_tasks.get(tx, id)
     new = (files,) if isinstance(files, str) else files
     changes: dict[str, Any] = {"context_files": tuple(dict.fromkeys((*task.context_files, *new)))}
     changes |= {} if hints is None else {"hints": hints}
     changed = store_tasks.update(tx, task.id, changes, fence=fence)
-    return Reply(
+    return ToolReply(
         {"task": brief(changed), "context_files": changed.context_files}, f"Context of {line(changed)} updated"
     )
 
@@ -351,7 +351,7 @@ def task_enrich(
     id: TaskRef,  # noqa: A002
     pseudocode: Annotated[str, Meta(description="how it is to be done, in steps")],
     **more: Unpack[Enrichment],
-) -> Reply:
+) -> ToolReply:
     """Works a draft out into a task that can be taken."""
     changes = {"pseudocode": pseudocode, **more}
     return moved(flow.Move(flow.enrich(tx, id, changes)), "Enriched:")
@@ -365,7 +365,7 @@ def task_enrich(
     synonyms=ID,
     errors=[GONE, ("E_REFERENCED", "others refer to it; skip it instead")],
 )
-def task_delete(tx: Writer, id: TaskRef, *, fence: Fence = None) -> Reply:  # noqa: A002
+def task_delete(tx: Writer, id: TaskRef, *, fence: Fence = None) -> ToolReply:  # noqa: A002
     """Deletes a task that nothing refers to, with its comments. Skipping keeps its history."""
     task = store_tasks.delete(tx, id, fence=fence)
-    return Reply({"deleted": brief(task)}, f"Deleted {line(task)}")
+    return ToolReply({"deleted": brief(task)}, f"Deleted {line(task)}")

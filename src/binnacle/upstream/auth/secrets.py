@@ -15,8 +15,8 @@ from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
-from binnacle.config.private import make_private_folder
-from binnacle.config.whole import write_whole
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.private_files import make_private_folder
 from binnacle.errors import ConfigError, UpstreamDown
 from binnacle.upstream.places import logins_folder
 
@@ -96,7 +96,7 @@ class FileSecrets:
         path = self._path(key)
         try:
             self._make_folder()
-            write_whole(path, secret.encode(), is_lasting=True)
+            write_atomically(path, secret.encode(), is_lasting=True)
         except OSError as error:
             raise _unusable(path, error) from error
 

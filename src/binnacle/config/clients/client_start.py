@@ -1,0 +1,220 @@
+"""How each client is started on one session: with its prompt, and with the servers of its plan instead of its own.
+
+Claude Code, Gemini CLI and goose can be told to use no other servers. Copilot, opencode and Codex only add to what
+their files say, so the servers found there are switched off by name. Tried with Claude Code 2.1, Copilot CLI 1.0,
+opencode 1.18, Codex 0.166, Gemini CLI 0.61 and goose 1.52.
+"""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from binnacle.config.clients.client_files import locate
+from binnacle.config.clients.configured_servers import configured_servers, parse_settings
+from binnacle.config.clients.foreign_files import read
+from binnacle.config.clients.known_clients import CLIENTS
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+Servers = Mapping[str, Mapping[str, Any]]
+"""MCP servers by name, in the shape of `mcp.json`."""
+
+
+class Given(NamedTuple):
+    """What a client is started on."""
+
+    prompt: str
+    config: str
+    """Path of the session's `mcp.json`."""
+
+    servers: Servers
+    """What that file says."""
+
+    ours: str
+    """The name of the session's own server among them."""
+
+    home: str
+    """Where a client that needs a home of its own finds it."""
+
+    environ: Mapping[str, str]
+    worktree: str
+    is_interactive: bool
+    """Whether a person is there to go on talking; without one, clients take their prompt and end."""
+
+
+class ClientStart(NamedTuple):
+    """How a client is started."""
+
+    command: list[str]
+    env: Mapping[str, str] = MappingProxyType({})
+    """Variables it is given besides those that are there."""
+
+    files: Mapping[str, str] = MappingProxyType({})
+    """What is in its home, by path."""
+
+    links: Mapping[str, str] = MappingProxyType({})
+    """What in its home leads elsewhere, by path."""
+
+
+class Launcher(NamedTuple):
+    """A client that can be started on a session."""
+
+    start: Callable[[Given], ClientStart]
+    install: str
+    """How to get it."""
+
+
+def claude(given: Given) -> ClientStart:
+    """Claude Code. The prompt first: its options take every word that follows them."""
+    options = [f"--mcp-config={given.config}", "--strict-mcp-config", f"--allowedTools=mcp__{given.ours}__*"]
+    return ClientStart(["claude", given.prompt, *options, *_headless(given, "-p")])
+
+
+def copilot(given: Given) -> ClientStart:
+    """GitHub Copilot CLI."""
+    others = [f"--disable-mcp-server={name}" for name in _others("copilot", given)]
+    options = [f"--additional-mcp-config=@{given.config}", f"--allow-tool={given.ours}", *others]
+    return ClientStart(["copilot", "-i" if given.is_interactive else "-p", given.prompt, *options])
+
+
+def opencode(given: Given) -> ClientStart:
+    """opencode. Its settings for one run come in a variable; what a person put there stays."""
+    settings = parse_settings("OPENCODE_CONFIG_CONTENT", given.environ.get("OPENCODE_CONFIG_CONTENT", ""))
+    off = {name: {"enabled": False} for name in _others("opencode", given)}
+    ours = {name: _for_opencode(server) for name, server in given.servers.items()}
+    settings["mcp"] = {**settings.get("mcp", {}), **off, **ours}
+    how = ["--prompt"] if given.is_interactive else ["run"]
+    return ClientStart(["opencode", *how, given.prompt], {"OPENCODE_CONFIG_CONTENT": json.dumps(settings)})
+
+
+def codex(given: Given) -> ClientStart:
+    """Codex."""
+    words = ["codex", *_headless(given, "exec")]
+    for name in _others("codex", given):
+        words += ["-c", f"mcp_servers.{name}.enabled=false"]
+    for name, server in given.servers.items():
+        table = _for_codex(server)
+        if name == given.ours:
+            # Without `required` a server that is slow to start is missing in the first turn.
+            table |= {"required": True, "default_tools_approval_mode": "approve", "env_vars": _variables(given)}
+        words += ["-c", f"mcp_servers.{re.sub(r'[^A-Za-z0-9_-]', '_', name)}={_toml(table)}"]
+    return ClientStart([*words, given.prompt])
+
+
+def gemini(given: Given) -> ClientStart:
+    """Gemini CLI. It takes servers only from settings, so it gets a home that has others and shares all else."""
+    home = locate(CLIENTS["gemini"].folder)
+    path = os.path.join(home, "settings.json")
+    settings = parse_settings(path, read(path) or "")
+    settings["mcpServers"] = {name: _for_gemini(server) for name, server in given.servers.items()}
+    # It withholds from its servers what looks like a secret, such as the address of a database.
+    settings["mcpServers"][given.ours] |= {"trust": True, "env": {name: f"${{{name}}}" for name in _variables(given)}}
+    # Without NO_RELAUNCH it starts itself a second time, and a signal would reach only the first.
+    env = {"GEMINI_CLI_HOME": given.home, "GEMINI_CLI_NO_RELAUNCH": "true"}
+    only = [f"--allowed-mcp-server-names={name}" for name in settings["mcpServers"]]
+    command = ["gemini", *only, "-i" if given.is_interactive else "-p", given.prompt]
+    shared = [entry for entry in _entries(home) if entry != "settings.json"]
+    return ClientStart(
+        command,
+        env,
+        {".gemini/settings.json": json.dumps(settings, indent=2) + "\n"},
+        {f".gemini/{entry}": os.path.join(home, entry) for entry in shared},
+    )
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def goose(given: Given) -> ClientStart:
+    """goose. Without a profile it has no tools of its own either, so those for files and the shell are named."""
+    words = ["goose", "run", "--no-profile", "--with-builtin", "developer"]
+    for server in given.servers.values():
+        if "url" in server:
+            words += ["--with-streamable-http-extension", str(server["url"])]
+        else:
+            # Its servers have its whole environment.
+            own = [f"{name}={value}" for name, value in _env(server).items() if value != f"${{{name}}}"]
+            words += ["--with-extension", shlex.join([*own, *_command(server)])]
+    return ClientStart([*words, *(["-s"] if given.is_interactive else []), "-t", given.prompt])
+
+
+LAUNCHERS = {
+    "claude": Launcher(claude, "npm install -g @anthropic-ai/claude-code"),
+    "copilot": Launcher(copilot, "npm install -g @github/copilot"),
+    "opencode": Launcher(opencode, "npm install -g opencode-ai"),
+    "codex": Launcher(codex, "npm install -g @openai/codex"),
+    "gemini": Launcher(gemini, "npm install -g @google/gemini-cli"),
+    "goose": Launcher(goose, "see https://block.github.io/goose"),
+}
+"""Every client that can be started, by its name, which is also that of its program."""
+
+
+def _others(client: str, given: Given) -> list[str]:
+    """The other servers that a client's own files name."""
+    return [name for name in configured_servers(client, given.worktree) if name not in given.servers]
+
+
+def _headless(given: Given, word: str) -> list[str]:
+    return [] if given.is_interactive else [word]
+
+
+def _variables(given: Given) -> list[str]:
+    """The variables that decide where our server finds the project's data."""
+    return sorted(name for name in given.environ if name.startswith(("BN_", "XDG_")))
+
+
+def _command(server: Mapping[str, Any]) -> list[str]:
+    return [str(word) for word in (server.get("command", ""), *(server.get("args") or ()))]
+
+
+def _env(server: Mapping[str, Any], key: str = "env") -> dict[str, str]:
+    return {str(name): str(value) for name, value in (server.get(key) or {}).items()}
+
+
+def _for_opencode(server: Mapping[str, Any]) -> dict[str, Any]:
+    def named(values: dict[str, str]) -> dict[str, str]:
+        return {name: _VARIABLE.sub(r"{env:\1}", value) for name, value in values.items()}
+
+    if "url" in server:
+        where = {"type": "remote", "url": server["url"], "headers": named(_env(server, "headers"))}
+    else:
+        where = {"type": "local", "command": _command(server), "environment": named(_env(server))}
+    return {**where, "enabled": True}
+
+
+def _for_codex(server: Mapping[str, Any]) -> dict[str, Any]:
+    if "url" in server:
+        headers = _env(server, "headers")
+        secret = {name: found[1] for name, value in headers.items() if (found := _VARIABLE.fullmatch(value))}
+        plain = {name: value for name, value in headers.items() if name not in secret}
+        return {"url": server["url"], "http_headers": plain, "env_http_headers": secret, "enabled": True}
+    command, *args = _command(server)
+    plain = {name: value for name, value in _env(server).items() if value != f"${{{name}}}"}
+    passed = [name for name in _env(server) if name not in plain]
+    return {"command": command, "args": args, "env": plain, "env_vars": passed, "enabled": True}
+
+
+def _for_gemini(server: Mapping[str, Any]) -> dict[str, Any]:
+    if "url" in server:
+        kind = "url" if server.get("type") == "sse" else "httpUrl"
+        return {kind: server["url"], "headers": _env(server, "headers")}
+    command, *args = _command(server)
+    return {"command": command, "args": args, "env": _env(server)}
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML, on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    # JSON's strings are TOML's but for this one character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

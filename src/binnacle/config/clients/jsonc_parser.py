@@ -1,0 +1,128 @@
+"""Reads JSON with comments and trailing commas into values that know which span of the text they stand in.
+
+Stricter than some clients and no stricter than VS Code: strings, numbers and words are JSON's, comments are `//` and
+`/* */`, a comma may stand before a closing bracket.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from binnacle.config.clients.config_text import ConfigText
+
+COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+
+_TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_SCALAR = re.compile(
+    r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"'
+    r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_.])"
+    r"|(?:true|false|null)(?![0-9A-Za-z_])"
+)
+_DEEPEST = 200
+"""Levels of nesting. No configuration has as many; beyond a thousand Python would give up in a worse place."""
+
+
+class Node(NamedTuple):
+    """A value and the span of text it stands in."""
+
+    start: int
+    end: int
+    value: Any
+    members: "tuple[Member, ...]" = ()
+    """Of an object, in order."""
+
+
+class Member(NamedTuple):
+    """A key of an object with its value."""
+
+    key: str
+    start: int
+    node: Node
+    comma: int
+    """Where the comma after it is; -1 without one."""
+
+
+def parse(source: ConfigText) -> Node | None:
+    """The value of a text; None when there is nothing but space and comments.
+
+    Raises:
+        ConfigError: the text is not JSONC, with line and column.
+    """
+    start = _skip(source, 0)
+    if start == len(source.text):
+        return None
+    node = _value(source, start, 0)
+    rest = _skip(source, node.end)
+    if rest != len(source.text):
+        raise source.fault("expected the end of the file", at=rest)
+    return node
+
+
+def _skip(source: ConfigText, index: int) -> int:
+    """Where the next thing begins that is neither space nor comment."""
+    match = _TRIVIA.match(source.text, index)
+    assert match
+    if source.text.startswith("/*", match.end()):
+        raise source.fault("this comment does not end", at=match.end())
+    return match.end()
+
+
+def _value(source: ConfigText, index: int, depth: int) -> Node:
+    opening = source.text[index : index + 1]
+    if depth > _DEEPEST:
+        raise source.fault("nested too deeply", at=index)
+    if opening == "{":
+        return _object(source, index, depth)
+    if opening == "[":
+        *items, bracket = _items(source, index, depth)
+        return Node(index, bracket.end, [item.value for item in items])
+    scalar = _SCALAR.match(source.text, index)
+    if not scalar:
+        raise source.fault(f"expected a value, not {_shown(source, index)}", at=index)
+    try:
+        return Node(index, scalar.end(), json.loads(scalar[0]))
+    except ValueError as error:  # a whole number of thousands of digits
+        raise source.fault(str(error), at=index) from error
+
+
+def _items(source: ConfigText, index: int, depth: int) -> Iterator[Node]:
+    """The elements of an array, then the bracket that ends it."""
+    index = _skip(source, index + 1)
+    while source.text[index : index + 1] != "]":
+        node = _value(source, index, depth + 1)
+        yield node
+        index, _ = _comma(source, node.end, "]")
+    yield Node(index, index + 1, None)
+
+
+def _object(source: ConfigText, start: int, depth: int) -> Node:
+    members: list[Member] = []
+    index = _skip(source, start + 1)
+    while source.text[index : index + 1] != "}":
+        key = _SCALAR.match(source.text, index)
+        if not key or key[0][0] != '"':
+            raise source.fault(f"expected a key in quotes, not {_shown(source, index)}", at=index)
+        colon = _skip(source, key.end())
+        if source.text[colon : colon + 1] != ":":
+            raise source.fault(f"expected ':', not {_shown(source, colon)}", at=colon)
+        node = _value(source, _skip(source, colon + 1), depth + 1)
+        begin = index
+        index, comma = _comma(source, node.end, "}")
+        members.append(Member(json.loads(key[0]), begin, node, comma))
+    return Node(start, index + 1, {member.key: member.node.value for member in members}, tuple(members))
+
+
+def _comma(source: ConfigText, index: int, end: str) -> tuple[int, int]:
+    """Where the next element begins or the bracket is, and where the comma before that is; -1 without one."""
+    index = _skip(source, index)
+    found = source.text[index : index + 1]
+    if found == ",":
+        return _skip(source, index + 1), index
+    if found != end:
+        raise source.fault(f"expected ',' or {end!r}, not {_shown(source, index)}", at=index)
+    return index, -1
+
+
+def _shown(source: ConfigText, index: int) -> str:
+    return repr(source.text[index]) if index < len(source.text) else "the end of the file"

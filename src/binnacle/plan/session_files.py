@@ -1,0 +1,234 @@
+"""The files of a session: what it may do, what its agent reads, and how a client reaches its tools.
+
+They are written beside each other in a folder of their own, which counts once it has its name and is then moved over
+the old files; whoever was killed at that is finished by the next one who looks. Beside them lies a check sum of every
+line, so that a file changed by hand is noticed and the line named: the plan is what the server enforces, not what the
+file says.
+"""
+
+import os
+import shutil
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.config.clients.foreign_files import locked
+from binnacle.config.clients.session_server import free_server_name
+from binnacle.config.directories import show_path
+from binnacle.config.private_files import make_new_private_folder, make_private_folder, private_opener
+from binnacle.errors import ConfigError, InvalidInput, Refused
+from binnacle.plan.recipe import Recipe
+from binnacle.plan.session_plan import SCHEMA, SessionPlan
+from binnacle.upstream.overview import allowed_entries
+from binnacle.work import steps
+
+CONTEXT, PROMPT, CONFIG, CHECKS = "context.json", "prompt.md", "mcp.json", "checks.json"
+NEW, READY = ".new", ".ready"
+"""Folders of a writer: while it writes, and when what it wrote counts."""
+
+
+class SessionContext(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What `context.json` holds."""
+
+    session: str
+    recipe: str
+    discipline: str | None = None
+    feature: str | None = None
+    task: str | None = None
+    input: str = ""
+    """What a person wants of the session, in their words."""
+
+    enabled_tools: tuple[str, ...]
+    disabled_tools: tuple[str, ...]
+    tokens: Mapping[str, int]
+    catalog: str
+    schema: int
+    limits: Recipe | None = None
+    """The most that the session may ever have, whatever its recipe says later."""
+
+
+class SavedPlan(NamedTuple):
+    """Where the files of a session are."""
+
+    context: str
+    prompt: str
+    config: str
+
+
+class SessionServers(NamedTuple):
+    """The MCP servers of a session."""
+
+    ours: str
+    """The name of our own among them."""
+
+    entries: dict[str, Any]
+    """By name, in the shape of `mcp.json`."""
+
+
+def paths(folder: str) -> SavedPlan:
+    """The files of the session kept in `folder`."""
+    return SavedPlan(*(os.path.join(folder, name) for name in (CONTEXT, PROMPT, CONFIG)))
+
+
+def write(folder: str, plan: SessionPlan, *, cwd: str) -> SavedPlan:
+    """Writes the files of a session, all or none. What else is in the folder, as a transcript, stays."""
+    texts = {
+        CONTEXT: _json(_context(plan)),
+        PROMPT: plan.prompt.text,
+        CONFIG: _json(client_config(plan, cwd=cwd)),
+    }
+    texts[CHECKS] = _json({name: _sums(text) for name, text in texts.items()})
+    try:
+        make_private_folder(folder)
+        with _alone(folder):
+            _write_new(os.path.join(folder, NEW), texts)
+            os.rename(os.path.join(folder, NEW), os.path.join(folder, READY))
+            _finish(folder)
+    except OSError as error:
+        hint = "check its permissions and the space that is left"
+        raise ConfigError(f"cannot write {folder}: {error.strerror}", hint=hint) from error
+    return paths(folder)
+
+
+def _write_new(new: str, texts: Mapping[str, str]) -> None:
+    shutil.rmtree(new, ignore_errors=True)
+    make_new_private_folder(new)
+    for name, text in texts.items():
+        with open(os.path.join(new, name), "w", encoding="utf-8", newline="", opener=private_opener) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """Keeps others from writing and checking meanwhile. What a killed writer had ready is put in place first."""
+    with locked(os.path.join(folder, CONTEXT)):
+        _finish(folder)
+        yield
+
+
+def _finish(folder: str) -> None:
+    """Moves what is ready over what was there."""
+    ready = os.path.join(folder, READY)
+    if not os.path.isdir(ready):
+        return
+    for name in os.listdir(ready):
+        os.replace(os.path.join(ready, name), os.path.join(folder, name))
+    os.rmdir(ready)
+
+
+def is_kept(folder: str) -> bool:
+    """Whether a plan was written to `folder`, however much is left of it."""
+    return any(os.path.exists(os.path.join(folder, name)) for name in (CONTEXT, PROMPT, CONFIG, CHECKS, READY))
+
+
+def read(folder: str) -> SessionContext | None:
+    """The context of the session kept in `folder`, once its files were found as they were written.
+
+    None if another version of the program wrote it, in a shape of its own.
+
+    Raises:
+        Refused: a file was changed: which, the line, and what it says now.
+    """
+    with _alone(folder):
+        known = _read_sums(folder)
+        for name in (CONTEXT, PROMPT, CONFIG):
+            _compare(os.path.join(folder, name), known.get(name, []))
+        with open(paths(folder).context, "rb") as file:
+            content = file.read()
+    try:
+        found = msgspec.json.decode(content, type=SessionContext)
+    except msgspec.DecodeError:
+        return None
+    return found if found.schema == SCHEMA else None
+
+
+def _compare(path: str, known: list[int]) -> None:
+    """Makes sure that a file has the lines that were written."""
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            text = file.read()
+    except OSError as error:
+        raise _edited(path, f"cannot be read: {error.strerror}") from error
+    for number, (line, now, expected) in enumerate(zip(text.split("\n"), _sums(text), known, strict=False), 1):
+        if now != expected:
+            raise _edited(path, f"line {number} is not as it was written: {line.strip()[:120]!r}")
+    if (number := text.count("\n") + 1) != len(known):
+        raise _edited(path, f"has {number} lines; {len(known)} were written")
+
+
+def _read_sums(folder: str) -> dict[str, list[int]]:
+    path = os.path.join(folder, CHECKS)
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(), type=dict[str, list[int]])
+    except OSError as error:
+        raise _edited(path, f"cannot be read: {error.strerror}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _edited(path, f"is not as it was written: {error}") from error
+
+
+def _edited(path: str, how: str) -> Refused:
+    return Refused(
+        f"the plan was edited: {path} {how}",
+        hint=(
+            steps.ask_person("put the change into a recipe or the discipline, and start a new session"),
+            steps.renew_plan(os.path.basename(os.path.dirname(path))),
+        ),
+        details={"file": path},
+    )
+
+
+def bn_command() -> str:
+    """Where `bn` is: beside the Python that runs us, if it is there."""
+    beside = os.path.join(os.path.dirname(sys.executable), "bn")
+    return beside if os.path.exists(beside) else shutil.which("bn") or "bn"
+
+
+def client_config(plan: SessionPlan, *, cwd: str) -> dict[str, Any]:
+    """A client's `--mcp-config`."""
+    return {"mcpServers": session_servers(plan, cwd=cwd).entries}
+
+
+def session_servers(plan: SessionPlan, *, cwd: str) -> SessionServers:
+    """Our server, serving this plan, under a name that is free, and those of the discipline's that may be used."""
+    if show_path(cwd) != cwd:
+        raise InvalidInput(
+            f"a path that is not UTF-8 cannot be written into the files of a client: {show_path(cwd)}",
+            hint="rename the folder; the command itself works in it",
+        )
+    ours = {"type": "stdio", "command": bn_command(), "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
+    others = allowed_entries(plan.upstreams, cwd) if plan.upstreams else {}
+    name = free_server_name(cwd, taken=others)
+    return SessionServers(name, {name: ours, **others})
+
+
+def _context(plan: SessionPlan) -> SessionContext:
+    return SessionContext(
+        session=plan.session,
+        recipe=plan.recipe,
+        discipline=plan.discipline,
+        feature=plan.feature,
+        task=plan.task,
+        input=plan.input,
+        enabled_tools=tuple(tool.name for tool in plan.tools),
+        disabled_tools=tuple(plan.disabled),
+        tokens={"prompt": plan.prompt.tokens, "tools": plan.tool_tokens},
+        catalog=plan.catalog,
+        schema=SCHEMA,
+        limits=plan.limits,
+    )
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def _sums(text: str) -> list[int]:
+    return [zlib.crc32(line.encode()) for line in text.split("\n")]

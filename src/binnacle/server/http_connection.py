@@ -1,0 +1,380 @@
+"""HTTP/1.1 as we serve it: requests are taken from a connection whole, and answered in their order.
+
+Nothing here waits and nothing here is a task, so that a call costs little more than the bytes read and written for it.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import httptools
+
+from binnacle.server.http_exchange import HttpExchange, HttpReply, status_line
+from binnacle.server.http_request_head import RequestHead
+
+if TYPE_CHECKING:
+    from binnacle.lifecycle.processes import Process
+
+_log = logging.getLogger(__name__)
+
+MAX_CONNECTIONS = 512
+"""Connections open at once. Of others, the one makes room that was silent longest and has never been let in."""
+
+MAX_HEAD_BYTES = 64 << 10
+"""Of the line and the headers that a request begins with, and of the trailers that it ends with."""
+
+IDLE_SECONDS = 75.0
+"""How long a connection without a request is kept."""
+
+ARRIVAL_SECONDS = 60.0
+"""Within which a request must have come, from its first byte to its last."""
+
+DRAIN_BYTES = 16 << 20
+"""Read and dropped after a refusal. Closed with data on its way, a connection is reset and the answer lost."""
+
+DRAIN_SECONDS = 2.0
+"""How long that goes on."""
+
+
+class Application(Protocol):
+    """What answers requests. The event loop calls it, so it does not wait."""
+
+    def admit(self, exchange: HttpExchange) -> "asyncio.Future[None] | None":
+        """Looks at a request before its body is read, and notes whose it is.
+
+        Returns None for one that is let in, or a future that will tell. Until then nothing more is read; an
+        `HttpReply` that the future raises is the answer.
+
+        Raises:
+            HttpReply: what to answer instead.
+        """
+
+    def weigh(self, size: int) -> None:
+        """Looks at the size of a body, as it was announced or as it comes in.
+
+        Raises:
+            Reply: it is too long.
+        """
+
+    def take(self, exchange: HttpExchange) -> None:
+        """Answers a request, now or later."""
+
+    def close(self) -> None:
+        """Ends every stream of changes, so that the server can stop. Requests under way go on."""
+
+    def cancel(self) -> None:
+        """Stops every request under way."""
+
+
+class _Waiting:
+    """A request in the line of its connection."""
+
+    __slots__ = ("body", "exchange", "is_admitted", "is_taken", "is_whole", "refusal")
+
+    def __init__(self, exchange: HttpExchange) -> None:
+        self.exchange = exchange
+        self.body = bytearray()
+        """Not a list of its parts: somebody may send it byte by byte."""
+
+        self.refusal: HttpReply | None = None
+        self.is_admitted = False
+        self.is_whole = False
+        self.is_taken = False
+
+
+class HttpConnection(asyncio.Protocol):
+    """One connection of a client."""
+
+    def __init__(self, face: Application, connections: "set[HttpConnection]") -> None:
+        """Is among `connections` while it is open."""
+        self._face = face
+        self._connections = connections
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: Any = None
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line: deque[_Waiting] = deque()
+        """Requests in their order; the first is the one that is answered."""
+
+        self._is_moving = False
+        self._is_full = False
+        """Whether the client has not read what it was sent."""
+
+        self._is_paused = False
+        self._is_stopping = False
+        self._head = RequestHead()
+        self._head_size = 0
+        """Bytes that came while no body was due."""
+
+        self._heard_at = time.monotonic()
+        self._began_at: float | None = None
+        """When the request began that is coming in."""
+
+        self._is_known = False
+        """Whether a request on it has been let in."""
+
+        self._is_refusing = False
+        """Whether nothing more is taken from it: what comes is dropped, and the last answer is a refusal."""
+
+        self._drained = 0
+        self._lingering: asyncio.TimerHandle | None = None
+        self.client: Process | None = None
+        self._is_client_known = False
+
+    @property
+    def unread(self) -> int:
+        return int(self._transport.get_write_buffer_size())
+
+    def find_client(self) -> "Process | None":
+        """The process at the other end. Looked for once: it takes some milliseconds."""
+        if not self._is_client_known:
+            from binnacle.lifecycle.caller import is_host
+            from binnacle.lifecycle.loopback import Address, find_peer
+
+            peer, own = (self._transport.get_extra_info(name) for name in ("peername", "sockname"))
+            likely = {one.client.pid for one in self._connections if one.client is not None}
+            found = find_peer(Address(*peer[:2]), Address(*own[:2]), likely=likely) if peer and own else None
+            self.client = None if found is not None and is_host(found) else found
+            self._is_client_known = True
+        return self.client
+
+    def write(self, data: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def finish(self, *, is_last: bool) -> None:
+        if is_last and self._is_refusing:
+            self._linger()
+        elif is_last:
+            self._transport.close()
+        self._move()
+
+    def _linger(self) -> None:
+        """Says that nothing more comes, and hears the client out, for a while."""
+        if self._lingering is None and not self._transport.is_closing():
+            self._lingering = asyncio.get_running_loop().call_later(DRAIN_SECONDS, self.abort)
+            self._transport.write_eof()
+
+    def stop(self) -> None:
+        """Takes no more requests, and closes when those it has are answered."""
+        self._is_stopping = True
+        self._move()
+
+    def abort(self) -> None:
+        """Closes, whatever is under way."""
+        self._transport.abort()
+
+    def look(self, now: float, keep_alive: float) -> None:
+        """Looks after a connection on which nothing happens."""
+        if self._line and self._line[0].is_taken:
+            self._line[0].exchange.sign(now, keep_alive)
+        elif self._began_at is not None and now - self._began_at > ARRIVAL_SECONDS and not self._is_paused:
+            self._refuse(408)
+        elif now - self._heard_at > IDLE_SECONDS:
+            self.abort()
+
+    def _move(self) -> None:
+        """Goes as far along the line as can be gone. An answer that is given on the way comes back here."""
+        if self._is_moving:
+            return
+        self._is_moving = True
+        while self._line and not self._transport.is_closing() and self._serve(self._line[0]):
+            self._line.popleft()
+        self._is_moving = False
+        if self._is_stopping and not self._line:
+            self._transport.close()
+        elif self._has_enough() != self._is_paused and not self._transport.is_closing():
+            self._is_paused = not self._is_paused
+            (self._transport.pause_reading if self._is_paused else self._transport.resume_reading)()
+            if self._began_at is not None:
+                self._began_at = time.monotonic()  # while we did not read, it could not come
+
+    def _has_enough(self) -> bool:
+        """Whether its client has to wait: it asks on without waiting for answers, or does not read, or is looked up."""
+        return len(self._line) > 1 or self._is_full or bool(self._line and not self._line[-1].is_admitted)
+
+    def _serve(self, one: _Waiting) -> bool:
+        """Does what can be done for a request; whether it is over."""
+        if self._is_full and not one.exchange.is_answered:
+            return False
+        if one.refusal is not None:
+            one.exchange.refuse(one.refusal)
+            return True
+        if one.is_whole and one.is_admitted and not one.is_taken:
+            one.is_taken = True
+            one.exchange.body, one.body = bytes(one.body), bytearray()
+            self._hand_over(one.exchange)
+        return one.is_whole and one.exchange.is_answered
+
+    def _hand_over(self, exchange: HttpExchange) -> None:
+        try:
+            self._face.take(exchange)
+        except Exception:  # noqa: BLE001 - the face: a defect must not leave a client without an answer
+            _log.exception("a defect while taking a request")
+            exchange.reply(HttpReply(500))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        if len(self._connections) >= MAX_CONNECTIONS and not self._make_room():
+            self.write(b"%bconnection: close\r\ncontent-length: 0\r\n\r\n" % status_line(503))
+            self._transport.close()
+        else:
+            self._connections.add(self)
+
+    def _make_room(self) -> bool:
+        """Closes a connection that nobody needs; whether there was one. Those that were let in go last."""
+        idle = [one for one in self._connections if not one._is_known or not one._line]  # noqa: SLF001 - of its own kind
+        if not idle:
+            return False
+        silent = min(idle, key=lambda one: (one._is_known, one._heard_at))  # noqa: SLF001
+        self._connections.discard(silent)
+        silent.abort()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - gone is gone
+        self._connections.discard(self)
+        if self._lingering is not None:
+            self._lingering.cancel()
+        self.closed.set_result(None)
+        line, self._line = self._line, deque()
+        for exchange in (one.exchange for one in line):
+            if not exchange.is_answered:
+                exchange.is_answered = True
+                exchange.on_gone()
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+        self._move()
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self._move()
+
+    def data_received(self, data: bytes) -> None:
+        self._heard_at = time.monotonic()
+        self._head_size += len(data)
+        while data and not self._is_refusing and not self._transport.is_closing():
+            try:
+                self._parser.feed_data(data)
+                data = b""
+            except httptools.HttpParserUpgrade as wish:
+                data = self._strip_upgrade() + data[wish.args[0] :]
+            except httptools.HttpParserError:
+                self._refuse(400)
+        if self._is_refusing:
+            self._drained += len(data)
+            if self._drained > DRAIN_BYTES:
+                self.abort()
+        elif self._head_size > MAX_HEAD_BYTES and not self._transport.is_closing():
+            self._refuse(431)
+
+    def _strip_upgrade(self) -> bytes:
+        """The head of a request that wants another protocol, without that: it is read again, and its body with it."""
+        method, head = self._parser.get_method(), self._head
+        self._parser = httptools.HttpRequestParser(self)
+        if head.headers.pop("upgrade", None) is None:  # it wants to be connected to somebody else
+            self._refuse(405)
+        elif head.repeated:
+            self._refuse(400)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in head.headers.items()).encode("latin-1")
+        return b"%b %b HTTP/1.1\r\n%b\r\n" % (method, head.url, lines)
+
+    def _refuse(self, status: int) -> None:
+        """Ends a connection on which something else is spoken, too much of it, or nothing."""
+        if self._is_refusing:
+            return
+        if self._line and not self._line[-1].is_whole:
+            self._turn_down(self._line[-1], HttpReply(status))
+            return
+        self._is_refusing = True
+        if self._line:
+            self._transport.close()
+        else:
+            self.write(b"%bconnection: close\r\ncontent-length: 0\r\n\r\n" % status_line(status))
+            self._linger()
+
+    def _turn_down(self, one: _Waiting, reply: HttpReply) -> None:
+        """Answers without the rest of a request, which is not taken."""
+        self._is_refusing = True
+        self._began_at = None
+        one.refusal = reply
+        one.is_admitted = True
+        one.body.clear()
+        self._move()
+
+    def on_message_begin(self) -> None:
+        self._head = RequestHead()
+        self._began_at = time.monotonic()
+
+    def on_url(self, url: bytes) -> None:
+        self._head.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._head.add(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._head_size = 0
+        self._head.is_complete = True
+        if self._parser.should_upgrade() or self._is_refusing:
+            return
+        exchange = HttpExchange(
+            self,
+            self._parser.get_method().decode("latin-1"),
+            self._head.headers,
+            is_old=self._parser.get_http_version() == "1.0",
+            is_last=not self._parser.should_keep_alive(),
+        )
+        one = _Waiting(exchange)
+        self._line.append(one)
+        try:
+            exchange.path = self._head.check()
+            asked = self._face.admit(exchange)
+        except HttpReply as reply:
+            self._turn_down(one, reply)
+            return
+        if asked is None:
+            self._let_in(one, self._head)
+        else:
+            asked.add_done_callback(partial(self._hear, one, self._head))
+            self._move()
+
+    def _hear(self, one: _Waiting, head: RequestHead, asked: "asyncio.Future[None]") -> None:
+        """Learns whether a request is let in that had to be looked up."""
+        if one.exchange.is_answered or one.refusal is not None:
+            return
+        refusal = None if asked.cancelled() else asked.exception()
+        if refusal is None and not asked.cancelled():
+            self._let_in(one, head)
+            self._move()
+        else:
+            self._turn_down(one, refusal if isinstance(refusal, HttpReply) else HttpReply(500))
+
+    def _let_in(self, one: _Waiting, head: RequestHead) -> None:
+        one.is_admitted = self._is_known = True
+        try:
+            self._face.weigh(max(head.announced_size, len(one.body)))
+        except HttpReply as reply:
+            self._turn_down(one, reply)
+        else:
+            if head.headers.get("expect", "").lower() == "100-continue" and one is self._line[0] and not one.is_whole:
+                self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        self._head_size = 0
+        if self._is_refusing:
+            return
+        one = self._line[-1]
+        one.body += body
+        try:
+            self._face.weigh(len(one.body))
+        except HttpReply as reply:
+            self._turn_down(one, reply)
+
+    def on_message_complete(self) -> None:
+        self._head_size = 0
+        self._began_at = None
+        if not self._parser.should_upgrade() and not self._is_refusing:
+            self._line[-1].is_whole = True
+            self._move()

@@ -1,0 +1,173 @@
+"""One request over HTTP and its answer: a reply, or a stream of events that may end in one. Knows nothing of MCP."""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from binnacle.lifecycle.processes import Process
+
+PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+"""Headers by which a proxy says that it passes on what somebody else asked."""
+
+BACKLOG = 1 << 20
+"""Bytes kept for a client that does not read."""
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_STREAM = b"content-type: text/event-stream\r\ncache-control: no-cache, no-transform\r\nx-accel-buffering: no\r\n"
+
+
+class HttpReply(Exception):
+    """An HTTP answer that ends the request where it is decided."""
+
+    def __init__(self, status: int, body: bytes = b"", **headers: str) -> None:
+        super().__init__(status)
+        self.status = status
+        self.body = body
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class Wire(Protocol):
+    """What an answer is written to."""
+
+    @property
+    def unread(self) -> int:
+        """Bytes that the client has not taken."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def find_client(self) -> "Process | None":
+        """The process at the other end, if it is on this machine and can be told."""
+
+    def finish(self, *, is_last: bool) -> None:
+        """Told that the answer is complete; `is_last`, that nothing can follow it."""
+
+
+class HttpExchange:
+    """A request and its answer."""
+
+    def __init__(self, wire: Wire, method: str, headers: Mapping[str, str], *, is_old: bool, is_last: bool) -> None:
+        """`is_old` says that the client speaks HTTP/1.0; `is_last`, that it wants the connection closed."""
+        self.method = method
+        self.path = ""
+        self.headers = headers
+        """By their names in lower case."""
+
+        self.token = ""
+        """Name of the token that it came with."""
+
+        self.body = b""
+        self.on_gone: Callable[[], object] = _nothing
+        """Called when the client goes, or is given up, before it has its answer."""
+
+        self.is_answered = False
+        """Whether nothing more is to be said: all of it was, or the client has gone."""
+
+        self._wire = wire
+        self._is_old = is_old
+        self._is_last = is_last
+        self._is_streaming = False
+        self._spoke_at = time.monotonic()
+
+    def find_client(self) -> "Process | None":
+        """The process that sent it, if it is on this machine and can be told. A proxy sends what others ask."""
+        if any(name in self.headers for name in PROXY_HEADERS):
+            return None
+        return self._wire.find_client()
+
+    def reply(self, reply: HttpReply) -> None:
+        """Answers. In a stream, what the reply says is the last event."""
+        if self._is_streaming:
+            self.end(reply.body)
+        elif not self.is_answered:
+            more = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items()).encode("latin-1")
+            kind = b"content-type: application/json\r\n" if reply.body else b""
+            head = self._head(reply.status, b"%b%bcontent-length: %d\r\n" % (more, kind, len(reply.body)))
+            self._finish(head if self.method == "HEAD" else head + reply.body)
+
+    def refuse(self, reply: HttpReply) -> None:
+        """Answers, and that nothing more is taken on this connection."""
+        self._is_last = True
+        self.reply(reply)
+
+    def open(self) -> None:
+        """Begins a stream."""
+        self._is_streaming = True
+        self._is_last = self._is_last or self._is_old  # it has no other way to say where a stream ends
+        framing = b"" if self._is_old else b"transfer-encoding: chunked\r\n"
+        self._write(self._head(200, _STREAM + framing) + self._chunk(b": open\n\n"))
+
+    def mention(self, message: bytes) -> None:
+        """Says something before the answer. A client that does not read misses progress and logs, never the answer."""
+        if not self.is_answered and self._wire.unread < BACKLOG:
+            self._say(message)
+
+    def announce(self, message: bytes) -> None:
+        """Tells of a change. A client that does not read loses the stream, and reads everything anew with the next."""
+        if self.is_answered:
+            return
+        if self._wire.unread < BACKLOG:
+            self._say(message)
+        else:
+            self.end()
+            self.on_gone()
+
+    def _say(self, message: bytes) -> None:
+        if not self._is_streaming:
+            self.open()
+        self._write(self._chunk(_event(message)))
+
+    def end(self, message: bytes = b"") -> None:
+        """Ends a stream, with a last message if there is one."""
+        if not self.is_answered:
+            last = self._chunk(_event(message)) if message else b""
+            self._finish(last if self._is_old else last + b"0\r\n\r\n")
+
+    def sign(self, now: float, keep_alive: float) -> None:
+        """Gives a sign of life to a client that has heard nothing for `keep_alive` seconds."""
+        if self.is_answered or now - self._spoke_at < keep_alive:
+            return
+        if self._is_streaming:
+            self._write(self._chunk(b": alive\n\n"))
+        else:
+            self.open()
+
+    def _head(self, status: int, more: bytes) -> bytes:
+        closing = b"connection: close\r\n" if self._is_last else b""
+        return b"%bdate: %b\r\n%b%b\r\n" % (status_line(status), _date(int(time.time())), closing, more)
+
+    def _chunk(self, data: bytes) -> bytes:
+        return data if self._is_old else b"%x\r\n%b\r\n" % (len(data), data)
+
+    def _write(self, data: bytes) -> None:
+        self._spoke_at = time.monotonic()
+        self._wire.write(data)
+
+    def _finish(self, data: bytes) -> None:
+        self.is_answered = True
+        self._wire.write(data)
+        self._wire.finish(is_last=self._is_last)
+
+
+def _nothing() -> None:
+    """Nobody minds."""
+
+
+def _event(message: bytes) -> bytes:
+    return b"event: message\ndata: %b\n\n" % message
+
+
+@lru_cache
+def status_line(status: int) -> bytes:
+    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
+
+
+@lru_cache(maxsize=1)
+def _date(now: int) -> bytes:
+    """A moment as HTTP writes it, whatever the language of the machine."""
+    at = time.gmtime(now)
+    day = f"{_DAYS[at.tm_wday]}, {at.tm_mday:02} {_MONTHS[at.tm_mon - 1]} {at.tm_year}"
+    return f"{day} {at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02} GMT".encode()

@@ -1,0 +1,115 @@
+"""Runs the HTTP face on a socket of its own until told to stop."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+from binnacle.errors import InvalidInput
+from binnacle.server.http_connection import Application, HttpConnection
+
+KEEP_ALIVE = 15.0
+"""Seconds between two signs of life on a silent stream, so that nothing on the way takes it for dead."""
+
+STOP_WITHIN = 3
+"""Seconds that requests under way get to finish when the server is told to stop."""
+
+END_WITHIN = 1.0
+"""Seconds that they get to end, once they were cancelled."""
+
+STOPPING = (signal.SIGTERM, signal.SIGINT)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens on `host` and `port`; port 0 takes a free one.
+
+    Raises:
+        InvalidInput: the address cannot be had.
+    """
+    # Named as TCP and without delay: the second part of an answer would wait 40 ms for the first to be
+    # acknowledged. Event loops see to it only for sockets that say they are TCP.
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(
+            f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another port, or 0 for a free one"
+        ) from error
+    return listener
+
+
+async def serve_http(
+    face: Application,
+    listener: socket.socket,
+    *,
+    on_ready: Callable[[], None],
+    stop: asyncio.Event | None = None,
+    stop_within: float = STOP_WITHIN,
+    keep_alive: float = KEEP_ALIVE,
+) -> None:
+    """Serves until SIGTERM or SIGINT, or until `stop` is set, where that is given.
+
+    Leaving it closes the socket and every connection.
+    """
+    connections: set[HttpConnection] = set()
+    stopping = stop or asyncio.Event()
+    try:
+        with contextlib.nullcontext() if stop else _signals(stopping.set):
+            server = await asyncio.get_running_loop().create_server(
+                lambda: HttpConnection(face, connections), sock=listener
+            )
+            try:
+                on_ready()
+                await _look_after(connections, stopping, keep_alive)
+            finally:
+                server.close()
+                face.close()
+            await _stop(face, connections, stop_within)
+    finally:
+        for connection in connections:
+            connection.abort()
+        listener.close()
+
+
+@contextlib.contextmanager
+def _signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Has the signals that end a server call `stop`."""
+    loop = asyncio.get_running_loop()
+    for number in STOPPING:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in STOPPING:
+            loop.remove_signal_handler(number)
+
+
+async def _look_after(connections: set[HttpConnection], stopping: asyncio.Event, keep_alive: float) -> None:
+    """Looks at every connection now and then until the server is to stop."""
+    while not stopping.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(keep_alive / 4):
+                await stopping.wait()
+        now = time.monotonic()
+        for connection in list(connections):
+            connection.look(now, keep_alive)
+
+
+async def _stop(face: Application, connections: set[HttpConnection], within: float) -> None:
+    """Lets requests under way finish, and cancels those that do not."""
+    for connection in list(connections):
+        connection.stop()
+    await _closed(connections, within)
+    face.cancel()
+    await _closed(connections, END_WITHIN)
+
+
+async def _closed(connections: set[HttpConnection], within: float) -> None:
+    if connections:
+        await asyncio.wait({connection.closed for connection in connections}, timeout=within)

@@ -1,0 +1,350 @@
+"""MCP over HTTP: one endpoint for both eras.
+
+Localhost is not trusted: every request must name a host and an origin of this machine, and
+carry the bearer token, unless the server was told to do without.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Coroutine, Mapping
+from typing import Any, NoReturn
+
+from binnacle.server.bearer_tokens import Tokens
+from binnacle.server.http_exchange import HttpExchange, HttpReply
+from binnacle.server.mcp_server import McpAnswer, McpServer
+from binnacle.server.request import Origin, Peer
+from binnacle.wire import jsonrpc, mcp_headers
+from binnacle.wire.jsonrpc import INVALID_REQUEST, Invalid, Message, Notification, Request, Response, RpcError
+from binnacle.wire.mcp import (
+    HANDSHAKE_VERSIONS,
+    HTTP_STATUS,
+    LATEST_HANDSHAKE,
+    ONLY_STATELESS,
+    STATELESS_VERSIONS,
+    CallParams,
+    CancelParams,
+    Era,
+    decode_params,
+    meta_of,
+)
+
+BODY_LIMIT = 32 << 20
+"""Bytes of one message."""
+
+SESSIONS = 1000
+"""Sessions kept at once; the one that was silent longest makes room."""
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+class McpOverHttp:
+    """Serves one engine at one path."""
+
+    def __init__(
+        self,
+        engine: McpServer,
+        *,
+        tokens: Tokens | None,
+        path: str = "/mcp",
+        hosts: frozenset[str] = LOCAL,
+        body_limit: int = BODY_LIMIT,
+        sessions: int = SESSIONS,
+    ) -> None:
+        """Without `tokens`, none is asked for."""
+        self._engine = engine
+        self._tokens = tokens
+        self._path = path
+        self._hosts = hosts
+        self._body_limit = body_limit
+        self._session_limit = sessions
+        self._sessions: dict[str, Peer] = {}
+        self._watched: dict[Peer, HttpExchange] = {}
+        """Streams of changes of the handshake era, one for a session."""
+
+        self._listening: dict[HttpExchange, bytes] = {}
+        """Streams of changes of the stateless era, and the last word on each."""
+
+        self._works: set[asyncio.Task[None]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    def take(self, exchange: HttpExchange) -> None:
+        """Answers a request at once where nothing has to be waited for."""
+        handlers = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
+        handle = handlers.get(exchange.method, _refuse) if exchange.path == self._path else _no_such_path
+        try:
+            handle(exchange)
+        except HttpReply as reply:
+            exchange.reply(reply)
+
+    def close(self) -> None:
+        """Ends every stream of changes, so that the server can stop. Requests under way go on."""
+        for exchange, farewell in list(self._listening.items()):
+            exchange.end(farewell)
+            exchange.on_gone()
+        for exchange in list(self._watched.values()):
+            exchange.end()
+            exchange.on_gone()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request waits for its answer; streams of changes do not count."""
+        return bool(self._works)
+
+    def cancel(self) -> None:
+        """Stops every request under way."""
+        for work in self._works:
+            work.cancel()
+
+    def weigh(self, size: int) -> None:
+        """Refuses a message that is too long.
+
+        Raises:
+            Reply: what to answer instead.
+        """
+        if size > self._body_limit:
+            raise HttpReply(413, _error(INVALID_REQUEST, f"the message is longer than {self._body_limit} bytes"))
+
+    def admit(self, exchange: HttpExchange) -> None:
+        """Refuses who names another machine or has no token; notes whose token it was.
+
+        Raises:
+            Reply: what to answer instead.
+        """
+        self.check_place(exchange.headers)
+        if self._tokens is not None:
+            name = self._tokens.find(bearer_of(exchange.headers))
+            if name is None:
+                raise HttpReply(401, _error(INVALID_REQUEST, "a bearer token is needed"), www_authenticate="Bearer")
+            exchange.token = name
+
+    def check_place(self, headers: Mapping[str, str]) -> None:
+        """Refuses who names another machine.
+
+        Raises:
+            Reply: what to answer instead.
+        """
+        check_place(headers, self._hosts)
+
+    def _delete(self, exchange: HttpExchange) -> None:
+        self._session(exchange)
+        self._end(exchange.headers["mcp-session-id"])
+        raise HttpReply(200)
+
+    def _end(self, session_id: str) -> None:
+        peer = self._sessions.pop(session_id)
+        peer.close()
+        leaving = asyncio.get_running_loop().create_task(self._engine.host.leave(peer))
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
+        if stream := self._watched.get(peer):
+            stream.end()
+            stream.on_gone()
+
+    def _get(self, exchange: HttpExchange) -> None:
+        """The handshake era's stream for what belongs to no request."""
+        headers = exchange.headers
+        if headers.get("mcp-protocol-version") in STATELESS_VERSIONS or "mcp-session-id" not in headers:
+            raise HttpReply(405, allow="POST")
+        peer = self._session(exchange)
+        if peer in self._watched:
+            raise HttpReply(409, _error(INVALID_REQUEST, "this session has a stream already"))
+
+        def forget() -> None:
+            peer.send = None
+            del self._watched[peer]
+
+        self._watched[peer] = exchange
+        peer.send = exchange.announce
+        exchange.on_gone = forget
+        exchange.open()
+
+    def _post(self, exchange: HttpExchange) -> None:
+        message = jsonrpc.parse(exchange.body)
+        match message:
+            case Request():
+                self._request(message, exchange)
+            case Invalid(request_id, code, text):
+                raise HttpReply(400, jsonrpc.error_message(request_id, code, text))
+            case Notification() | Response():
+                self._take(message, exchange)
+                raise HttpReply(202)
+            case list():
+                self._batch(message, exchange)
+
+    def _take(self, message: Notification | Response, exchange: HttpExchange) -> None:
+        """A message that wants no answer. Those that mean anything are of the handshake era."""
+        if exchange.headers.get("mcp-protocol-version") in STATELESS_VERSIONS:
+            return
+        peer = self._session(exchange)
+        match message:
+            case Response(request_id, result, error):
+                peer.resolve(request_id, result, error)
+            case Notification("notifications/cancelled", params):
+                with contextlib.suppress(RpcError):  # a notification is never answered, not even a wrong one
+                    peer.cancel(bytes(decode_params(params, CancelParams).request_id))
+
+    def _request(self, request: Request, exchange: HttpExchange) -> None:
+        headers = exchange.headers
+        try:
+            stateless = self._is_stateless(request, headers)
+            if stateless and request.method == "tools/call":
+                self._check_arguments(decode_params(request.params, CallParams), headers)
+        except RpcError as error:
+            body = jsonrpc.error_message(request.id, error.code, error.message, error.data)
+            raise HttpReply(HTTP_STATUS.get(error.code, 400), body) from error
+        if stateless and request.method == "subscriptions/listen":
+            self._listen(request, exchange)
+        elif request.method == "initialize" and not stateless:
+            self._begin(self._initialize(request, exchange), exchange)
+        elif stateless:
+            # This era has no sessions: what tells its clients apart is their process, or a handle that they pass.
+            peer = Peer(origin=Origin(exchange.token, exchange.find_client, is_single=True))
+            self._begin(self._answer(request, exchange, peer, "stateless"), exchange)
+        else:
+            peer = self._session(exchange, request.id)
+            peer.begin(request.id, self._begin(self._answer(request, exchange, peer, "handshake"), exchange))
+
+    def _begin(self, work: Coroutine[Any, Any, None], exchange: HttpExchange) -> asyncio.Task[None]:
+        """Begins what has to be waited for. A client that goes away stops it: nobody could read the answer."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._works.add(task)
+        exchange.on_gone = task.cancel
+
+        def end(_: object) -> None:
+            self._works.discard(task)
+            if not exchange.is_answered:
+                exchange.reply(HttpReply(202))  # it was cancelled, and that is not answered
+
+        task.add_done_callback(end)
+        return task
+
+    async def _answer(self, request: Request, exchange: HttpExchange, peer: Peer, era: Era) -> None:
+        """Plain JSON if the answer comes first, the end of a stream if something else did."""
+        answer = await self._engine.answer(request, peer, era, exchange.mention)
+        status = HTTP_STATUS.get(answer.code, 200) if era == "stateless" else 200
+        exchange.reply(HttpReply(status, answer.message))
+
+    def _batch(self, messages: list[Message], exchange: HttpExchange) -> None:
+        """2025-03-26 wants batches to be taken; the stateless era has none."""
+        if exchange.headers.get("mcp-protocol-version", LATEST_HANDSHAKE) not in HANDSHAKE_VERSIONS:
+            raise HttpReply(400, _error(INVALID_REQUEST, "a single message is needed, not a batch"))
+        peer = self._session(exchange)
+        works: list[asyncio.Task[McpAnswer]] = []
+        for one in messages:
+            if isinstance(one, Request):
+                works.append(asyncio.create_task(self._engine.answer(one, peer, "handshake", exchange.mention)))
+                peer.begin(one.id, works[-1])
+        for one in messages:
+            if isinstance(one, Notification | Response):
+                self._take(one, exchange)
+        wrong = [jsonrpc.error_message(*one) for one in messages if isinstance(one, Invalid)]
+        self._begin(self._answer_batch(works, wrong, exchange), exchange)
+
+    async def _answer_batch(
+        self, works: list[asyncio.Task[McpAnswer]], wrong: list[bytes], exchange: HttpExchange
+    ) -> None:
+        """Answers what wants an answer. Cancelled, it cancels every request of the batch."""
+        answers = await asyncio.gather(*works, return_exceptions=True)
+        found = [*wrong, *(answer.message for answer in answers if isinstance(answer, McpAnswer))]
+        exchange.reply(HttpReply(200, b"[%b]" % b",".join(found)) if found else HttpReply(202))
+
+    def _is_stateless(self, request: Request, headers: Mapping[str, str]) -> bool:
+        """Which era a request belongs to; one that says so must say it everywhere."""
+        meta = meta_of(request.params)
+        version = headers.get("mcp-protocol-version")
+        named = meta is not None and isinstance(meta.version, str)
+        foreign = version is not None and version not in HANDSHAKE_VERSIONS
+        new = "mcp-session-id" not in headers and request.method in ONLY_STATELESS
+        if not (named or foreign or new):
+            return False
+        mcp_headers.check(headers, request.method, request.params, meta)
+        return True
+
+    def _check_arguments(self, call: CallParams, headers: Mapping[str, str]) -> None:
+        if schema := self._engine.host.marked_schema(call.name):
+            mcp_headers.check_arguments(headers, schema, decode_params(bytes(call.arguments), dict[str, Any]))
+
+    async def _initialize(self, request: Request, exchange: HttpExchange) -> None:
+        """Begins a session of the handshake era."""
+        peer = Peer(origin=Origin(exchange.token, exchange.find_client))
+        answer = await self._engine.answer(request, peer, "handshake", lambda _: None)
+        if answer.code:
+            exchange.reply(HttpReply(200, answer.message))
+            return
+        while len(self._sessions) >= self._session_limit:
+            self._end(next(iter(self._sessions)))
+        session_id = secrets.token_hex(16)
+        self._sessions[session_id] = peer
+        self._engine.join(peer)
+        exchange.reply(HttpReply(200, answer.message, mcp_session_id=session_id))
+
+    def _session(self, exchange: HttpExchange, request_id: bytes = jsonrpc.NO_ID) -> Peer:
+        session_id = exchange.headers.get("mcp-session-id")
+        if session_id is None:
+            raise HttpReply(
+                400, jsonrpc.error_message(request_id, INVALID_REQUEST, "the header Mcp-Session-Id is missing")
+            )
+        peer = self._sessions.get(session_id)
+        if peer is None or peer.origin.token != exchange.token:
+            raise HttpReply(
+                404, jsonrpc.error_message(request_id, INVALID_REQUEST, "no such session; initialize again")
+            )
+        self._sessions[session_id] = self._sessions.pop(session_id)  # most recently used last
+        if peer.scope is None:
+            # The connection that it was begun on may be closed by the time its process is asked for.
+            peer.origin = peer.origin._replace(find_process=exchange.find_client)
+        return peer
+
+    def _listen(self, request: Request, exchange: HttpExchange) -> None:
+        """The stateless era's stream of changes."""
+        try:
+            listener = self._engine.listen(request, exchange.announce)
+        except RpcError as error:
+            raise HttpReply(400, jsonrpc.error_message(request.id, error.code, error.message, error.data)) from error
+
+        def forget() -> None:
+            del self._listening[exchange]
+            self._engine.forget(listener)
+
+        self._listening[exchange] = self._engine.farewell(listener)
+        exchange.on_gone = forget
+
+
+def check_place(headers: Mapping[str, str], hosts: frozenset[str] = LOCAL) -> None:
+    """Refuses a request whose host or origin is none of `hosts`.
+
+    Raises:
+        Reply: what to answer instead.
+    """
+    origin = headers.get("origin")
+    named = [headers.get("host", ""), *([origin.partition("://")[2]] if origin is not None else [])]
+    if any(_host_of(name) not in hosts for name in named):
+        raise HttpReply(403, _error(INVALID_REQUEST, "forbidden: the host or origin is not this machine"))
+
+
+def bearer_of(headers: Mapping[str, str]) -> str:
+    """The bearer token that a request came with; empty if it has none."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    # Headers are read as Latin-1, whatever they are; a token is UTF-8.
+    return given.strip().encode("latin-1").decode(errors="replace") if scheme.lower() == "bearer" else ""
+
+
+def _no_such_path(exchange: HttpExchange) -> NoReturn:  # noqa: ARG001
+    raise HttpReply(404)
+
+
+def _refuse(exchange: HttpExchange) -> NoReturn:  # noqa: ARG001
+    raise HttpReply(405, allow="POST, GET, DELETE")
+
+
+def _error(code: int, message: str) -> bytes:
+    return jsonrpc.error_message(jsonrpc.NO_ID, code, message)
+
+
+def _host_of(name: str) -> str:
+    """The host in `host:port`, in lower case; nothing, if what follows it is no port."""
+    host, colon, port = name.rpartition(":")
+    if name.endswith("]") or not colon:
+        return name.lower()
+    return host.lower() if port.isdecimal() else ""

@@ -1,0 +1,360 @@
+"""MCP over standard input and output: a message a line.
+
+Standard output carries the protocol and nothing else: the real one is moved out of reach
+of everything else in the process, whose prints go to standard error from then on.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import stat
+import sys
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from binnacle.server.mcp_server import Listener, McpServer
+from binnacle.server.request import Origin, Peer
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import Invalid, Message, Notification, Request, Response, RpcError
+from binnacle.wire.mcp import CancelParams, decode_params, era_of, meta_of
+
+if TYPE_CHECKING:
+    from binnacle.lifecycle.processes import Process
+
+LINE_LIMIT = 32 << 20
+"""Bytes of one message. A longer one is passed over and answered with an error."""
+
+IN_FLIGHT = 256
+"""Requests handled at once; others wait for their turn."""
+
+WAITING = 1024
+"""Requests known at once. Beyond it nothing more is read, not even a cancellation, until some are answered."""
+
+BACKLOG = 4 << 20
+"""Bytes kept for a client that does not read, beyond which it misses progress and logs."""
+
+TOGETHER = 32 << 10
+"""Bytes of answers, made at the same time, that are written as one."""
+
+GRACE = 5.0
+"""Seconds that requests under way get to finish when the client has closed its side."""
+
+FLUSH = 2.0
+"""Seconds that a client gets to read on when the last answers wait for it."""
+
+
+class McpOverStdio:
+    """Serves one client on two file descriptors. Leaving `serve` leaves no request running."""
+
+    def __init__(
+        self, engine: McpServer, *, source: int, sink: int, line_limit: int = LINE_LIMIT, grace: float = GRACE
+    ) -> None:
+        self._engine = engine
+        self._source = source
+        self._sink = sink
+        self._line_limit = line_limit
+        self._grace = grace
+        self._peer = Peer(self._announce, Origin(find_process=_client_process))
+        self._buffer = bytearray()
+        self._skipping = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._is_reading = True
+        self._listening: dict[bytes, Listener] = {}
+        self._missed: dict[bytes, None] = {}
+        """Changes that a client which does not read has yet to hear of, each once."""
+
+        self._outgoing = bytearray()
+        """What was answered in this turn of the event loop."""
+
+        self._flush_at: asyncio.Handle | None = None
+        self._done = asyncio.Event()
+        self._closed = asyncio.Event()
+        self._slots = asyncio.Semaphore(IN_FLIGHT)
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._reader: asyncio.ReadTransport | None = None
+        self._writer: asyncio.WriteTransport | None = None
+
+    async def serve(self) -> None:
+        """Answers until the client closes its side, the pipe breaks, or SIGTERM arrives."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        self._engine.join(self._peer)
+        await self._connect(loop)
+        try:
+            await self._done.wait()
+        finally:
+            self._peer.close()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            for listener in self._listening.values():
+                self._engine.forget(listener)
+                self._write(self._engine.farewell(listener))
+            await self._close()
+
+    async def _connect(self, loop: asyncio.AbstractEventLoop) -> None:
+        if _is_pollable(self._sink):
+            sink = os.fdopen(self._sink, "wb", buffering=0)
+            self._writer, _ = await loop.connect_write_pipe(lambda: _Writing(self), sink)
+        if _is_pollable(self._source):
+            source = os.fdopen(self._source, "rb", buffering=0)
+            self._reader, _ = await loop.connect_read_pipe(lambda: _Reading(self), source)
+        else:
+            with os.fdopen(self._source, "rb") as file:
+                self.feed(file.read())
+            self.end()
+
+    async def _close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        if self._writer is None:
+            os.close(self._sink)
+            return
+        self._flush()
+        self._writer.close()  # which writes what is left, while the loop runs
+        left, before = self._writer.get_write_buffer_size(), None
+        while not self._closed.is_set() and left != before:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH):
+                    await self._closed.wait()
+            left, before = self._writer.get_write_buffer_size(), left
+        if not self._closed.is_set():
+            self._writer.abort()
+
+    def feed(self, data: bytes) -> None:
+        """Takes what was read and begins every message that is complete."""
+        self._buffer += data
+        start = 0
+        while (end := self._buffer.find(b"\n", start)) >= 0:
+            if self._skipping:
+                self._skipping = False
+            elif end - start > self._line_limit:
+                self._refuse()
+            elif line := bytes(self._buffer[start:end]).strip():
+                self._receive(line)
+            start = end + 1
+        del self._buffer[:start]
+        if len(self._buffer) > self._line_limit:
+            self._buffer.clear()
+            if not self._skipping:
+                self._skipping = True
+                self._refuse()
+
+    def _refuse(self) -> None:
+        text = f"invalid request: the message is longer than {self._line_limit} bytes"
+        self._write(jsonrpc.error_message(jsonrpc.NO_ID, jsonrpc.INVALID_REQUEST, text))
+
+    def end(self) -> None:
+        """The client closed its side: what is under way may finish, if it does so soon."""
+        if not self._done.is_set():
+            self._keep(self._finish())
+
+    async def _finish(self) -> None:
+        others = [task for task in self._tasks if task is not asyncio.current_task()]
+        if others:
+            await asyncio.wait(others, timeout=self._grace)
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends `serve`."""
+        self._done.set()
+
+    def _receive(self, line: bytes) -> None:
+        message = jsonrpc.parse(line)
+        if isinstance(message, list):
+            self._begin_batch(message)
+        elif isinstance(message, Request):
+            self._peer.begin(message.id, self._keep(self._reply(message)))
+        elif answer := self._take(message):
+            self._write(answer)
+
+    async def _reply(self, request: Request) -> None:
+        async with self._slots:
+            while not self._writable.is_set():  # others that waited may have filled the pipe again
+                await self._writable.wait()
+            if answer := await self._answer(request):
+                self._write(answer)
+
+    def _take(self, message: Message) -> bytes | None:
+        """Deals with what needs no task. Returns what it deserves as an answer, if anything."""
+        match message:
+            case Invalid(request_id, code, text):
+                return jsonrpc.error_message(request_id, code, text)
+            case Response(request_id, result, error):
+                self._peer.resolve(request_id, result, error)
+            case Notification("notifications/cancelled", params):
+                self._cancel(params)
+        return None
+
+    def _cancel(self, params: bytes) -> None:
+        try:
+            request_id = bytes(decode_params(params, CancelParams).request_id)
+        except RpcError:
+            return  # a notification is never answered, not even a wrong one
+        if listener := self._listening.pop(request_id, None):
+            self._engine.forget(listener)
+        self._peer.cancel(request_id)
+
+    async def _answer(self, request: Request) -> bytes | None:
+        try:
+            era = era_of(meta_of(request.params))
+            if era == "stateless" and request.method == "subscriptions/listen":
+                self._listen(request)
+                return None
+        except RpcError as error:
+            return jsonrpc.error_message(request.id, error.code, error.message, error.data)
+        return (await self._engine.answer(request, self._peer, era, self._mention)).message
+
+    def _listen(self, request: Request) -> None:
+        listener = self._engine.listen(request, self._announce)
+        if former := self._listening.pop(request.id, None):
+            self._engine.forget(former)
+        self._listening[request.id] = listener
+
+    def _begin_batch(self, messages: list[Message]) -> None:
+        """2025-03-26 allows batches; they cost little, so every client may send them."""
+        requests = [message for message in messages if isinstance(message, Request)]
+        tasks = [self._keep(self._answer(request)) for request in requests]
+        for request, task in zip(requests, tasks, strict=True):
+            self._peer.begin(request.id, task)
+        others = [self._take(message) for message in messages if not isinstance(message, Request)]
+        self._keep(self._answer_batch(tasks, others))
+
+    async def _answer_batch(self, tasks: list[asyncio.Task[bytes | None]], others: list[bytes | None]) -> None:
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+        found = [answer for answer in (*others, *answers) if isinstance(answer, bytes)]
+        if found:
+            self._write(b"[%b]" % b",".join(found))
+
+    def _keep(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+        self._regulate()
+        return task
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        self._regulate()
+
+    def _regulate(self) -> None:
+        """Reads on, unless there is enough to do or the client does not take what is done."""
+        if self._reader is None or self._done.is_set():
+            return
+        wanted = self._writable.is_set() and len(self._tasks) < WAITING
+        if wanted != self._is_reading:
+            # Only when it changes: asking the transport costs more than answering a request.
+            self._is_reading = wanted
+            (self._reader.resume_reading if wanted else self._reader.pause_reading)()
+
+    def _write(self, message: bytes) -> None:
+        if self._writer is None:
+            _write_all(self._sink, message + b"\n")
+        elif not self._writer.is_closing():
+            self._outgoing += message
+            self._outgoing += b"\n"
+            if len(self._tasks) <= 1 or len(self._outgoing) > TOGETHER:
+                self._flush()
+            elif self._flush_at is None:
+                self._flush_at = asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """Writes what has come together: several answers cost little more than one."""
+        if self._flush_at is not None:
+            self._flush_at.cancel()
+            self._flush_at = None
+        if self._outgoing and self._writer is not None:
+            outgoing, self._outgoing = self._outgoing, bytearray()
+            self._writer.write(outgoing)
+
+    def _mention(self, message: bytes) -> None:
+        """Writes what a client that does not read may miss."""
+        if not self._is_behind():
+            self._write(message)
+
+    def _announce(self, message: bytes) -> None:
+        """Writes what a client that does not read must hear of once it does."""
+        if self._is_behind():
+            self._missed[message] = None
+        else:
+            self._write(message)
+
+    def _is_behind(self) -> bool:
+        return self._writer is not None and self._writer.get_write_buffer_size() > BACKLOG
+
+    def hold(self) -> None:
+        """The client does not read: takes no more from it, and begins nothing new, until it does."""
+        self._writable.clear()
+        self._regulate()
+
+    def go_on(self) -> None:
+        """The client reads again."""
+        self._writable.set()
+        self._regulate()
+        missed, self._missed = self._missed, {}
+        for message in missed:
+            self._announce(message)
+
+    def lose(self) -> None:
+        """The client can read no more."""
+        self._closed.set()
+        self.stop()
+
+
+def _client_process() -> "Process | None":
+    """The process that started this server, if that is a client."""
+    from binnacle.lifecycle.caller import find_client
+    from binnacle.lifecycle.processes import ancestors
+
+    return find_client(ancestors())
+
+
+class _Reading(asyncio.Protocol):
+    def __init__(self, server: McpOverStdio) -> None:
+        self._server = server
+
+    def data_received(self, data: bytes) -> None:
+        self._server.feed(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._server.end()
+
+
+class _Writing(asyncio.BaseProtocol):
+    def __init__(self, server: McpOverStdio) -> None:
+        self._server = server
+
+    def pause_writing(self) -> None:
+        self._server.hold()
+
+    def resume_writing(self) -> None:
+        self._server.go_on()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._server.lose()
+
+
+def _is_pollable(descriptor: int) -> bool:
+    """Whether to wait for it: a file is always ready and soon at its end, and so is /dev/null."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def take_stdio() -> tuple[int, int]:
+    """Moves the real standard input and output out of reach. Returns their new descriptors."""
+    sys.stdout.flush()
+    source, sink = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return source, sink

@@ -1,0 +1,273 @@
+"""Answers MCP requests of both eras for one host. Knows no transport."""
+
+import asyncio
+import logging
+import os
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from binnacle.server.provider import Provider, Result
+from binnacle.server.request import McpRequest, Peer, Send
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError
+from binnacle.wire.mcp import (
+    CACHEABLE,
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE,
+    LEVELS,
+    ONLY_HANDSHAKE,
+    ONLY_STATELESS,
+    SERVER_INFO_KEY,
+    STATELESS_VERSIONS,
+    SUBSCRIPTION_KEY,
+    CallParams,
+    CompleteParams,
+    Era,
+    InitializeParams,
+    LevelParams,
+    ListenParams,
+    ListenTo,
+    ListParams,
+    Params,
+    PromptParams,
+    ReadParams,
+    decode_params,
+)
+
+_log = logging.getLogger(__name__)
+
+Changed = Literal["tools", "prompts", "resources"]
+
+Handler = Callable[[McpRequest, Any], Awaitable[Result]]
+
+
+class McpAnswer(NamedTuple):
+    """What goes back for a request."""
+
+    message: bytes
+    code: int = 0
+    """The error's code; 0 for a result."""
+
+
+class Listener(NamedTuple):
+    """Somebody of the stateless era who wants to hear of changes."""
+
+    id: bytes
+    """Of the request that asked for it; every notification carries it."""
+
+    wanted: ListenTo
+    send: Send
+
+
+class McpServer:
+    """One server. Peers come and go; it tells those that listen what has changed."""
+
+    def __init__(self, host: Provider) -> None:
+        self.host = host
+        self._peers: weakref.WeakSet[Peer] = weakref.WeakSet()
+        self._listeners: set[Listener] = set()
+        # States that go through the client's hands are signed, so that it can keep but not make them.
+        self._key = os.urandom(32)
+        self._handlers: dict[str, tuple[type[Params], Handler]] = {
+            "ping": (Params, self._ping),
+            "server/discover": (Params, self._discover),
+            "logging/setLevel": (LevelParams, self._set_level),
+            "tools/list": (ListParams, host.list_tools),
+            "tools/call": (CallParams, host.call_tool),
+            "resources/list": (ListParams, host.list_resources),
+            "resources/templates/list": (ListParams, host.list_templates),
+            "resources/read": (ReadParams, host.read_resource),
+            "resources/subscribe": (ReadParams, self._subscribe),
+            "resources/unsubscribe": (ReadParams, self._unsubscribe),
+            "prompts/list": (ListParams, host.list_prompts),
+            "prompts/get": (PromptParams, host.get_prompt),
+            "completion/complete": (CompleteParams, host.complete),
+            "initialize": (InitializeParams, self._initialize),
+        }
+
+    def join(self, peer: Peer) -> None:
+        """Makes a peer hear of changes, as long as it lives and has somewhere to send them."""
+        self._peers.add(peer)
+
+    async def answer(self, request: Request, peer: Peer, era: Era, send: Send) -> McpAnswer:
+        """Handles one request. Raises nothing but a cancellation."""
+        try:
+            result = await self._handle(request, peer, era, send)
+            return McpAnswer(jsonrpc.result_message(request.id, jsonrpc.encode(result)))
+        except RpcError as error:
+            return McpAnswer(jsonrpc.error_message(request.id, error.code, error.message, error.data), error.code)
+        except RecursionError:
+            text = "what it says, or what would be answered, is nested too deep"
+            return McpAnswer(jsonrpc.error_message(request.id, INVALID_PARAMS, text), INVALID_PARAMS)
+        except Exception as error:  # noqa: BLE001 - the face: a defect in one handler must not end the connection
+            _log.exception("a defect while answering '%s'", request.method)
+            message = f"internal error: {type(error).__name__}"
+            return McpAnswer(jsonrpc.error_message(request.id, jsonrpc.INTERNAL_ERROR, message), jsonrpc.INTERNAL_ERROR)
+
+    async def _handle(self, request: Request, peer: Peer, era: Era, send: Send) -> Result:
+        kind, handler = self._find(request.method, era)
+        params = decode_params(request.params, kind)
+        subject = f"{request.method} {getattr(params, 'name', getattr(params, 'uri', ''))}"
+        if isinstance(params.request_state, str):
+            params.request_state = self._unsealed(params.request_state, subject)
+        result = await self._run(handler, McpRequest(peer, era, params, send), params)
+        if "requestState" in result:
+            result["requestState"] = self._sealed(result["requestState"], subject)
+        return self._of_era(request.method, era, result)
+
+    async def _run(self, handler: Handler, call: McpRequest, params: Params) -> Result:
+        """What a handler answers. Its last word about its progress comes before that, unless nobody waits for it."""
+        is_wanted = True
+        try:
+            return await handler(call, params)
+        except asyncio.CancelledError:
+            is_wanted = False
+            raise
+        finally:
+            call.end_progress(is_wanted=is_wanted)
+
+    def _find(self, method: str, era: Era) -> tuple[type[Params], Handler]:
+        foreign = ONLY_HANDSHAKE if era == "stateless" else ONLY_STATELESS
+        found = self._handlers.get(method)
+        if found is None or method in foreign:
+            raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")
+        return found
+
+    def _of_era(self, method: str, era: Era, result: Result) -> Result:
+        """What the stateless era wants said in every result."""
+        if era == "handshake":
+            return result
+        kind = "input_required" if "inputRequests" in result else "complete"
+        cache = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
+        meta = {**result.get("_meta", {}), SERVER_INFO_KEY: self.host.info}
+        return {"resultType": kind, **cache, **result, "_meta": meta}
+
+    def changed(self, what: Changed) -> None:
+        """Tells everyone who wants to know that a list has changed."""
+        self._tell(f"notifications/{what}/list_changed", {}, lambda wanted: bool(getattr(wanted, what)), lambda _: True)
+
+    def updated(self, uri: str) -> None:
+        """Tells everyone who subscribed to a resource that it has changed."""
+        self._tell(
+            "notifications/resources/updated",
+            {"uri": uri},
+            lambda wanted: uri in wanted.subscriptions,
+            lambda peer: uri in peer.subscriptions,
+        )
+
+    def _tell(
+        self,
+        method: str,
+        params: dict[str, Any],
+        is_wanted: Callable[[ListenTo], bool],
+        is_for: Callable[[Peer], bool],
+    ) -> None:
+        message = jsonrpc.notification_message(method, params)
+        for peer in list(self._peers):
+            if peer.send is not None and peer.version and is_for(peer):
+                peer.send(message)
+        for listener in list(self._listeners):
+            if is_wanted(listener.wanted):
+                meta = {"_meta": {SUBSCRIPTION_KEY: msgspec.Raw(listener.id)}}
+                listener.send(jsonrpc.notification_message(method, params | meta))
+
+    def listen(self, request: Request, send: Send) -> Listener:
+        """Begins a subscription of the stateless era, which lasts until `forget`.
+
+        Raises:
+            RpcError: its parameters do not fit.
+        """
+        wanted = self._granted(decode_params(request.params, ListenParams).notifications)
+        listener = Listener(request.id, wanted, send)
+        self._listeners.add(listener)
+        body = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: msgspec.Raw(request.id)}}
+        send(jsonrpc.notification_message("notifications/subscriptions/acknowledged", body))
+        return listener
+
+    def _granted(self, wanted: ListenTo) -> ListenTo:
+        """What of the wanted changes the host ever tells of."""
+
+        def has(what: Changed, how: str = "listChanged") -> bool:
+            return bool(self.host.capabilities.get(what, {}).get(how))
+
+        return ListenTo(
+            tools=wanted.tools and has("tools"),
+            prompts=wanted.prompts and has("prompts"),
+            resources=wanted.resources and has("resources"),
+            subscriptions=wanted.subscriptions if has("resources", "subscribe") else (),
+        )
+
+    def forget(self, listener: Listener) -> None:
+        """Ends a subscription; one that has ended is no error."""
+        self._listeners.discard(listener)
+
+    def farewell(self, listener: Listener) -> bytes:
+        """The answer to a request to listen: it comes only when the server, not the client, ends it."""
+        meta = {SUBSCRIPTION_KEY: msgspec.Raw(listener.id), SERVER_INFO_KEY: self.host.info}
+        return jsonrpc.result_message(listener.id, jsonrpc.encode({"resultType": "complete", "_meta": meta}))
+
+    async def _initialize(self, call: McpRequest, params: InitializeParams) -> Result:
+        peer = call.peer
+        peer.version = params.version if params.version in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
+        peer.capabilities, peer.client = params.capabilities, params.client
+        return {
+            "protocolVersion": peer.version,
+            "capabilities": self.host.capabilities,
+            "serverInfo": self.host.info,
+            "instructions": self.host.instructions,
+        }
+
+    async def _discover(self, call: McpRequest, params: Params) -> Result:  # noqa: ARG002
+        return {
+            "supportedVersions": list(STATELESS_VERSIONS),
+            "capabilities": self.host.capabilities,
+            "instructions": self.host.instructions,
+        }
+
+    async def _ping(self, call: McpRequest, params: Params) -> Result:  # noqa: ARG002
+        return {}
+
+    async def _set_level(self, call: McpRequest, params: LevelParams) -> Result:
+        call.peer.level = LEVELS.index(params.level)
+        return {}
+
+    async def _subscribe(self, call: McpRequest, params: ReadParams) -> Result:
+        call.peer.subscriptions.add(params.uri)
+        await self.host.follow(self.subscriptions())
+        return {}
+
+    async def _unsubscribe(self, call: McpRequest, params: ReadParams) -> Result:
+        call.peer.subscriptions.discard(params.uri)
+        await self.host.follow(self.subscriptions())
+        return {}
+
+    def subscriptions(self) -> frozenset[str]:
+        """The resources that somebody wants to hear of."""
+        wanted = (listener.wanted.subscriptions for listener in self._listeners)
+        return frozenset().union(*(peer.subscriptions for peer in self._peers), *wanted)
+
+    def _sealed(self, state: str, subject: str) -> str:
+        from base64 import urlsafe_b64encode
+
+        body = urlsafe_b64encode(state.encode()).decode()
+        return f"{body}.{self._signature(body, subject)}"
+
+    def _unsealed(self, sealed: str, subject: str) -> str:
+        from base64 import urlsafe_b64decode
+        from hmac import compare_digest
+
+        body, _, signature = sealed.rpartition(".")
+        if not compare_digest(signature.encode(), self._signature(body, subject).encode()):
+            raise RpcError(
+                INVALID_PARAMS, "invalid params: requestState was not issued by this server for this request"
+            )
+        return urlsafe_b64decode(body).decode()
+
+    def _signature(self, body: str, subject: str) -> str:
+        """Of a state that belongs to `subject`: what one tool was told is of no use with another."""
+        from hmac import new
+
+        return new(self._key, f"{body} {subject}".encode(), "sha256").hexdigest()[:32]

@@ -1,0 +1,176 @@
+"""One request under way, and the client it came from."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from binnacle.server.progress_report import ProgressReport
+from binnacle.wire.jsonrpc import INVALID_REQUEST, RpcError, notification_message, request_message
+from binnacle.wire.mcp import LEVELS, Era, Params
+
+if TYPE_CHECKING:
+    from binnacle.lifecycle.processes import Process
+    from binnacle.server.live_session import Scope
+
+Send = Callable[[bytes], None]
+"""Hands a message to a transport, which bounds what it keeps."""
+
+
+def _no_process() -> "Process | None":
+    return None
+
+
+class Origin(NamedTuple):
+    """Where a request came from, as far as its transport can tell."""
+
+    token: str = ""
+    """Name of the token that it came with."""
+
+    find_process: "Callable[[], Process | None]" = _no_process
+    """Looks for the client's process; asked only when it matters."""
+
+    is_single: bool = False
+    """Whether nothing but its process connects it with the requests before and after it."""
+
+
+UNKNOWN = Origin()
+
+
+class Peer:
+    """A client: one on stdio, one for each session on HTTP, one for each request in the stateless era."""
+
+    def __init__(self, send: Send | None = None, origin: Origin = UNKNOWN) -> None:
+        self.origin = origin
+        self.scope: Scope | None = None
+        """The sessions of this client, once it has made a call."""
+
+        self.send = send
+        """Where messages go that belong to no request; None while nobody listens."""
+
+        self.version = ""
+        self.capabilities: dict[str, Any] = {}
+        self.client: dict[str, Any] = {}
+        self.level = 0
+        """Log messages below this one of `LEVELS` are not wanted."""
+
+        self.subscriptions: set[str] = set()
+        self.running: dict[bytes, asyncio.Task[Any]] = {}
+        """Requests under way, by id, so that they can be cancelled."""
+
+        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._count = 0
+
+    def begin(self, request_id: bytes, task: asyncio.Task[Any]) -> None:
+        """Makes a request known by its id until it is over."""
+        self.running[request_id] = task
+        task.add_done_callback(lambda _: self._end(request_id, task))
+
+    def _end(self, request_id: bytes, task: asyncio.Task[Any]) -> None:
+        if self.running.get(request_id) is task:  # a client may use an id twice
+            del self.running[request_id]
+
+    def cancel(self, request_id: bytes) -> None:
+        """Stops a request; one that is over, or never was, is no error."""
+        if task := self.running.get(request_id):
+            task.cancel()
+
+    def close(self) -> None:
+        """Stops everything under way."""
+        for task in list(self.running.values()):
+            task.cancel()
+        for future in self._asked.values():
+            future.cancel()
+        self.subscriptions.clear()
+
+    def resolve(self, request_id: bytes, result: bytes | None, error: bytes | None) -> None:
+        """Hands the client's answer to whoever asked; an answer nobody waits for is dropped."""
+        future = self._asked.pop(request_id.decode(errors="replace").strip('"'), None)
+        if future is None or future.done():
+            return
+        if error is not None:
+            future.set_exception(
+                RpcError(INVALID_REQUEST, f"the client refused: {error.decode(errors='replace')[:500]}")
+            )
+        else:
+            future.set_result(msgspec.Raw(result or b"{}"))
+
+    async def ask(self, send: Send, method: str, params: Any, *, timeout: float) -> Any:
+        """Asks the client something and waits for its answer."""
+        self._count += 1
+        request_id = f"bn-{self._count}"
+        future = self._asked[request_id] = asyncio.get_running_loop().create_future()
+        try:
+            send(request_message(request_id, method, params))
+            async with asyncio.timeout(timeout):
+                return msgspec.json.decode(await future)
+        finally:
+            self._asked.pop(request_id, None)
+
+
+class McpRequest:
+    """What a handler knows of its request, and how it speaks to the client meanwhile."""
+
+    __slots__ = ("_report", "capabilities", "client", "era", "params", "peer", "progress_token", "send")
+
+    ASK_TIMEOUT = 300.0
+    """Seconds a person may take to answer a question passed on to them."""
+
+    def __init__(self, peer: Peer, era: Era, params: Params, send: Send) -> None:
+        self.peer = peer
+        self.era = era
+        self.params = params
+        self.send = send
+        meta = params.meta or None
+        self.progress_token = token = meta.progress_token if meta else msgspec.UNSET
+        self._report = None if token is msgspec.UNSET else ProgressReport(token, send)
+        self.capabilities = peer.capabilities
+        self.client = peer.client
+        """What the client says of itself: its name, its version."""
+
+        if era == "stateless":
+            # Nothing that came with an earlier request counts.
+            self.capabilities = (meta.capabilities or {}) if meta else {}
+            self.client = (meta.client or {}) if meta else {}
+
+    @property
+    def wants_progress(self) -> bool:
+        return self._report is not None
+
+    @property
+    def request_state(self) -> str | None:
+        return self.params.request_state or None
+
+    @property
+    def input_responses(self) -> dict[str, Any] | None:
+        return self.params.input_responses or None
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Says how far the request is, if the client wants to know."""
+        if self._report is not None:
+            self._report.tell(done, total, message)
+
+    def end_progress(self, *, is_wanted: bool) -> None:
+        """Says what is left to say about it before the answer, if the client still wants that; then nothing more."""
+        if self._report is not None:
+            self._report.end(is_wanted=is_wanted)
+
+    def log(self, level: str, data: Any, *, logger: str = "") -> None:
+        """Sends a log message, if the client wants messages of that level."""
+        wanted = self.peer.level
+        if self.era == "stateless":
+            said = self.params.meta.log_level if self.params.meta else msgspec.UNSET
+            if not isinstance(said, str) or said not in LEVELS:
+                return
+            wanted = LEVELS.index(said)
+        if LEVELS.index(level) < wanted:
+            return
+        params = {"level": level, "data": data} | ({"logger": logger} if logger else {})
+        self.send(notification_message("notifications/message", params))
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """Asks the client something while it waits. The stateless era has no way to; there a result asks."""
+        if self.era == "stateless":
+            raise RpcError(INVALID_REQUEST, "the client cannot be asked during a request of this protocol version")
+        return await self.peer.ask(self.send, method, params, timeout=self.ASK_TIMEOUT)

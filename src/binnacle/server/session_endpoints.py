@@ -1,0 +1,126 @@
+"""Several sessions on one port: each has an endpoint of its own, `/mcp/SESSION`, beside the one without a session."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import NamedTuple
+
+from binnacle.errors import BinnacleError, NotFound, NotReady
+from binnacle.server.http_exchange import HttpExchange, HttpReply
+from binnacle.server.mcp_over_http import McpOverHttp, bearer_of
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import INVALID_REQUEST
+
+Open = Callable[[AsyncExitStack, str, str, str], Awaitable[McpOverHttp]]
+"""Opens the face of a session, by its id, at a path, for who shows its secret. The stack closes it.
+
+Raises `NotReady` for a secret that is not the session's.
+"""
+
+AT_ONCE = 64
+"""Sessions open at once; the one that was silent longest is closed, and opened again when it speaks."""
+
+
+class _Endpoint(NamedTuple):
+    face: McpOverHttp
+    stack: AsyncExitStack
+
+
+class SessionEndpoints:
+    """The main face, and the faces of sessions, opened when they are first asked for."""
+
+    def __init__(self, main: McpOverHttp, path: str, open_face: Open) -> None:
+        self._main = main
+        self._prefix = f"{path}/"
+        self._open = open_face
+        self._opened: dict[str, _Endpoint] = {}
+        self._opening = asyncio.Lock()
+        self._asked: set[asyncio.Task[None]] = set()
+
+    def admit(self, exchange: HttpExchange) -> "asyncio.Future[None] | None":
+        if not exchange.path.startswith(self._prefix):
+            self._main.admit(exchange)
+            return None
+        self._main.check_place(exchange.headers)
+        session = exchange.path.removeprefix(self._prefix)
+        if session in self._opened:
+            self._opened[session] = self._opened.pop(session)  # most recently used last
+            self._opened[session].face.admit(exchange)
+            return None
+        return self._begin(self._look_up(exchange))
+
+    def weigh(self, size: int) -> None:
+        self._main.weigh(size)
+
+    def take(self, exchange: HttpExchange) -> None:
+        if not exchange.path.startswith(self._prefix):
+            self._main.take(exchange)
+        elif opened := self._opened.get(exchange.path.removeprefix(self._prefix)):
+            opened.face.take(exchange)
+        else:
+            self._begin(self._take_again(exchange))  # it made room for others while the body was read
+
+    def _begin(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+        asked = asyncio.get_running_loop().create_task(work)
+        self._asked.add(asked)
+        asked.add_done_callback(self._asked.discard)
+        return asked
+
+    async def _look_up(self, exchange: HttpExchange) -> None:
+        """Opens the session of a request, for who shows its secret.
+
+        Raises:
+            Reply: what to answer instead.
+        """
+        async with self._opening:
+            face = await self._found(exchange.path.removeprefix(self._prefix), bearer_of(exchange.headers))
+        face.admit(exchange)
+
+    async def _take_again(self, exchange: HttpExchange) -> None:
+        try:
+            await self._look_up(exchange)
+        except HttpReply as reply:
+            exchange.reply(reply)
+        else:
+            if not exchange.is_answered:  # its client may have gone meanwhile
+                self.take(exchange)
+
+    async def _found(self, session: str, secret: str) -> McpOverHttp:
+        found = self._opened.pop(session, None)
+        if found is None:
+            stack = AsyncExitStack()
+            try:
+                found = _Endpoint(await self._open(stack, session, f"{self._prefix}{session}", secret), stack)
+            except BinnacleError as error:
+                said = jsonrpc.error_message(jsonrpc.NO_ID, INVALID_REQUEST, f"{error.message}; {error.hint}")
+                if isinstance(error, NotReady):
+                    raise HttpReply(401, said, www_authenticate="Bearer") from error
+                raise HttpReply(404 if isinstance(error, NotFound) else 409, said) from error
+            while len(self._opened) >= AT_ONCE:
+                await self._end(next(iter(self._opened)))
+        self._opened[session] = found  # most recently used last
+        return found.face
+
+    async def _end(self, session: str) -> None:
+        face, stack = self._opened.pop(session)
+        face.close()
+        face.cancel()
+        await stack.aclose()
+
+    def close(self) -> None:
+        """Ends every stream of changes, so that the server can stop. Requests under way go on."""
+        for face in self._faces():
+            face.close()
+
+    def cancel(self) -> None:
+        """Stops every request under way."""
+        for face in self._faces():
+            face.cancel()
+
+    async def aclose(self) -> None:
+        """Ends every session's endpoint."""
+        while self._opened:
+            await self._end(next(iter(self._opened)))
+
+    def _faces(self) -> list[McpOverHttp]:
+        return [self._main, *(endpoint.face for endpoint in self._opened.values())]

@@ -1,0 +1,57 @@
+"""A tool as one session sees it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from binnacle.tools.json_schema import input_schema, output_schema
+from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
+
+
+class ExposedTool(NamedTuple):
+    """A tool under the name that a session knows it by, within the limits that hold there."""
+
+    name: str
+    spec: ToolSpec
+    alias: Alias | None = None
+    worded: Callable[[str], str] | None = None
+    """Puts what the tool says of itself into words that hold in the session."""
+
+    def entry(self) -> dict[str, Any]:
+        """As `tools/list` shows it."""
+        spec = self.spec
+        if spec.foreign is not None:
+            return {**msgspec.json.decode(spec.foreign, type=dict[str, Any]), "name": self.name}
+        output = output_schema(spec)
+        entry: dict[str, Any] = {
+            "name": self.name,
+            "title": spec.title,
+            "description": f"{spec.description} {spec.when_to_use}".strip(),
+            "inputSchema": input_schema(spec, self.alias),
+            **({"outputSchema": output} if output else {}),
+            "annotations": _annotations(spec.hints),
+        }
+        return _worded(entry, self.worded) if self.worded else entry
+
+
+def _worded(node: Any, worded: Callable[[str], str]) -> Any:
+    """An entry in which every description was put into other words; one of which nothing is left is left out."""
+    if isinstance(node, list):
+        return [_worded(one, worded) for one in node]
+    if not isinstance(node, dict):
+        return node
+    found = {
+        key: worded(value) if key == "description" and isinstance(value, str) else _worded(value, worded)
+        for key, value in node.items()
+    }
+    return {key: value for key, value in found.items() if key != "description" or value != ""}
+
+
+def _annotations(hints: Hints) -> Mapping[str, bool]:
+    """What the protocol does not take for granted. Reading is never destructive and always idempotent."""
+    found = {"readOnlyHint": hints.read_only, "openWorldHint": hints.open_world}
+    if not hints.read_only:
+        found["destructiveHint"] = hints.destructive
+        found |= {"idempotentHint": True} if hints.idempotent else {}
+    return found

@@ -1,0 +1,55 @@
+"""Which tools of other servers a project used lately: they stay listed when not all of them fit."""
+
+import contextlib
+import os
+
+import msgspec
+
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.private_files import make_private_folder
+
+KEPT = 20
+
+
+class RecentTools:
+    """The names of the last tools, remembered in a file that all sessions of a project share.
+
+    Best effort: what cannot be read or written is forgotten, and of two that write at once one may lose its last word.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.names = _read(path)
+        """The last one first."""
+
+        self._is_kept = True
+
+    def note(self, name: str) -> None:
+        """Remembers that a tool was used. The file is written only for one that is not in it yet."""
+        if self.names[:1] == [name]:
+            return
+        is_new = name not in self.names
+        self.names = [name, *(one for one in self.names if one != name)][:KEPT]
+        self._is_kept = False
+        if is_new:
+            self._keep()
+
+    def close(self) -> None:
+        """Writes down what is not yet in the file."""
+        if not self._is_kept:
+            self._keep()
+
+    def _keep(self) -> None:
+        self._is_kept = True
+        merged = list(dict.fromkeys([*self.names, *_read(self._path)]))[:KEPT]
+        with contextlib.suppress(OSError):
+            make_private_folder(os.path.dirname(self._path))
+            write_atomically(self._path, msgspec.json.encode(merged))
+
+
+def _read(path: str) -> list[str]:
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(), type=list[str])[:KEPT]
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return []

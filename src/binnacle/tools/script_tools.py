@@ -1,0 +1,252 @@
+"""Tools from metadata: scripts that a host of the bridge runs, and those of a project."""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, Struct
+
+from binnacle.bridge.manifest import Entry, Manifest
+from binnacle.bridge.metadata import DEADLINE, Metadata, Parameter, ParameterHint, tool_name, value_type
+from binnacle.bridge.protocol import EDITOR_NEEDED, BridgeError
+from binnacle.errors import InvalidInput
+from binnacle.tools.caller import Caller
+from binnacle.tools.outcome import ToolReply, as_json
+from binnacle.tools.tool_spec import Alias, Contract, Hints, ToolSpec
+
+MARGIN = 2000
+"""Milliseconds that a script gets beyond the time it was given by its caller, to say itself that it passed."""
+
+TEXT_LIMIT = 100_000
+"""Characters of an answer; about 25 000 tokens."""
+
+PREVIEW = 4000
+
+Told = Callable[[float | None, str], None]
+
+
+class ScriptRunner(NamedTuple):
+    """A script to be run with parameters that were found valid."""
+
+    entry: Entry
+    params: dict[str, Any]
+    timeout: float
+    """Seconds."""
+
+    tell: Told
+
+    @property
+    def metadata(self) -> Metadata:
+        return self.entry.metadata
+
+
+Execute = Callable[[ScriptRunner], Awaitable[Any]]
+
+
+class ScriptPlace(NamedTuple):
+    """What paths are relative to."""
+
+    workspace: str
+    cwd: str
+
+
+def script_tools(
+    manifest: Manifest, execute: Execute, place: ScriptPlace, *, is_own: bool = False, every: bool = False
+) -> list[ToolSpec]:
+    """The tools of the scripts that are to be tools, or of `every` one.
+
+    `is_own` are those of the project, which no recipe names.
+    """
+    tools = {alias: entry.metadata.tool for alias, entry in manifest.scripts.items()}
+    return [
+        _spec(entry, execute, place, tools, is_own=is_own)
+        for entry in manifest.scripts.values()
+        if entry.metadata.mcp.enabled or every
+    ]
+
+
+def status_tool(status: Callable[[], Awaitable[dict[str, Any]]]) -> ToolSpec:
+    """`bridge_status`, which needs no host."""
+
+    async def run(caller: Caller, values: Any) -> ToolReply:  # noqa: ARG001 - it takes nothing
+        found = await status()
+        return ToolReply(found, as_json(found))
+
+    return ToolSpec(
+        name="bridge_status",
+        title="Bridge status",
+        description="Whether a debug host answers, which debug adapters are installed and how to get others.",
+        when_to_use="Use it first, and when a debug tool fails with a host error.",
+        category="bridge",
+        hints=Hints(read_only=True),
+        parameters=msgspec.defstruct("BridgeStatus", [], forbid_unknown_fields=True, kw_only=True),
+        run=run,
+        timeout=None,
+        prefix=True,
+        has_remarks=True,
+    )
+
+
+def _spec(entry: Entry, execute: Execute, place: ScriptPlace, tools: Mapping[str, str], *, is_own: bool) -> ToolSpec:
+    about = entry.metadata
+    mcp = about.mcp
+
+    async def run(caller: Caller, values: Any) -> ToolReply:
+        given = parameters_of(about, values)
+        resolved = resolve_paths(about, given, place)
+        work = ScriptRunner(entry, resolved, _seconds(about, resolved), _teller(caller))
+        try:
+            data = await execute(work)
+        except BridgeError as error:
+            raise _with_paths(error, about, given, resolved) from error
+        return _reply(data)
+
+    return ToolSpec(
+        name=about.tool,
+        title=about.name,
+        description=mcp.description or about.description,
+        when_to_use=_guidance(about, tools),
+        category=about.category,
+        hints=Hints(
+            read_only=about.is_read_only,
+            destructive=mcp.safety.destructive,
+            idempotent=about.is_idempotent,
+            open_world=is_own,
+        ),
+        parameters=parameter_struct(about),
+        run=run,
+        aliases=tuple(Alias(name=name) for name in mcp.aliases),
+        timeout=None,
+        # Whether a program is being debugged, its host knows; who called what before does not tell.
+        prerequisites=tuple(tools.get(one, tool_name(one)) for one in mcp.relationships.requires) if is_own else (),
+        errors=tuple(Contract(code=one.code, when=one.summary) for one in mcp.error_contract.errors),
+        prefix=True,
+        has_remarks=not is_own,
+        joins=is_own,
+        synonyms={word: name for name, one in about.params.items() for word in one.aliases},
+    )
+
+
+def _guidance(about: Metadata, tools: Mapping[str, str]) -> str:
+    """When to use a script, and what must come before; of several choices the first is named."""
+    text = about.mcp.llm.when_to_use
+    first = next((tools.get(one, tool_name(one)) for one in about.mcp.relationships.requires), None)
+    return f"{text} Needs {first} first.".strip() if first and first not in text else text
+
+
+def parameter_struct(about: Metadata) -> type[Struct]:
+    """What a script takes, as a type that checks it."""
+    hints = about.mcp.llm.parameter_hints
+    fields = [_field(name, one, hints.get(name, ParameterHint())) for name, one in about.params.items()]
+    name = "".join(word.capitalize() for word in about.tool.split("_"))
+    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _field(name: str, one: Parameter, hint: ParameterHint) -> Any:
+    kind = value_type(one)
+    told = (hint.description or one.description, hint.note, *hint.pitfalls)
+    description = "; ".join(text for text in told if text)
+    if description or hint.examples:
+        kind = Annotated[kind, Meta(description=description or None, examples=list(hint.examples) or None)]
+    if one.required:
+        return name, kind
+    if one.default is UNSET:
+        return name, kind | None, None
+    if isinstance(one.default, (list, dict)):
+        default = one.default
+        return name, kind, msgspec.field(default_factory=lambda: msgspec.convert(default, type(default)))
+    return name, kind, one.default
+
+
+def parameters_of(about: Metadata, values: Any) -> dict[str, Any]:
+    """What was given, and the defaults; what was left out is left out."""
+    found = {name: getattr(values, name) for name in about.params}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def resolve_paths(about: Metadata, given: Mapping[str, Any], place: ScriptPlace) -> dict[str, Any]:
+    """The parameters, with every path as it is meant.
+
+    Raises:
+        InvalidInput: a path must be absolute and is not.
+    """
+    found = dict(given)
+    for name, one in about.params.items():
+        if one.resolve is None or name not in found:
+            continue
+        path = os.path.expanduser(found[name])
+        if one.resolve == "absolute" and not os.path.isabs(path):
+            raise InvalidInput(
+                f"{about.tool}: {name} must be an absolute path: {path!r}",
+                hint=f"meant from the workspace it is {os.path.join(place.workspace, path)}",
+                details={"parameter": name, "original": found[name]},
+            )
+        base = place.cwd if one.resolve == "cwd-relative" else place.workspace
+        found[name] = os.path.normpath(os.path.join(base, path))
+    return found
+
+
+def _with_paths(
+    error: BridgeError, about: Metadata, given: Mapping[str, Any], resolved: Mapping[str, Any]
+) -> BridgeError:
+    """An error about a file, with the path as it was given and as it was understood."""
+    if error.code not in ("E_FILE_NOT_FOUND", "E_INVALID_PATH"):
+        return error
+    name = next((name for name, one in about.params.items() if one.resolve is not None and name in given), None)
+    if name is None:
+        return error
+    path = {"original": given[name], "resolved": resolved[name]}
+    told = "" if path["resolved"] in error.message else f": {path['original']!r} is {path['resolved']}"
+    return BridgeError(
+        error.code,
+        f"{error.message}{told}",
+        hint=error.next_steps,
+        retryable=error.retryable,
+        details={**error.details, **path},
+    )
+
+
+def _seconds(about: Metadata, params: Mapping[str, Any]) -> float:
+    """How long a call may take; what its caller allows for the script itself comes before what the metadata says."""
+    allowed = params.get(DEADLINE, 0) if isinstance(params.get(DEADLINE, 0), (int, float)) else 0
+    return float(max(about.mcp.timeout, allowed + MARGIN)) / 1000
+
+
+def _teller(caller: Caller) -> Told:
+    count = 0
+
+    def tell(pct: float | None, text: str) -> None:
+        nonlocal count
+        count += 1
+        if pct is None:
+            caller.progress(count, None, text)
+        else:
+            caller.progress(pct, 100, text)
+
+    return tell
+
+
+def _reply(data: Any) -> ToolReply:
+    text = as_json(data)
+    if len(text) <= TEXT_LIMIT:
+        return ToolReply(data, text)
+    cut = {
+        "truncated": True,
+        "characters": len(text),
+        "preview": text[:PREVIEW],
+        "hint": "ask for less: a smaller count, limit or maxDepth",
+    }
+    return ToolReply(cut, as_json(cut))
+
+
+def unsupported(about: Metadata, kind: str) -> BridgeError:
+    """That the host there is cannot run a script, and which can."""
+    able = [one for one in about.hosts if one != kind]
+    named = " or ".join({"vscode": "VS Code", "headless": "headless"}[one] for one in able) or "another"
+    return BridgeError(
+        "E_UNSUPPORTED",
+        f"{about.tool} needs a {named} host; the {kind} host cannot run it",
+        hint=EDITOR_NEEDED if "vscode" in able else "end the other host, then call it again",
+        details={"hosts": list(about.hosts), "host": kind},
+    )

@@ -1,0 +1,19 @@
+"""All work tools, ready to be called."""
+
+from binnacle.tools.tool_spec import ToolSpec
+from binnacle.tools.work import comments, features, intents, journal, project, tasks
+from binnacle.tools.work.access import Access
+from binnacle.tools.work.typed_tool import declared_names, specs
+
+MODULES = (tasks, comments, features, journal, project, intents)
+"""Importing them declares their tools; the order is that of the list agents see."""
+
+
+def work_tools(access: Access) -> list[ToolSpec]:
+    """Every tool that changes or reads the work, executed through `access`."""
+    return specs(access)
+
+
+def names() -> list[str]:
+    """What the work tools are called, aliases included."""
+    return declared_names()

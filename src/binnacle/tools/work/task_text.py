@@ -1,0 +1,138 @@
+"""The parameters that several tools share, and how tasks read in their answers."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, TypedDict
+
+from msgspec import Meta, Struct
+
+from binnacle.store.flow import Move
+from binnacle.tools.outcome import ToolReply
+from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
+from binnacle.work.task import Brief, NewTask, Task, brief
+
+TaskRef = Annotated[str, Meta(description="id such as bn-1f3a; three digits suffice")]
+Fence = Annotated[int | None, Meta(description="number of your claim")]
+Status = Annotated[str, Meta(description=f"one of {', '.join(STATUSES)}")]
+Priority = Annotated[int | str, Meta(description="0 critical, 1 high, 2 medium, 3 low, 4 backlog, or the name")]
+Kind = Annotated[str, Meta(description="task, bug or idea")]
+Limit = Annotated[int, Meta(description="how many at most", ge=1, le=500)]
+Lines = tuple[str, ...]
+
+
+class TaskInput(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A task to be added."""
+
+    title: Annotated[str, Meta(description="what is to be done, in a line; no other task may have it")]
+    description: str = ""
+    status: Annotated[str, Meta(description="pending, or draft for an idea to be worked out")] = "pending"
+    priority: Priority | None = None
+    kind: Kind = "task"
+    feature: Annotated[str | None, Meta(description="name of an existing feature")] = None
+    discipline: Annotated[str | None, Meta(description="name of an existing discipline")] = None
+    parent: Annotated[str | None, Meta(description="id of the task it is a part of")] = None
+    depends_on: Annotated[Lines, Meta(description="ids it waits for; '#1' is the first task of this call")] = ()
+    acceptance_criteria: Lines = ()
+    context_files: Annotated[Lines, Meta(description="files worth reading first")] = ()
+    output_artifacts: Lines = ()
+    hints: str = ""
+    pseudocode: str = ""
+    estimated_turns: int | None = None
+    tags: Lines = ()
+
+
+class PartInput(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A part of a task. Feature, discipline and, if not given, priority are those of the whole."""
+
+    title: str
+    description: str = ""
+    priority: Priority | None = None
+    depends_on: Annotated[Lines, Meta(description="ids it waits for; '#1' is the first part")] = ()
+    acceptance_criteria: Lines = ()
+    context_files: Lines = ()
+    hints: str = ""
+
+
+def new_task(given: TaskInput | PartInput) -> NewTask:
+    """What was given, as the store takes it. Whoever calls a tool is an agent."""
+    fields: dict[str, Any] = {name: getattr(given, name) for name in given.__struct_fields__}
+    fields["priority"] = None if given.priority is None else parse_priority(given.priority)
+    if isinstance(given, TaskInput):
+        fields |= {"status": parse_status(given.status), "kind": parse_kind(given.kind)}
+    return NewTask(provenance="agent", **fields)
+
+
+class Enrichment(TypedDict, total=False):
+    """What works a draft out, besides its pseudocode."""
+
+    acceptance_criteria: Lines
+    context_files: Lines
+    hints: str
+    estimated_turns: int
+
+
+class TaskChanges(Enrichment, total=False):
+    """What can be changed about a task."""
+
+    title: str
+    description: str
+    priority: Priority
+    kind: Kind
+    feature: str
+    discipline: str
+    parent: str
+    output_artifacts: Lines
+    pseudocode: str
+    tags: Lines
+
+
+def parsed(fields: TaskChanges) -> dict[str, Any]:
+    """The changes, as the store takes them."""
+    found: dict[str, Any] = dict(fields)
+    if "priority" in fields:
+        found["priority"] = parse_priority(fields["priority"])
+    if "kind" in fields:
+        found["kind"] = parse_kind(fields["kind"])
+    return found
+
+
+def line(task: Task | Brief) -> str:
+    """A task in a line: `bn-1f3a P1 title (auth; waits for 2)`."""
+    short = brief(task) if isinstance(task, Task) else task
+    notes = [short.feature or "", f"waits for {short.waits_for}" if short.waits_for else ""]
+    notes += [f"held by {short.claimed_by}" if short.claimed_by else "", short.kind if short.kind != "task" else ""]
+    said = "; ".join(note for note in notes if note)
+    return f"{short.id} P{short.priority} {short.title}{f' ({said})' if said else ''}"
+
+
+def lines(tasks: Iterable[Task], *, total: int | None = None, empty: str = "No tasks.") -> str:
+    """Tasks below each other, and how many are not shown."""
+    found = [line(task) for task in tasks]
+    if not found:
+        return empty
+    more = f"\n… and {total - len(found)} more" if total is not None and total > len(found) else ""
+    return "\n".join(found) + more
+
+
+def listed(tasks: Sequence[Task], total: int, *, empty: str) -> ToolReply:
+    """A page of tasks."""
+    return ToolReply({"tasks": [brief(task) for task in tasks], "total": total}, lines(tasks, total=total, empty=empty))
+
+
+def moved(move: Move, said: str) -> ToolReply:
+    """What a move came to."""
+    task = move.task
+    data: dict[str, Any] = {"task": brief(task)}
+    text = f"{said} {line(task)}"
+    if task.claimed_by:
+        data |= {"fence": task.fence, "expires_at": task.claim_expires_at}
+        text += f"\nclaim {task.fence}: pass fence={task.fence} with what you change"
+    if move.unblocked:
+        data["unblocked"] = list(move.unblocked)
+        text += f"\nnow ready: {', '.join(move.unblocked)}"
+    if move.warnings:
+        data["warnings"] = list(move.warnings)
+        text += "".join(f"\nwarning: {warning}" for warning in move.warnings)
+    if task.status == "in_progress" and task.description:  # whoever takes a task has to know what it is
+        data["description"] = task.description
+        text += f"\n\n{task.description}"
+    return ToolReply(data, text)

@@ -1,0 +1,123 @@
+"""Turns a typed function of a transaction into a tool: schema, validation and description come from it."""
+
+from collections.abc import Callable, Iterable
+from inspect import CO_VARKEYWORDS
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from binnacle.store.store import Writer
+from binnacle.tools.caller import Caller
+from binnacle.tools.outcome import ToolReply
+from binnacle.tools.tool_spec import Alias, Contract, Hints, ToolSpec
+from binnacle.tools.work.access import Access
+from binnacle.work.actor import Actor
+
+Function = Callable[..., ToolReply]
+
+_declared: list[tuple[Function, dict[str, Any]]] = []
+
+
+def tool(
+    *,
+    title: str,
+    category: str,
+    aliases: Iterable[Alias | str] = (),
+    destructive: bool = False,
+    idempotent: bool = False,
+    claims: bool = False,
+    errors: Iterable[tuple[str, str]] = (),
+    synonyms: dict[str, str] | None = None,
+    when: str = "",
+) -> Callable[[Function], Function]:
+    """Declares a function as a tool. Its first parameter says whether it reads (`Reader`) or writes (`Writer`).
+
+    The tool is called like the function, described by its docstring, and takes its other parameters; those of
+    `**fields: Unpack[…]` may be left out, and then the function does not get them. A parameter of the type `Actor`
+    is not the tool's: the function gets who calls it.
+    """
+
+    def declare(function: Function) -> Function:
+        options: dict[str, Any] = {
+            "title": title,
+            "category": category,
+            "aliases": tuple(Alias(name=one) if isinstance(one, str) else one for one in aliases),
+            "errors": tuple(Contract(code=code, when=text) for code, text in errors),
+            "synonyms": synonyms or {},
+            "when_to_use": when,
+        }
+        behaviour = {"destructive": destructive, "idempotent": idempotent, "claims": claims}
+        _declared.append((function, options | behaviour))
+        return function
+
+    return declare
+
+
+def specs(access: Access) -> list[ToolSpec]:
+    """Every declared tool, executed through `access`."""
+    return [_spec(function, dict(options), access) for function, options in _declared]
+
+
+def declared_names() -> list[str]:
+    """What every declared tool is called, aliases included."""
+    return [
+        name
+        for function, options in _declared
+        for name in (function.__name__, *(alias.name for alias in options["aliases"]))
+    ]
+
+
+def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSpec:
+    hints = get_type_hints(function, include_extras=True)
+    code = function.__code__
+    first, *others = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = [name for name in others if hints[name] is not Actor]
+    actors = [name for name in others if hints[name] is Actor]
+    optional = _optional_fields(function, hints)
+    writes = issubclass(hints[first], Writer)
+    claims = options.pop("claims")
+    behaviour = Hints(
+        read_only=not writes,
+        destructive=options.pop("destructive"),
+        idempotent=options.pop("idempotent") or not writes,
+    )
+    positional = code.co_varnames[: code.co_argcount]
+    defaults = {
+        **dict(zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False)),
+        **(function.__kwdefaults__ or {}),
+    }
+    fields: list[Any] = [
+        (name, hints[name], defaults[name]) if name in defaults else (name, hints[name]) for name in names
+    ]
+    fields += [(name, kind | None, None) for name, kind in optional.items()]
+    parameters = msgspec.defstruct(function.__name__, fields, kw_only=True, forbid_unknown_fields=True)
+
+    async def run(caller: Caller, values: Any) -> ToolReply:
+        given = {name: getattr(values, name) for name in names}
+        given |= {name: value for name in optional if (value := getattr(values, name)) is not None}
+
+        def work(tx: Any) -> ToolReply:
+            # Only now is it known who calls: `access` finds that out first.
+            return function(tx, **given, **dict.fromkeys(actors, caller.actor))
+
+        return await access.run(caller, work, writes=writes, claims=claims)
+
+    description = " ".join((function.__doc__ or "").split())
+    return ToolSpec(
+        name=function.__name__,
+        description=description,
+        parameters=parameters,
+        hints=behaviour,
+        run=run,
+        timeout=None,
+        **options,
+    )
+
+
+def _optional_fields(function: Function, hints: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that may be left out, where a function takes them as `**fields: Unpack[…]`."""
+    code = function.__code__
+    if not code.co_flags & CO_VARKEYWORDS:
+        return {}
+    (fields,) = get_args(hints[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]])
+    return get_type_hints(fields, include_extras=True)
