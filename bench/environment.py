@@ -8,8 +8,7 @@ from bench.measure import Command, run
 from bench.plan import ROOT, Plan
 from bench.report import count
 from bench.workload import copy_sqlite
-from binnacle.app import STORE_FILE
-from binnacle.config.directories import project_key
+from binnacle.config.directories import STORE_FILE, project_key
 
 
 def program(plan: Plan, name: str, *arguments: str) -> Command:

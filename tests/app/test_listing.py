@@ -5,9 +5,9 @@ import os
 import pytest
 
 import binnacle
-from binnacle.app.listing import KEPT, Listing, fingerprint, kept_listing
+from binnacle.serving.tool_list_cache import KEPT, ToolList, fingerprint, read_or_make_list
 
-MADE = Listing("what to do", b'[{"name":"task_add"}]')
+MADE = ToolList("what to do", b'[{"name":"task_add"}]')
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def kept(repo):
     """Asks for the list of a recipe, and remembers how often it was made."""
 
     def ask(recipe="default"):
-        return kept_listing(fingerprint(recipe, str(repo)), lambda: ask.made.append(recipe) or MADE)
+        return read_or_make_list(fingerprint(recipe, str(repo)), lambda: ask.made.append(recipe) or MADE)
 
     ask.made = []
     return ask

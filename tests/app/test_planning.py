@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from binnacle.app import Project, find_project, open_store
-from binnacle.app.planning import (
+from binnacle.errors import NotFound, Refused
+from binnacle.plan.recipe import load_recipe
+from binnacle.project.project import Project, find_project
+from binnacle.project.store_opening import open_store
+from binnacle.project.tool_catalog import catalog_of
+from binnacle.sessions.planning import (
     begin_session,
     keep_plan,
     kept_plan,
@@ -16,10 +20,7 @@ from binnacle.app.planning import (
     serving_session,
     session_folder,
 )
-from binnacle.app.terms import ServedSession
-from binnacle.app.toolbox import catalog_of
-from binnacle.errors import NotFound, Refused
-from binnacle.plan.recipe import load_recipe
+from binnacle.sessions.session_request import SessionRequest
 from binnacle.store import features, sessions
 from binnacle.work.session import Terms
 from store.verbs import again, do, put, see
@@ -172,7 +173,7 @@ class TestKept:
 
     def test_the_prompt_is_as_things_stand_now(self, project, store, session):
         task = put(store, "One")
-        served = ServedSession(Terms("task_execution", task=task.id), session.id)
+        served = SessionRequest(Terms("task_execution", task=task.id), session.id)
         assert "One" in prompt_of(project, served)
         put(store, "Two", depends_on=(task.id,))
         assert "Two" in prompt_of(project, served)
@@ -186,4 +187,4 @@ def test_what_a_person_wants_of_a_session_survives_its_plan_being_made_anew(proj
     write("description: ours\ntools: [get_task, list_tasks]\nsections: [input]\n")
     assert resume_session(project, session.id) == Terms("mine")
     assert "less noise" in Path(session_folder(project, session.id), "prompt.md").read_text()
-    assert "less noise" in prompt_of(project, ServedSession(Terms("mine"), session.id))
+    assert "less noise" in prompt_of(project, SessionRequest(Terms("mine"), session.id))

@@ -4,8 +4,9 @@ import subprocess
 
 import pytest
 
-from binnacle.app import find_project, open_store, require_project
 from binnacle.errors import InvalidInput, NoProject
+from binnacle.project.project import find_project, require_project
+from binnacle.project.store_opening import open_store
 
 
 @pytest.fixture

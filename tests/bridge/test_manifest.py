@@ -9,13 +9,13 @@ import sys
 import msgspec
 import pytest
 
-from binnacle.app import find_project
-from binnacle.app.toolbox import catalog_of
 from binnacle.bridge.manifest import BOX, gather, read_manifest, shipped, write_manifest
 from binnacle.bridge.metadata import tool_name
 from binnacle.errors import ConfigError
 from binnacle.plan.recipe import load_recipe
 from binnacle.plan.session_plan import Subject, bind, choose
+from binnacle.project.project import find_project
+from binnacle.project.tool_catalog import catalog_of
 
 SCRIPT = "alias: {alias}\nname: A\ncategory: a\ndescription: Does it.\n"
 

@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-from binnacle.app import find_project
-from binnacle.app.toolbox import catalog_of
 from binnacle.bridge.alive import is_running
 from binnacle.bridge.manifest import Manifest, gather, shipped
 from binnacle.bridge.own import check_trusted, find_items, find_own
@@ -16,6 +14,8 @@ from binnacle.bridge.programs import OUTPUT_LIMIT, run_program
 from binnacle.bridge.protocol import BridgeError
 from binnacle.config.trust import keep
 from binnacle.processes.keeper import Keeper
+from binnacle.project.project import find_project
+from binnacle.project.tool_catalog import catalog_of
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher

@@ -24,7 +24,7 @@ def load() -> None:
     for modules, _ in GROUPS.values():
         for name in modules.split():
             import_module(f"binnacle.cli.{name}")
-    for name in ("binnacle.app.rights", "binnacle.app.toolbox", "binnacle.plan.rights", "yaml"):
+    for name in ("binnacle.sessions.shell_rights", "binnacle.serving.toolbox", "binnacle.plan.rights", "yaml"):
         import_module(name)
 
 

@@ -8,7 +8,8 @@ from typing import get_args
 
 import pytest
 
-from binnacle.app import find_project, open_store
+from binnacle.project.project import find_project
+from binnacle.project.store_opening import open_store
 from binnacle.store import events, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.work.status import Status

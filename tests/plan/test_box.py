@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.app import find_project
-from binnacle.app.toolbox import catalog_of
 from binnacle.plan.prompt import render
 from binnacle.plan.recipe import Recipe, load_recipe, recipe_files
 from binnacle.plan.tool_mentions import render as worded
 from binnacle.plan.tool_mentions import tools_in
+from binnacle.project.project import find_project
+from binnacle.project.tool_catalog import catalog_of
 from plan.loaded import everything
 
 BOX = (

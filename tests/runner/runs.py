@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
-from binnacle.app import Project, find_project, open_store, running
+from binnacle.app import run
+from binnacle.project.project import Project, find_project
+from binnacle.project.store_opening import open_store
 from binnacle.runner.agents import resolve_agent
 from binnacle.runner.control import Control
 from binnacle.runner.events import Event, RunEnded
@@ -66,7 +68,7 @@ class Runs:
         words = more.pop("agent", shlex.join([sys.executable, "-m", "binnacle.demo_agent"]))
         agent = resolve_agent(f"{words} --misbehave {misbehave}" if misbehave else words)
         given: dict[str, Any] = {"name": "words", "approve": "all", "silence": 60, "within": 100, **more}
-        wanted = running.Wanted(agent=agent, start=str(self.repo.path), spec=spec, **given)
+        wanted = run.RunRequest(agent=agent, start=str(self.repo.path), spec=spec, **given)
 
         async def go() -> RunEnded:
             control = Control()
@@ -77,7 +79,7 @@ class Runs:
                     on(event, control)
 
             async with asyncio.timeout(WITHIN):
-                return await running.run(self.project, wanted, control=control, tell=tell, person=None)
+                return await run.run(self.project, wanted, control=control, tell=tell, person=None)
 
         return asyncio.run(go())
 

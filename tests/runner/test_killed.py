@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from binnacle.app import open_store
+from binnacle.project.store_opening import open_store
 from binnacle.store import sessions
 from runner.repositories import Repository
 from runner.runs import Runs, last_event, many, marked_processes

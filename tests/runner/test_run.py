@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from binnacle.app import open_store
+from binnacle.project.store_opening import open_store
 from binnacle.runner import events
 from binnacle.runner.budget import Budget
 from binnacle.store import tasks

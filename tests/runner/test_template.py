@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from binnacle.app.templates import own_names
+from binnacle.app.prompt_templates import own_names
 from binnacle.config.trust import keep
 from binnacle.errors import ConfigError
 from binnacle.plan.session_plan import Subject, bind, choose, shown_names

@@ -13,7 +13,7 @@ BRIDGE = Group("bridge")
 
 
 def _workspace(context: Context) -> str:
-    from binnacle.app.workspace import workspace_of
+    from binnacle.project.workspace import workspace_of
 
     return workspace_of(context.project, context.start)
 
@@ -65,9 +65,9 @@ def _show_status(answer: Any, screen: Screen) -> None:
 def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
     import asyncio
 
-    from binnacle.app.bridge import open_client
     from binnacle.bridge.manifest import shipped
     from binnacle.bridge.status import bridge_status
+    from binnacle.project.bridge_host import open_client
 
     async def ask() -> dict[str, Any]:
         client = open_client(_workspace(context), name="cli")
@@ -99,7 +99,7 @@ def host(context: Context, args: Namespace) -> Any:
     import asyncio
     import logging
 
-    from binnacle.app.bridge import serve_bridge
+    from binnacle.project.bridge_host import serve_bridge
 
     if args.idle is not None and args.idle <= 0:
         raise UsageError(f"--idle must be more than nothing: {args.idle:g}", hint="leave it out to serve for good")
@@ -127,7 +127,7 @@ def _show_stopped(answer: Any, screen: Screen) -> None:
 def stop(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
     import asyncio
 
-    from binnacle.app.bridge import stop_host
+    from binnacle.project.bridge_host import stop_host
 
     return asyncio.run(stop_host(_workspace(context)))
 

@@ -99,8 +99,8 @@ def _write(context: Context, args: Namespace, value: str | None) -> Any:
     path = user_config_file() if is_own else project_config_file(find_repo(args.repo or context.start))
     written = write_setting(path, args.key, value)
     if not is_own and written is not None and find_setting(args.key).does:
-        from binnacle.app import find_project
-        from binnacle.app.trust import grant_written
+        from binnacle.app.trust_review import grant_written
+        from binnacle.project.project import find_project
 
         grant_written(find_project(args.repo or context.start), f"setting:{args.key}")
     return {"key": args.key, "value": written, "file": path}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from binnacle.cli.output import is_for_person
 
 if TYPE_CHECKING:
-    from binnacle.app import Project
     from binnacle.cli.output import Format
     from binnacle.plan.rights import Rights
+    from binnacle.project.project import Project
     from binnacle.store.store import Reader, Store, Writer
     from binnacle.work.actor import Actor
     from binnacle.work.session import Session
@@ -38,7 +38,7 @@ class Context:
     @property
     def project(self) -> "Project":
         if self._project is None:
-            from binnacle.app import find_project
+            from binnacle.project.project import find_project
 
             self._project = find_project(self.start)
         return self._project
@@ -47,7 +47,7 @@ class Context:
     def session(self) -> "Session":
         """Who runs the command, and where."""
         if self._session is None:
-            from binnacle.app.shell_session import find_session
+            from binnacle.sessions.shell_session import find_session
 
             self._session = find_session(self.project, self._store)
         return self._session
@@ -66,7 +66,7 @@ class Context:
     def _find_rights(self) -> "Rights | None":
         if not self._is_kept():
             return None  # where nothing was ever kept, there is no session
-        from binnacle.app.rights import find_rights
+        from binnacle.sessions.shell_rights import find_rights
 
         project = self.project
 
@@ -97,7 +97,7 @@ class Context:
         A database that goes away is waited for `outage` seconds.
         """
         if self._store is None:
-            from binnacle.app import open_store
+            from binnacle.project.store_opening import open_store
 
             self._store = open_store(self.project, create=create, outage=outage)
         return self._store

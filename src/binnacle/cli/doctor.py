@@ -51,7 +51,7 @@ def doctor(context: Context, args: Namespace) -> Any:
 
 
 def _examine_place(context: Context, *, is_readable: bool) -> list[Finding]:
-    from binnacle.app.stores import examine_place
+    from binnacle.project.machine_stores import examine_place
 
     if not is_readable:
         return []

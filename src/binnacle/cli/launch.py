@@ -14,10 +14,10 @@ from binnacle.errors import InvalidInput, NotFound, Refused, UsageError, did_you
 from binnacle.work.session import Terms
 
 if TYPE_CHECKING:
-    from binnacle.app.planning import Made
     from binnacle.config.clients.client_start import ClientStart, Launcher
     from binnacle.plan.recipe import Recipe
     from binnacle.plan.session_plan import SessionPlan
+    from binnacle.sessions.planning import Made
     from binnacle.store.store import Writer
     from binnacle.work.actor import Actor
 
@@ -101,9 +101,9 @@ def _preview(context: Context, args: Namespace, launcher: "Launcher", terms: Ter
     """How the client would be started now."""
     import msgspec
 
-    from binnacle.app.planning import make_plan, session_folder
-    from binnacle.app.toolbox import catalog_of
     from binnacle.plan.session_files import paths
+    from binnacle.project.tool_catalog import catalog_of
+    from binnacle.sessions.planning import make_plan, session_folder
 
     project = context.project
     with context.store(create=False).read() as tx:
@@ -115,8 +115,8 @@ def _preview(context: Context, args: Namespace, launcher: "Launcher", terms: Ter
 
 def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms, said: str, *, by: "Actor") -> Begun:
     """Opens the session and writes its files: both, or neither."""
-    from binnacle.app import open_store
-    from binnacle.app.planning import session_folder
+    from binnacle.project.store_opening import open_store
+    from binnacle.sessions.planning import session_folder
     from binnacle.store.sessions import issue_secret
 
     project, folder = context.project, ""
@@ -137,9 +137,9 @@ def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms
 
 
 def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said: str) -> "Made":
-    from binnacle.app.planning import begin_session, make_plan
-    from binnacle.app.toolbox import catalog_of
     from binnacle.plan.recipe import load_recipe
+    from binnacle.project.tool_catalog import catalog_of
+    from binnacle.sessions.planning import begin_session, make_plan
 
     catalog = catalog_of(context.project)
     recipe = load_recipe(terms.recipe, catalog, repo=context.project.repo)
@@ -149,10 +149,10 @@ def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said
 
 def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "SessionPlan") -> "ClientStart":
     """How the client is started on a plan."""
-    from binnacle.app.planning import session_folder
     from binnacle.config.clients.client_files import find_worktree
     from binnacle.config.clients.client_start import Given
     from binnacle.plan.session_files import paths, session_servers
+    from binnacle.sessions.planning import session_folder
 
     project = context.project
     folder = session_folder(project, plan.session)
@@ -190,7 +190,7 @@ def _named_variables(plan: "SessionPlan", cwd: str) -> frozenset[str]:
 
 
 def _keep(context: Context, plan: "SessionPlan", start: "ClientStart") -> None:
-    from binnacle.app.planning import keep_plan, session_folder
+    from binnacle.sessions.planning import keep_plan, session_folder
 
     keep_plan(context.project, plan)
     home = _home(session_folder(context.project, plan.session))
@@ -230,11 +230,11 @@ def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
     """Runs the client until it ends, and the session with it. Returns what the client ended with."""
     from contextlib import ExitStack
 
-    from binnacle.app.planning import session_folder
-    from binnacle.app.presence import present
     from binnacle.config.child_environment import for_agent
     from binnacle.config.store_access import password_in_file
     from binnacle.lifecycle.foreground import Foreground
+    from binnacle.project.session_locks import present
+    from binnacle.sessions.planning import session_folder
 
     project = context.project
     with ExitStack() as stack:
@@ -262,8 +262,8 @@ def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
 
 
 def _end(context: Context, begun: Begun, reason: str) -> None:
-    from binnacle.app import open_store
-    from binnacle.app.planning import end_session
+    from binnacle.project.store_opening import open_store
+    from binnacle.sessions.planning import end_session
     from binnacle.work.actor import SYSTEM
 
     with open_store(context.project) as store, store.write(by=SYSTEM, session=begun.session) as tx:

@@ -9,10 +9,10 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import partial
 from typing import Any
 
-from binnacle.app.terms import ServedSession
 from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.errors import NotReady, PersonNeeded, UsageError
+from binnacle.sessions.session_request import SessionRequest
 from binnacle.work.session import Terms
 
 MCP = Group("mcp")
@@ -20,7 +20,7 @@ MCP = Group("mcp")
 PATH = "/mcp"
 """Where HTTP clients find the server, and below it each planned session by its id."""
 
-OpenEngine = Callable[[ServedSession], AbstractAsyncContextManager[Any]]
+OpenEngine = Callable[[SessionRequest], AbstractAsyncContextManager[Any]]
 
 MAX_TOKEN_CHARACTERS = 4096
 """Read of a file that should have a token and nothing else."""
@@ -80,7 +80,7 @@ def serve(context: Context, args: Namespace) -> Any:
 
 
 @contextmanager
-def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
+def _session(context: Context, args: Namespace) -> Iterator[SessionRequest]:
     """The session to be served. One that begins with the server also ends with it."""
     terms = Terms(args.recipe or "default", args.discipline, args.feature, args.task)
     is_chosen = args.recipe is not None or not terms.is_bare
@@ -90,20 +90,20 @@ def _session(context: Context, args: Namespace) -> Iterator[ServedSession]:
     if args.session is not None:
         if not terms.is_bare:
             raise UsageError("bn mcp serve: --session brings its own subject", hint="leave out the others")
-        from binnacle.app.planning import resume_session
-        from binnacle.app.presence import present
+        from binnacle.project.session_locks import present
+        from binnacle.sessions.planning import resume_session
 
         terms = resume_session(context.project, args.session)
         terms = terms._replace(recipe=args.recipe or terms.recipe)
         with present(context.project, args.session):
-            yield ServedSession(terms, args.session)
+            yield SessionRequest(terms, args.session)
     elif not is_chosen:
-        yield ServedSession()
+        yield SessionRequest()
     else:
-        from binnacle.app.planning import serving_session
+        from binnacle.sessions.planning import serving_session
 
         with serving_session(context.project, terms) as session:
-            yield ServedSession(terms, session)
+            yield SessionRequest(terms, session)
 
 
 def _session_above(context: Context, *, is_chosen: bool) -> str | None:
@@ -114,8 +114,8 @@ def _session_above(context: Context, *, is_chosen: bool) -> str | None:
     found = secret or next(filter(None, (variable_of(one.pid, "BN_SESSION").strip() for one in ancestors())), "")
     if not found:
         return None
-    from binnacle.app.planning import check_secret
     from binnacle.config.access_tokens import id_of
+    from binnacle.sessions.planning import check_secret
 
     try:
         check_secret(context.project, id_of(found), found)
@@ -128,8 +128,8 @@ def _session_above(context: Context, *, is_chosen: bool) -> str | None:
 
 def _check_own(context: Context, args: Namespace, own: str) -> None:
     """Refuses a server of another session, or with more than was planned, to the agent of a session."""
-    from binnacle.app.planning import planned_recipes
     from binnacle.runner.desk import PLANNING
+    from binnacle.sessions.planning import planned_recipes
 
     if args.session not in (None, own):
         raise PersonNeeded("only a person may serve another session", hint="leave out --session")
@@ -157,30 +157,31 @@ def _timeout_from_environment() -> float:
 @asynccontextmanager
 async def _engines(context: Context, args: Namespace, timeout: float) -> AsyncIterator[OpenEngine]:
     """Opens the engines of sessions, which share their upstream servers. Leaving it ends those."""
-    from binnacle.app.serving import SharedUpstreams, open_engine
+    from binnacle.app.mcp_serving import open_mcp_server
+    from binnacle.serving.shared_upstreams import SharedUpstreams
 
     upstreams = SharedUpstreams(context.project, args.servers)
     try:
         # On HTTP many clients come, and none of them is the agent in whose shell the server was started.
         agent_id = os.environ.get("BN_AGENT_ID", "").strip() or None if args.http is None else None
         yield partial(
-            open_engine, context.project, prompts=_prompts, timeout=timeout, upstreams=upstreams, agent_id=agent_id
+            open_mcp_server, context.project, prompts=_prompts, timeout=timeout, upstreams=upstreams, agent_id=agent_id
         )
     finally:
         await upstreams.aclose()
 
 
-async def _serve_stdio(context: Context, args: Namespace, session: ServedSession, timeout: float) -> None:
+async def _serve_stdio(context: Context, args: Namespace, session: SessionRequest, timeout: float) -> None:
     from binnacle.server.mcp_over_stdio import McpOverStdio, take_stdio
 
     source, sink = take_stdio()
-    async with _engines(context, args, timeout) as open_engine, open_engine(session) as engine:
+    async with _engines(context, args, timeout) as open_mcp_server, open_mcp_server(session) as engine:
         gc.enable()
         await McpOverStdio(engine, source=source, sink=sink).serve()
 
 
 async def _serve_http(
-    context: Context, args: Namespace, session: ServedSession, address: tuple[str, int], timeout: float
+    context: Context, args: Namespace, session: SessionRequest, address: tuple[str, int], timeout: float
 ) -> None:
     import secrets
 
@@ -207,19 +208,19 @@ async def _serve_http(
 
     async def open_face(stack: AsyncExitStack, name: str, path: str, secret: str) -> McpOverHttp:
         """The endpoint of a session that was planned before, for who has its secret."""
-        from binnacle.app.planning import check_secret, resume_session
-        from binnacle.app.presence import present
+        from binnacle.project.session_locks import present
+        from binnacle.sessions.planning import check_secret, resume_session
 
         check = partial(check_secret, context.project, name)
         if not args.no_auth:
             check(secret)
-        served = ServedSession(resume_session(context.project, name), name)
+        served = SessionRequest(resume_session(context.project, name), name)
         stack.enter_context(present(context.project, name))
-        engine = await stack.enter_async_context(open_engine(served))
+        engine = await stack.enter_async_context(open_mcp_server(served))
         return McpOverHttp(engine, tokens=None if args.no_auth else ProvenTokens(check), hosts=hosts, path=path)
 
     hosts = LOCAL | {shown.lower()}
-    async with _engines(context, args, timeout) as open_engine, open_engine(session) as engine:
+    async with _engines(context, args, timeout) as open_mcp_server, open_mcp_server(session) as engine:
         gc.enable()
         faces = SessionEndpoints(McpOverHttp(engine, tokens=tokens, hosts=hosts, path=PATH), PATH, open_face)
         try:

@@ -9,9 +9,9 @@ from binnacle.cli.screen import Screen
 from binnacle.work.session import Terms
 
 if TYPE_CHECKING:
-    from binnacle.app.planning import Made
     from binnacle.plan.recipe import Recipe
     from binnacle.plan.session_plan import SessionPlan
+    from binnacle.sessions.planning import Made
     from binnacle.tools.catalog import Catalog
 
 PLAN = Group("plan")
@@ -30,8 +30,8 @@ def planned(context: Context, args: Namespace, *, recipe: str, said: str = "") -
 
 
 def _made(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "Made":
-    from binnacle.app.planning import make_plan
-    from binnacle.app.toolbox import catalog_of
+    from binnacle.project.tool_catalog import catalog_of
+    from binnacle.sessions.planning import make_plan
 
     terms = Terms(recipe, args.discipline, args.feature, args.task)
     with context.reading() as tx:
@@ -40,8 +40,8 @@ def _made(context: Context, args: Namespace, *, recipe: str, said: str = "") -> 
 
 def _all(context: Context, *, only: str | None = None) -> "tuple[Catalog, list[Recipe]]":
     """Every tool and every recipe, or the one that is named."""
-    from binnacle.app.toolbox import catalog_of
     from binnacle.plan.recipe import load_recipe, recipe_files
+    from binnacle.project.tool_catalog import catalog_of
 
     catalog, repo = catalog_of(context.project), context.project.repo
     return catalog, [load_recipe(name, catalog, repo=repo) for name in ([only] if only else recipe_files(repo))]
@@ -223,9 +223,9 @@ def _show_renewed(answer: Any, screen: Screen) -> None:
 def renew(context: Context, args: Namespace) -> Any:
     from contextlib import suppress
 
-    from binnacle.app.planning import keep_plan, kept_input, make_plan, terms_of
-    from binnacle.app.toolbox import catalog_of
     from binnacle.errors import Refused
+    from binnacle.project.tool_catalog import catalog_of
+    from binnacle.sessions.planning import keep_plan, kept_input, make_plan, terms_of
     from binnacle.store import sessions
 
     project, said = context.project, ""

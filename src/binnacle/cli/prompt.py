@@ -45,10 +45,10 @@ def show(context: Context, args: Namespace) -> Any:
 
 
 def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
-    from binnacle.app.planning import make_plan
-    from binnacle.app.templates import read_template, with_template
-    from binnacle.app.toolbox import catalog_of
+    from binnacle.app.prompt_templates import read_template, with_template
+    from binnacle.project.tool_catalog import catalog_of
     from binnacle.runner.template import Values
+    from binnacle.sessions.planning import make_plan
 
     project, catalog = context.project, catalog_of(context.project)
     terms = Terms(args.recipe, args.discipline, args.feature, args.task)

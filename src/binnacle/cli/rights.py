@@ -6,10 +6,10 @@ else is held to the plan of the session in whose shell the command runs (`plan.r
 
 from argparse import Namespace
 
-from binnacle.app.person import refuse, require_person
 from binnacle.cli.command import Command, Needs
 from binnacle.cli.context import Context
 from binnacle.errors import BinnacleError, NotFound, NotReady, Refused
+from binnacle.project.person_only import refuse, require_person
 
 
 def authorise(context: Context, command: Command, args: Namespace) -> None:

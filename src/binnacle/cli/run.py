@@ -13,7 +13,7 @@ from binnacle.cli.screen import Screen
 from binnacle.errors import ConfigError, InvalidInput, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from binnacle.app.running import Wanted
+    from binnacle.app.run import RunRequest
     from binnacle.runner.events import RunEnded
     from binnacle.runner.permissions import Approve
 
@@ -80,7 +80,7 @@ def run(context: Context, args: Namespace) -> Any:
 
 def _ask_about_project(context: Context, args: Namespace) -> None:
     """Asks about what the run would use and nobody has trusted, where there is somebody; the rest has no effect."""
-    from binnacle.app.trust import grant, look
+    from binnacle.app.trust_review import grant, look
     from binnacle.cli.trust import ask_to_trust
 
     found = look(context.project).standings
@@ -93,11 +93,11 @@ def _ask_about_project(context: Context, args: Namespace) -> None:
         context.reread()
 
 
-def _wanted(context: Context, args: Namespace) -> "Wanted":
+def _wanted(context: Context, args: Namespace) -> "RunRequest":
     from msgspec.structs import replace
 
-    from binnacle.app.running import Wanted
-    from binnacle.app.templates import read_template
+    from binnacle.app.prompt_templates import read_template
+    from binnacle.app.run import RunRequest
     from binnacle.runner.agents import resolve_agent
     from binnacle.runner.budget import parse_budget
 
@@ -118,7 +118,7 @@ def _wanted(context: Context, args: Namespace) -> "Wanted":
     spec = context.read_input(args.spec) if args.spec else ""
     if args.spec and not spec.strip():
         raise InvalidInput(f"nothing is in {args.spec!r}", hint="write down what is to be done")
-    return Wanted(
+    return RunRequest(
         agent=resolve_agent(words, model=args.model or settings.text("run.model") or None),
         name=_name(context, args),
         start=context.start or os.getcwd(),
@@ -161,7 +161,7 @@ def _name(context: Context, args: Namespace) -> str:
         stem = os.path.basename(args.spec).rsplit(".", 1)[0] or "run"
         return re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:64]
     if args.resume:
-        from binnacle.app.run_sessions import newest_run
+        from binnacle.sessions.run_sessions import newest_run
 
         with context.reading() as tx:
             if (newest := newest_run(tx, context.project)) is not None:
@@ -173,11 +173,11 @@ def _has_person(context: Context, args: Namespace) -> bool:
     return not (args.headless or context.asked == "json") and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-async def _drive(context: Context, args: Namespace, wanted: "Wanted") -> "RunEnded":
+async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> "RunEnded":
     import asyncio
     import signal
 
-    from binnacle.app import running
+    from binnacle.app import run
     from binnacle.cli.run_lines import Lines, print_json
     from binnacle.cli.screen import Screen
     from binnacle.runner.control import Control
@@ -186,7 +186,7 @@ async def _drive(context: Context, args: Namespace, wanted: "Wanted") -> "RunEnd
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, control.stop)
-    go = partial(running.run, context.project, wanted, control=control)
+    go = partial(run.run, context.project, wanted, control=control)
     if not _has_person(context, args):
         return await go(tell=print_json if context.asked == "json" else Lines(Screen(sys.stderr)).tell, person=None)
     from binnacle.cli.run_adding import add_note, add_task

@@ -4,26 +4,26 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from binnacle.app import open_store
-from binnacle.app.run_sessions import own_session
-from binnacle.app.running import Wanted
+from binnacle.app.run import RunRequest
 from binnacle.cli.context import Context
+from binnacle.project.store_opening import open_store
+from binnacle.sessions.run_sessions import own_session
 from binnacle.store import notes, tasks
 from binnacle.store.store import Writer
 from binnacle.work.task import NewTask
 
 
-async def add_task(context: Context, wanted: Wanted, title: str) -> None:
+async def add_task(context: Context, wanted: RunRequest, title: str) -> None:
     """Adds a task to what the run is about."""
     await _write(context, wanted, lambda tx, feature: tasks.add(tx, [NewTask(title=title, feature=feature)]))
 
 
-async def add_note(context: Context, wanted: Wanted, text: str) -> None:
+async def add_note(context: Context, wanted: RunRequest, text: str) -> None:
     """Keeps a note for the iterations to come."""
     await _write(context, wanted, lambda tx, _: notes.add(tx, [("tip", text)]))
 
 
-async def _write(context: Context, wanted: Wanted, change: Callable[[Writer, str | None], Any]) -> None:
+async def _write(context: Context, wanted: RunRequest, change: Callable[[Writer, str | None], Any]) -> None:
     def work() -> None:
         with open_store(context.project) as store:
             with store.read() as tx:

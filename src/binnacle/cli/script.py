@@ -185,14 +185,14 @@ async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: 
     """Runs it through the one dispatch, whether it is a tool or not."""
     import os
 
-    from binnacle.app.scripts import Scripts
     from binnacle.bridge.manifest import Manifest
+    from binnacle.project.project_scripts import ProjectScripts
     from binnacle.tools.caller import Caller
     from binnacle.tools.catalog import Catalog
     from binnacle.tools.dispatch import Dispatcher
     from binnacle.tools.script_tools import ScriptPlace, ScriptRunner, script_tools
 
-    scripts = Scripts(context.project, client="cli", start=context.start)
+    scripts = ProjectScripts(context.project, client="cli", start=context.start)
 
     async def execute(work: ScriptRunner) -> Any:
         if own is None:

@@ -66,11 +66,11 @@ def _show_new(answer: Any, screen: Screen) -> None:
     needs=changes("script_new"),
 )
 def new(context: Context, args: Namespace) -> Any:
-    from binnacle.app.toolbox import catalog_of
-    from binnacle.app.trust import grant_written
+    from binnacle.app.trust_review import grant_written
     from binnacle.bridge.manifest import shipped
     from binnacle.bridge.metadata import SUFFIX, is_alias, tool_name
     from binnacle.bridge.own import RESERVED, find_own, is_reserved, scripts_folder
+    from binnacle.project.tool_catalog import catalog_of
 
     if args.python and args.sh:
         raise UsageError("--python and --sh exclude each other", hint="give one of the two")

@@ -84,7 +84,7 @@ def list_sessions(context: Context, args: Namespace) -> Any:
 
 @SESSION.command("show", "a session with its iterations", "bn session show bns-1f3a", ID, view=_show_one, needs=READS)
 def show(context: Context, args: Namespace) -> Any:
-    from binnacle.app.planning import session_folder
+    from binnacle.sessions.planning import session_folder
 
     with context.reading() as tx:
         session = sessions.find(tx, args.id)
@@ -102,8 +102,8 @@ def show(context: Context, args: Namespace) -> Any:
     needs=READS,
 )
 def transcript(context: Context, args: Namespace) -> Any:
-    from binnacle.app.planning import session_folder
     from binnacle.runner.transcript import read_transcript
+    from binnacle.sessions.planning import session_folder
 
     with context.reading() as tx:
         session = sessions.find(tx, args.id)

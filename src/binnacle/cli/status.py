@@ -133,7 +133,7 @@ def _not_trusted(context: Context) -> list[str]:
 
     if not brings_settings(context.project.repo):
         return []
-    from binnacle.app.trust import find_waiting
+    from binnacle.app.trust_review import find_waiting
 
     return find_waiting(context.project)
 

@@ -76,7 +76,7 @@ def init(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     "list", "every store of this machine, and the place it belongs to", "bn store list", view=_show_list, needs=READS
 )
 def list_all(context: Context, args: Namespace) -> Any:  # noqa: ARG001
-    from binnacle.app.stores import list_stores
+    from binnacle.project.machine_stores import list_stores
 
     return {"stores": [_as_json(store) for store in list_stores(context.project)]}
 
@@ -91,7 +91,7 @@ def list_all(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     needs=by_person("adopt a store"),
 )
 def adopt_store(context: Context, args: Namespace) -> Any:
-    from binnacle.app.stores import adopt
+    from binnacle.project.machine_stores import adopt
 
     context.close()
     return _as_json(adopt(context.project, args.key, force=args.force))
@@ -109,7 +109,7 @@ def adopt_store(context: Context, args: Namespace) -> Any:
     needs=lambda args: READS if args.dry_run else by_person("delete stores"),
 )
 def prune(context: Context, args: Namespace) -> Any:
-    from binnacle.app.stores import choose_prunable, list_stores, remove
+    from binnacle.project.machine_stores import choose_prunable, list_stores, remove
 
     chosen = choose_prunable(list_stores(context.project), args.keys, with_tasks=args.all)
     if not args.dry_run:

@@ -37,7 +37,7 @@ def _show(answer: Any, screen: Screen) -> None:
 def call(context: Context, args: Namespace) -> Any:
     import asyncio
 
-    from binnacle.app.toolbox import open_access
+    from binnacle.project.tool_catalog import open_access
     from binnacle.tools.caller import Caller
     from binnacle.tools.catalog import Catalog
     from binnacle.tools.json_schema import input_schema

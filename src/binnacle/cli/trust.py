@@ -11,7 +11,7 @@ from binnacle.cli.screen import Screen, printable
 from binnacle.errors import NotFound, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from binnacle.app.trust import Found, Standing
+    from binnacle.app.trust_review import TrustFindings, TrustStanding
     from binnacle.config.trust import How
 
 TRUST = Group("trust")
@@ -68,7 +68,7 @@ def _show_problems(answer: Any, screen: Screen) -> None:
     needs=by_person("trust a project"),
 )
 def trust(context: Context, args: Namespace) -> Any:
-    from binnacle.app.trust import grant
+    from binnacle.app.trust_review import grant
 
     found = _look(context)
     chosen = _named(found, args.names)
@@ -84,13 +84,13 @@ def trust(context: Context, args: Namespace) -> Any:
     }
 
 
-def ask_to_trust(waiting: "Sequence[Standing]", *, yes: bool) -> "tuple[Sequence[Standing], How]":
+def ask_to_trust(waiting: "Sequence[TrustStanding]", *, yes: bool) -> "tuple[Sequence[TrustStanding], How]":
     """What a person trusts of it, and how they said so. One screen shows all, and there is no default but no.
 
     Raises:
         UsageError: there is no terminal to ask on.
     """
-    from binnacle.app.person import is_at_terminal
+    from binnacle.project.person_only import is_at_terminal
 
     if not waiting or yes:
         return waiting, "yes" if yes else "terminal"
@@ -119,7 +119,7 @@ def _ask(question: str, screen: Screen) -> str:
     return sys.stdin.readline().strip().lower()
 
 
-def _show_standing(one: "Standing", screen: Screen) -> None:
+def _show_standing(one: "TrustStanding", screen: Screen) -> None:
     """An item before it is trusted: all of it, or all that changed since."""
     from binnacle.config.trust import differences
 
@@ -175,7 +175,7 @@ def show(context: Context, args: Namespace) -> Any:
     }
 
 
-def _row(one: "Standing", *, whole: bool) -> dict[str, Any]:
+def _row(one: "TrustStanding", *, whole: bool) -> dict[str, Any]:
     item, before = one.item, one.before
     return {
         "key": item.key,
@@ -203,7 +203,7 @@ def _show_revoked(answer: Any, screen: Screen) -> None:
     needs=by_person("take trust back"),
 )
 def revoke(context: Context, args: Namespace) -> Any:
-    from binnacle.app.trust import revoke as take_back
+    from binnacle.app.trust_review import revoke as take_back
     from binnacle.config.trust import find_trusted
 
     known = find_trusted(context.project.repo)
@@ -211,13 +211,13 @@ def revoke(context: Context, args: Namespace) -> Any:
     return {"revoked": take_back(context.project, keys)}
 
 
-def _look(context: Context) -> "Found":
-    from binnacle.app.trust import look
+def _look(context: Context) -> "TrustFindings":
+    from binnacle.app.trust_review import look
 
     return look(context.project)
 
 
-def _named(found: "Found", names: Sequence[str]) -> "list[Standing]":
+def _named(found: "TrustFindings", names: Sequence[str]) -> "list[TrustStanding]":
     """The items of these names, or of all.
 
     Raises:
@@ -239,5 +239,5 @@ def _is_named(key: str, names: Sequence[str]) -> bool:
     return any(one in (key, kind, name) for one in names)
 
 
-def _problems(found: "Found") -> list[dict[str, str]]:
+def _problems(found: "TrustFindings") -> list[dict[str, str]]:
     return [{"message": one.message, "hint": one.hint} for one in found.problems]

@@ -50,7 +50,7 @@ def _show_written(answer: Any, screen: Screen) -> None:
     needs=by_person("configure upstream servers"),
 )
 def add(context: Context, args: Namespace) -> Any:
-    from binnacle.app.trust import grant_written
+    from binnacle.app.trust_review import grant_written
     from binnacle.upstream.edit import put_server
     from binnacle.upstream.overview import look, row
 

@@ -12,7 +12,7 @@ from binnacle.cli.upstream import DISCIPLINE, UPSTREAM, find_server, look_around
 from binnacle.errors import ConfigError, InvalidInput
 
 if TYPE_CHECKING:
-    from binnacle.app.reaching import Reach, Row
+    from binnacle.app.upstream_probe import Row, UpstreamProbe
     from binnacle.upstream.overview import Overview
 
 NAMES = arg("names", nargs="*", metavar="NAME", help="the servers; all when left out")
@@ -24,12 +24,12 @@ def _connected(
     context: Context,
     overview: "Overview",
     only: Collection[str] | None,
-    work: "Callable[[Reach], Awaitable[Answer]]",
+    work: "Callable[[UpstreamProbe], Awaitable[Answer]]",
 ) -> Answer:
     """Does something with servers; a person who waits longer than a moment sees how far it is."""
     import asyncio
 
-    from binnacle.app.reaching import reached
+    from binnacle.app.upstream_probe import probe_servers
     from binnacle.cli.progress import Bar
 
     servers = overview.servers
@@ -38,7 +38,7 @@ def _connected(
 
     async def run() -> Answer:
         with Bar("connecting", total) as bar:
-            async with reached(context.project, brought, only=only, advance=bar.advance) as reach:
+            async with probe_servers(context.project, brought, only=only, advance=bar.advance) as reach:
                 return await work(reach)
 
     return asyncio.run(run())
@@ -108,7 +108,7 @@ def _show_tested(answer: Any, screen: Screen) -> None:
 def test(context: Context, args: Namespace) -> Any:
     overview = look_around(context, args.discipline)
 
-    async def work(reach: "Reach") -> "list[Row]":
+    async def work(reach: "UpstreamProbe") -> "list[Row]":
         return [one.row() for one in reach.servers]
 
     rows = _connected(context, overview, _configured(overview, args.names), work)
@@ -155,7 +155,7 @@ def doctor(context: Context, args: Namespace) -> Any:
         find_server(overview, name)
     chosen = {name: one for name, one in overview.servers.items() if not args.names or name in args.names}
 
-    async def work(reach: "Reach") -> "dict[str, Row]":
+    async def work(reach: "UpstreamProbe") -> "dict[str, Row]":
         return await reach.examine()
 
     found = _connected(context, overview, [name for name, one in chosen.items() if one.config], work)
@@ -200,7 +200,7 @@ def tools(context: Context, args: Namespace) -> Any:
     overview = look_around(context, args.discipline)
     names = _configured(overview, args.names)
 
-    async def work(reach: "Reach") -> dict[str, Any]:
+    async def work(reach: "UpstreamProbe") -> dict[str, Any]:
         wanted = [one for one in reach.servers if not names or one.name in names]
         offers = reach.gateway.offers().values()
         rows = [reach.describe(one) for one in offers if not names or one.server in names]
@@ -255,7 +255,7 @@ def call(context: Context, args: Namespace) -> Any:
     overview = look_around(context, args.discipline)
     server, is_pair, _ = args.tool.partition(":")
 
-    async def work(reach: "Reach") -> dict[str, Any]:
+    async def work(reach: "UpstreamProbe") -> dict[str, Any]:
         offer = reach.find(args.tool)
         if (rights := context.rights) is not None:
             rights.check_foreign(offer.name)

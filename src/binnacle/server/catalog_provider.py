@@ -103,22 +103,22 @@ class CatalogProvider:
             await self.sessions.end(peer.scope, reason="the client closed its connection")
 
     async def list_resources(self, call: McpRequest, params: ListParams) -> Result:  # noqa: ARG002
-        beside = self.sessions.look(call).beside()
+        foreign = self.sessions.look(call).foreign_content()
         own = [
             {"uri": one.uri, "name": one.name, "description": one.description, "mimeType": one.mime_type}
             for one in self._resources.values()
         ]
-        others = (entry for uri, entry in beside.resources().items() if uri not in self._resources)
+        others = (entry for uri, entry in foreign.resources().items() if uri not in self._resources)
         return {"resources": [*own, *others]}
 
     async def list_templates(self, call: McpRequest, params: ListParams) -> Result:  # noqa: ARG002
-        return {"resourceTemplates": list(self.sessions.look(call).beside().templates().values())}
+        return {"resourceTemplates": list(self.sessions.look(call).foreign_content().templates().values())}
 
     async def read_resource(self, call: McpRequest, params: ReadParams) -> Result:
         found = self._resources.get(params.uri)
         session, caller = await self.sessions.find(call)
         project = session.project
-        if found is None and (result := await project.beside().read(params.uri, caller)) is not None:
+        if found is None and (result := await project.foreign_content().read(params.uri, caller)) is not None:
             return result
         text = await found.read(project, caller) if found else None
         if found is None or text is None:
@@ -128,14 +128,14 @@ class CatalogProvider:
 
     async def list_prompts(self, call: McpRequest, params: ListParams) -> Result:  # noqa: ARG002
         own = ({"name": one.name, "description": one.description} for one in self._find_prompts())
-        return {"prompts": [*own, *self.sessions.look(call).beside().prompts().values()]}
+        return {"prompts": [*own, *self.sessions.look(call).foreign_content().prompts().values()]}
 
     async def get_prompt(self, call: McpRequest, params: PromptParams) -> Result:
         prompts = {one.name: one for one in self._find_prompts()}
         found = prompts.get(params.name)
         if found is None:
             session, caller = await self.sessions.find(call)
-            result = await session.project.beside().prompt(params.name, params.arguments, caller)
+            result = await session.project.foreign_content().prompt(params.name, params.arguments, caller)
             if result is not None:
                 return result
             raise RpcError(INVALID_PARAMS, f"no prompt {params.name!r}; one of: {', '.join(prompts)}")
@@ -145,7 +145,7 @@ class CatalogProvider:
     async def complete(self, call: McpRequest, params: CompleteParams) -> Result:
         """Names of prompts and resources that begin with what was typed; what other servers say about theirs."""
         session, caller = await self.sessions.find(call)
-        if (result := await session.project.beside().complete(params, caller)) is not None:
+        if (result := await session.project.foreign_content().complete(params, caller)) is not None:
             return result
         prompts = params.ref.type == "ref/prompt"
         names = [one.name for one in self._find_prompts()] if prompts else list(self._resources)
@@ -153,7 +153,7 @@ class CatalogProvider:
         return {"completion": {"values": found, "total": len(found), "hasMore": False}}
 
     async def follow(self, uris: frozenset[str]) -> None:
-        await self.sessions.home.beside().follow(uris)
+        await self.sessions.home.foreign_content().follow(uris)
 
 
 SESSION_KEY = b'"session"'

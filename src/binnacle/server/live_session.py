@@ -50,7 +50,7 @@ class ServedProject(Protocol):
     async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
         """Calls one of them."""
 
-    def beside(self) -> ForeignContent:
+    def foreign_content(self) -> ForeignContent:
         """What upstream servers have besides tools."""
 
     async def status(self, caller: Caller) -> str:

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from binnacle.app.bridge import host_command
 from binnacle.bridge import proofs
 from binnacle.bridge.client import BridgeClient
 from binnacle.bridge.folders import read_host
 from binnacle.bridge.protocol import HostInfo
 from binnacle.errors import BridgeError
+from binnacle.project.bridge_host import host_command
 
 T = TypeVar("T")
 

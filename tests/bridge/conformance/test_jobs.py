@@ -45,7 +45,7 @@ def test_its_heart_beats(desk):
 
 
 def test_no_second_host_serves_the_workspace(desk):
-    from binnacle.app.bridge import host_command
+    from binnacle.project.bridge_host import host_command
 
     done = subprocess.run(host_command(str(desk.workspace)), capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode

@@ -250,7 +250,7 @@ class TestChanges:
         with agent.told_of_change():
             write_recipe("mine", "description: mine\ntools: [get_task, search_tasks]\n")
         assert list(agent.tools()) == []
-        said = re.findall("cannot be made anew: .*mine.yaml:2: no tool", agent.server.said)
+        said = re.findall("cannot be made again: .*mine.yaml:2: no tool", agent.server.said)
         assert len(said) == 1
 
 

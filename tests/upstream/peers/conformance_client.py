@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from binnacle.app import find_project
-from binnacle.app.upstreams import Upstreams
+from binnacle.project.project import find_project
+from binnacle.serving.upstream_connections import UpstreamConnections
 from binnacle.upstream.gateway import Gateway
 
 WAIT = 60.0
@@ -71,7 +71,7 @@ async def use(gateway: Gateway) -> None:
 
 async def main(url: str) -> None:
     moved = asyncio.Event()
-    upstreams = Upstreams(find_project(), flags=[f"suite={url}"])
+    upstreams = UpstreamConnections(find_project(), flags=[f"suite={url}"])
     gateway = upstreams.gateway(lambda: None, moved.set)
     try:
         async with asyncio.timeout(WAIT):

@@ -4,7 +4,8 @@ import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from binnacle.app import Project, current_person, open_store
+from binnacle.project.project import Project, current_person
+from binnacle.project.store_opening import open_store
 from binnacle.work.actor import Actor
 from binnacle.work.session import Agent, Proof, Session, is_planned
 

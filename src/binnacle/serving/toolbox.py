@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from binnacle.app import Project, open_store
-from binnacle.app.scripts import Scripts
-from binnacle.errors import BinnacleError, NotReady
+from binnacle.errors import BinnacleError
 from binnacle.passthrough.runner import Runner
 from binnacle.plan.recipe import Recipe, load_recipe
 from binnacle.plan.recipe_limits import limits_of, narrow
 from binnacle.plan.session_plan import Subject, bind, choose, finders, introduction, shown_names, subject
 from binnacle.plan.tool_budget import listed
 from binnacle.plan.tool_limits import task_check
+from binnacle.project.project import Project
+from binnacle.project.project_scripts import ProjectScripts
+from binnacle.project.store_opening import open_store
+from binnacle.project.tool_catalog import open_access, own_tools
 from binnacle.store import agents, overview, tasks
-from binnacle.store.store import Reader, Store, Writer
+from binnacle.store.store import Reader, Writer
 from binnacle.tools.agent_identity import find_or_register, find_resumed, link, register_new
-from binnacle.tools.bn_tools import Shell
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.client_facts import ClientFacts
@@ -27,46 +28,15 @@ from binnacle.tools.outcome import ToolReply
 from binnacle.tools.recent_tools import RecentTools
 from binnacle.tools.tool_search import FINDERS, Finder, Index
 from binnacle.tools.tool_spec import ToolSpec
-from binnacle.tools.work.access import Access
-from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.upstream.places import upstream_folder
-from binnacle.work import steps
 from binnacle.work.feature import Discipline
 from binnacle.work.session import Agent, Terms
 from binnacle.work.task import brief
 
 if TYPE_CHECKING:
-    from binnacle.app.upstreams import Upstreams
+    from binnacle.serving.upstream_connections import UpstreamConnections
     from binnacle.tools.permitted_content import PermittedContent
     from binnacle.upstream.gateway import Gateway, Offer
-
-
-def open_access(project: Project, *, is_served: bool = False) -> Access:
-    """The tools' way to the project's store; the caller closes it.
-
-    A folder that is no project gets a store when a command asks for one, but not when it `is_served` to a client.
-    """
-    patience = project.settings.number("store.timeout")
-
-    def open_known(timeout: float) -> Store:
-        if is_served and not project.is_known:
-            raise NotReady("this server was started outside a project", hint=steps.CHOOSE_PROJECT)
-        return open_store(project, timeout=timeout)
-
-    return Access(open_known, patience=patience)
-
-
-def own_tools(access: Access, runner: Runner, finder: Finder, *, timeout: float) -> list[ToolSpec]:
-    """Every tool that is built in, scripts aside. `timeout` is how long a `bn_run` may take, in seconds."""
-    shell = Shell(runner.run, timeout=timeout)
-    return [*shell.specs(), *work_tools(access), *finder.specs()]
-
-
-def catalog_of(project: Project) -> Catalog:
-    """Every tool of our own and of the project's scripts, to be looked at and not to be called."""
-    finder = Finder(lambda: Index(()), Dispatcher(Catalog()).reply)
-    own = own_tools(open_access(project), Runner(), finder, timeout=0)
-    return Catalog([*own, *Scripts(project).specs(own)])
 
 
 class Toolbox:
@@ -80,7 +50,7 @@ class Toolbox:
         first: Recipe | None,
         start: str | None,
         timeout: float,
-        upstreams: "Callable[[bool], Upstreams | None]",
+        upstreams: "Callable[[bool], UpstreamConnections | None]",
         heard: Callable[[], None],
         updated: Callable[[str], None],
     ) -> None:
@@ -98,7 +68,7 @@ class Toolbox:
         self._runner = Runner()
         finder = Finder(self._searched, self._reply)
         self._built_in = own_tools(self._access, self._runner, finder, timeout=timeout)
-        self._scripts = Scripts(project, start=start)
+        self._scripts = ProjectScripts(project, start=start)
         self._index: Index | None = None
         self._recent = RecentTools(os.path.join(upstream_folder(project.data_dir), "recent.json"))
         self._upstreams = upstreams

@@ -10,15 +10,8 @@ from dataclasses import replace
 
 from msgspec import Struct
 
-from binnacle.app import Project, open_store
-from binnacle.app.planning import Made, keep_plan, make_plan, session_folder
-from binnacle.app.presence import alone, present
-from binnacle.app.run_sessions import RECIPE, Opened, open_run, reset_run
-from binnacle.app.serving import SharedUpstreams, open_engine
-from binnacle.app.templates import with_template
-from binnacle.app.terms import ServedSession
-from binnacle.app.toolbox import catalog_of
-from binnacle.app.workspace import workspace_of
+from binnacle.app.mcp_serving import open_mcp_server
+from binnacle.app.prompt_templates import with_template
 from binnacle.config.child_environment import for_agent
 from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
@@ -26,6 +19,11 @@ from binnacle.plan.recipe import load_recipe
 from binnacle.plan.recipe_limits import limits_of
 from binnacle.plan.session_files import bn_command
 from binnacle.processes.keeper import Keeper
+from binnacle.project.project import Project
+from binnacle.project.session_locks import alone, present
+from binnacle.project.store_opening import open_store
+from binnacle.project.tool_catalog import catalog_of
+from binnacle.project.workspace import workspace_of
 from binnacle.runner.agents import AgentCommand
 from binnacle.runner.budget import Budget, Spending
 from binnacle.runner.control import Control
@@ -45,6 +43,10 @@ from binnacle.server.bearer_tokens import OneToken
 from binnacle.server.http_listener import bind, serve_http
 from binnacle.server.http_routes import Routes
 from binnacle.server.mcp_over_http import McpOverHttp
+from binnacle.serving.shared_upstreams import SharedUpstreams
+from binnacle.sessions.planning import Made, keep_plan, make_plan, session_folder
+from binnacle.sessions.run_sessions import RECIPE, RunSessions, open_run, reset_run
+from binnacle.sessions.session_request import SessionRequest
 from binnacle.tools.tool_search import FINDERS
 from binnacle.wire import acp
 from binnacle.work.session import Terms
@@ -53,7 +55,7 @@ BN_RUN_TIMEOUT = 120.0
 """Seconds that a `bn` command of an agent may take."""
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class RunRequest(Struct, frozen=True, kw_only=True):
     """What a person asks of a run."""
 
     agent: AgentCommand
@@ -88,7 +90,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     within: float = 7200
 
 
-async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell, person: Person | None) -> RunEnded:
+async def run(project: Project, wanted: RunRequest, *, control: Control, tell: Tell, person: Person | None) -> RunEnded:
     """Runs agents until the work is done, or says why not. `person` decides where the policy is to ask.
 
     Raises:
@@ -124,7 +126,7 @@ async def run(project: Project, wanted: Wanted, *, control: Control, tell: Tell,
         return await Run(job, seats, trees, home=cwd, goes_on=opened.goes_on).run()
 
 
-def _open(project: Project, wanted: Wanted) -> Opened:
+def _open(project: Project, wanted: RunRequest) -> RunSessions:
     if wanted.is_reset:
         reset_run(project, wanted.name)
     where = f"The specification, {wanted.spec_file}:\n\n" if wanted.spec_file else ""
@@ -139,7 +141,7 @@ def _open(project: Project, wanted: Wanted) -> Opened:
     )
 
 
-def _agent_of(wanted: Wanted, cwd: str, server: str) -> AgentCommand:
+def _agent_of(wanted: RunRequest, cwd: str, server: str) -> AgentCommand:
     """The agent, started without the Binnacle that its own files configure."""
     added = leave_out_binnacle(wanted.agent.name, cwd, os.environ, server=server)
     return replace(
@@ -151,7 +153,7 @@ def _agent_of(wanted: Wanted, cwd: str, server: str) -> AgentCommand:
     )
 
 
-def _options(wanted: Wanted, opened: Opened, agent: AgentCommand) -> Options:
+def _options(wanted: RunRequest, opened: RunSessions, agent: AgentCommand) -> Options:
     return Options(
         name=wanted.name,
         agent=agent,
@@ -164,7 +166,7 @@ def _options(wanted: Wanted, opened: Opened, agent: AgentCommand) -> Options:
     )
 
 
-async def _trees(stack: AsyncExitStack, project: Project, wanted: Wanted, cwd: str) -> tuple[Trees, list[str]]:
+async def _trees(stack: AsyncExitStack, project: Project, wanted: RunRequest, cwd: str) -> tuple[Trees, list[str]]:
     """The folders that the seats work in."""
     if not wanted.has_worktree and wanted.workers == 1:
         git = Git(cwd)
@@ -179,7 +181,7 @@ class _Desk:
     """Serves the sessions of a run on one port, each at its own path and with its own token."""
 
     def __init__(
-        self, project: Project, wanted: Wanted, opened: Opened, seats: Sequence[Seat], url: str, faces: Routes
+        self, project: Project, wanted: RunRequest, opened: RunSessions, seats: Sequence[Seat], url: str, faces: Routes
     ) -> None:
         self._project = project
         self._wanted = wanted
@@ -204,12 +206,12 @@ class _Desk:
 
     @asynccontextmanager
     async def serve(self, session: str, recipe: str) -> AsyncIterator[Sequence[acp.McpServer]]:
-        served = ServedSession(
+        served = SessionRequest(
             self._terms._replace(recipe=recipe), session, self._cwds[session], first=self._first.get(recipe)
         )
         path = f"/mcp/{session}"
         token = secrets.token_urlsafe(24)
-        async with open_engine(
+        async with open_mcp_server(
             self._project, served, prompts=tuple, timeout=BN_RUN_TIMEOUT, upstreams=self._upstreams
         ) as engine:
             self._serving[session] = face = McpOverHttp(engine, tokens=OneToken(token), path=path)
@@ -277,7 +279,9 @@ class _Desk:
 
 
 @asynccontextmanager
-async def _open_desk(project: Project, wanted: Wanted, opened: Opened, seats: Sequence[Seat]) -> AsyncIterator[_Desk]:
+async def _open_desk(
+    project: Project, wanted: RunRequest, opened: RunSessions, seats: Sequence[Seat]
+) -> AsyncIterator[_Desk]:
     """A desk whose server accepts connections. Leaving it stops the server."""
     faces = Routes()
     listener = bind("127.0.0.1", 0)

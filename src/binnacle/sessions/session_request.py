@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from binnacle.plan.recipe import Recipe
 
 
-class ServedSession(NamedTuple):
+class SessionRequest(NamedTuple):
     """A session that a server serves."""
 
     terms: Terms = Terms()

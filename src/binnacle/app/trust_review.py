@@ -5,10 +5,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from binnacle.app import Project, current_person, open_store
 from binnacle.config import settings, trust
 from binnacle.config.trust import How, State, Trusted, TrustItem
 from binnacle.errors import BinnacleError, ConfigError
+from binnacle.project.project import Project, current_person
+from binnacle.project.store_opening import open_store
 from binnacle.work.actor import Actor
 
 HOW: dict[How, str] = {
@@ -18,7 +19,7 @@ HOW: dict[How, str] = {
 }
 
 
-class Standing(NamedTuple):
+class TrustStanding(NamedTuple):
     """An item and how it stands."""
 
     item: TrustItem
@@ -27,22 +28,22 @@ class Standing(NamedTuple):
     """As it was trusted last, if it was."""
 
 
-class Found(NamedTuple):
+class TrustFindings(NamedTuple):
     """Everything that a project has of the kind."""
 
-    standings: list[Standing]
+    standings: list[TrustStanding]
     problems: list[ConfigError]
     """Files that cannot be read. Nothing in them has an effect."""
 
 
-def look(project: Project) -> Found:
+def look(project: Project) -> TrustFindings:
     """What is to be trusted in a project, and what was.
 
     Raises:
         ConfigError: what was trusted cannot be read.
     """
     known = trust.find_trusted(project.repo)
-    standings: list[Standing] = []
+    standings: list[TrustStanding] = []
     problems: list[ConfigError] = []
     for find in _finders(project):
         try:
@@ -50,8 +51,8 @@ def look(project: Project) -> Found:
         except ConfigError as error:
             problems.append(error)
         else:
-            standings += [Standing(one, trust.state_of(one, known), known.get(one.key)) for one in items]
-    return Found(standings, problems)
+            standings += [TrustStanding(one, trust.state_of(one, known), known.get(one.key)) for one in items]
+    return TrustFindings(standings, problems)
 
 
 def find_waiting(project: Project) -> list[str]:
@@ -85,8 +86,8 @@ def _recipes(project: Project) -> list[TrustItem]:
 
     if not is_folder_inside(project.repo, f"{PROJECT_DIR}/recipes"):
         return []
-    from binnacle.app.toolbox import catalog_of
     from binnacle.plan.recipe import find_items
+    from binnacle.project.tool_catalog import catalog_of
 
     return find_items(project.repo, catalog_of(project))
 

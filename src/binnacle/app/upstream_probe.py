@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from binnacle.app import Project
-from binnacle.app.upstreams import Upstreams
 from binnacle.errors import BinnacleError, NotFound, UpstreamDown, did_you_mean
 from binnacle.plan.token_count import count
+from binnacle.project.project import Project
+from binnacle.serving.upstream_connections import UpstreamConnections
 from binnacle.upstream.gateway import Gateway, Offer
 from binnacle.upstream.missing import owners_of
 from binnacle.upstream.naming import display
@@ -33,7 +33,7 @@ Advance = Callable[[int, str], None]
 """Told how many servers are known to be connected, or not to be, and what the others wait for."""
 
 
-class Reached(NamedTuple):
+class ProbedServer(NamedTuple):
     """A server after it was tried."""
 
     server: Upstream
@@ -64,11 +64,11 @@ class Reached(NamedTuple):
         return row
 
 
-class Reach(NamedTuple):
+class UpstreamProbe(NamedTuple):
     """Servers that were tried, and the gateway to them."""
 
     gateway: Gateway
-    servers: list[Reached]
+    servers: list[ProbedServer]
 
     async def examine(self) -> dict[str, Row]:
         """How each stands, after a round trip, by name."""
@@ -129,24 +129,24 @@ class Reach(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def reached(
+async def probe_servers(
     project: Project, brought: Mapping[str, Any], *, only: Collection[str] | None, advance: Advance
-) -> AsyncIterator[Reach]:
+) -> AsyncIterator[UpstreamProbe]:
     """Servers, once each of them is connected or known not to be. Leaving it ends what was started.
 
     `brought` are those of a discipline. All are tried at once, or `only` those named.
     """
-    upstreams = Upstreams(project)
+    upstreams = UpstreamConnections(project)
     gateway = upstreams.gateway(lambda: brought, lambda: None, only=only)
     try:
         gateway.start()
-        yield Reach(gateway, await _settled(list(gateway.servers.values()), advance))
+        yield UpstreamProbe(gateway, await _settled(list(gateway.servers.values()), advance))
     finally:
         await gateway.aclose()
         await upstreams.aclose()
 
 
-async def _settled(servers: Sequence[Upstream], advance: Advance) -> list[Reached]:
+async def _settled(servers: Sequence[Upstream], advance: Advance) -> list[ProbedServer]:
     tasks = [asyncio.ensure_future(_settle(one)) for one in servers]
     pending, waits = set(tasks), SOON
     try:
@@ -164,13 +164,13 @@ async def _settled(servers: Sequence[Upstream], advance: Advance) -> list[Reache
             task.cancel()
 
 
-async def _settle(server: Upstream) -> Reached:
+async def _settle(server: Upstream) -> ProbedServer:
     began = time.perf_counter()
     status = await server.settle()
-    return Reached(server, status, time.perf_counter() - began)
+    return ProbedServer(server, status, time.perf_counter() - began)
 
 
-async def _examined(one: Reached) -> Row:
+async def _examined(one: ProbedServer) -> Row:
     row = one.row()
     if one.status.state == "ready":
         try:

@@ -3,8 +3,8 @@
 import os
 from typing import TYPE_CHECKING
 
-from binnacle.app import Project
 from binnacle.config.directories import PROJECT_DIR
+from binnacle.project.project import Project
 from binnacle.work.session import BARE, SessionRecord, Terms
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ def find_rights(project: Project, tx: "Reader") -> "Rights | None":
 
 def load_rights(project: Project, tx: "Reader", terms: Terms, *, first: "Recipe | None" = None) -> "Rights":
     """What a session under these terms may do, as things stand now, with nothing that `first` did not have."""
-    from binnacle.app.toolbox import catalog_of
     from binnacle.plan.recipe import load_recipe
     from binnacle.plan.recipe_limits import narrow
     from binnacle.plan.rights import Rights
     from binnacle.plan.session_plan import subject
+    from binnacle.project.tool_catalog import catalog_of
 
     catalog = catalog_of(project)
     recipe = narrow(load_recipe(terms.recipe, catalog, repo=project.repo), first, catalog)
@@ -45,8 +45,8 @@ def load_rights(project: Project, tx: "Reader", terms: Terms, *, first: "Recipe 
 
 def _rights_of(project: Project, tx: "Reader", session: SessionRecord) -> "Rights":
     """What a planned session may do now: a run plans its sessions anew for every iteration."""
-    from binnacle.app.planning import session_folder, terms_of
     from binnacle.plan.session_files import is_kept, read
+    from binnacle.sessions.planning import session_folder, terms_of
 
     folder = session_folder(project, session.id)
     kept = read(folder) if is_kept(folder) else None

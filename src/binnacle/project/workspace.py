@@ -2,8 +2,8 @@
 
 import os
 
-from binnacle.app import Project
 from binnacle.config.place import find_repo
+from binnacle.project.project import Project
 
 
 def workspace_of(project: Project, start: str | None = None) -> str:

@@ -3,10 +3,10 @@
 import os
 from datetime import timedelta
 
-from binnacle.app import Project
 from binnacle.config.directories import Place
 from binnacle.config.git_config import read_origin
 from binnacle.config.identity_files import read_kept, remember_root, settle
+from binnacle.project.project import Project
 from binnacle.store.opening import open_postgres
 from binnacle.store.store import IsGone, Store
 from binnacle.store.tenancy import Tenant

@@ -8,12 +8,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from binnacle.app import Project
 from binnacle.config.directories import STORE_FILE, data_root, show_path
 from binnacle.config.identity import carries, is_same_repository, record_file
 from binnacle.config.identity_files import become
 from binnacle.config.project_record import read_record
 from binnacle.errors import Ambiguous, ConfigError, NotFound, Refused, StoreReadOnly
+from binnacle.project.project import Project
 from binnacle.store.health import Finding
 from binnacle.store.summary import summarise_file
 
@@ -154,7 +154,7 @@ def adopt(project: Project, key: str, *, force: bool = False) -> KnownStore:
             become(project.place, wanted.id)
     except OSError as error:
         raise StoreReadOnly(f"cannot adopt {wanted.id}: {error.strerror}", hint="nothing was changed") from error
-    from binnacle.app import find_project
+    from binnacle.project.project import find_project
 
     now = find_project(project.repo)
     return find_store(list_stores(now), now.id)

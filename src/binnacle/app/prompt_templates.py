@@ -2,13 +2,13 @@
 
 from msgspec.structs import replace
 
-from binnacle.app import Project
-from binnacle.app.toolbox import catalog_of
 from binnacle.plan.prompt import Prompt, Section
 from binnacle.plan.prompt_data import load
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.session_plan import SessionPlan
 from binnacle.plan.token_count import count
+from binnacle.project.project import Project
+from binnacle.project.tool_catalog import catalog_of
 from binnacle.runner.template import Template, Values, check, find_template, render
 from binnacle.store.store import Reader
 from binnacle.tools.catalog import Catalog

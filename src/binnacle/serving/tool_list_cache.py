@@ -24,7 +24,7 @@ KEPT = 50
 """Lists kept at once; the oldest makes room."""
 
 
-class Listing(NamedTuple):
+class ToolList(NamedTuple):
     """What a client is told first."""
 
     instructions: str
@@ -32,7 +32,7 @@ class Listing(NamedTuple):
     """As `tools/list` shows them, a JSON array."""
 
 
-def kept_listing(state: int, make: Callable[[], Listing], *, beside: str = "") -> Listing:
+def read_or_make_list(state: int, make: Callable[[], ToolList], *, beside: str = "") -> ToolList:
     """What a session is told; made and kept, if it was not. `state` is the `fingerprint` of its recipe.
 
     `beside` stands for the upstream servers that are configured: with them, what was told last; without, our own tools.
@@ -41,13 +41,13 @@ def kept_listing(state: int, make: Callable[[], Listing], *, beside: str = "") -
         with contextlib.suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
             with open(_path(state, one), "rb") as file:
                 instructions, tools = msgspec.json.decode(file.read(), type=tuple[str, msgspec.Raw])
-            return Listing(instructions, bytes(tools))
+            return ToolList(instructions, bytes(tools))
     made = make()
-    keep_listing(state, made, beside=beside)
+    save_list(state, made, beside=beside)
     return made
 
 
-def keep_listing(state: int, made: Listing, *, beside: str) -> None:
+def save_list(state: int, made: ToolList, *, beside: str) -> None:
     """Keeps what a session is told. What cannot be kept is made again next time."""
     with contextlib.suppress(OSError):
         _keep(_path(state, beside), msgspec.json.encode((made.instructions, msgspec.Raw(made.tools))))

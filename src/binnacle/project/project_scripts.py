@@ -5,10 +5,10 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from binnacle.app import Project
-from binnacle.app.workspace import workspace_of
 from binnacle.bridge.manifest import shipped
 from binnacle.bridge.own import OwnScript, check_trusted, find_own
+from binnacle.project.project import Project
+from binnacle.project.workspace import workspace_of
 from binnacle.tools.script_tools import ScriptPlace, ScriptRunner, script_tools, status_tool, unsupported
 from binnacle.tools.tool_spec import ToolSpec
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Scripts:
+class ProjectScripts:
     """What runs scripts for one session. Closing it ends those of the project; a host goes on."""
 
     def __init__(self, project: Project, *, client: str = "mcp", start: str | None = None) -> None:
@@ -67,7 +67,7 @@ class Scripts:
 
     def client(self) -> "BridgeClient":
         if self._client is None:
-            from binnacle.app.bridge import open_client
+            from binnacle.project.bridge_host import open_client
 
             self._client = open_client(self.workspace, name=self._name)
         return self._client

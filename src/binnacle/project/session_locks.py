@@ -5,10 +5,10 @@ import fcntl
 import os
 from collections.abc import Iterator
 
-from binnacle.app import Project
 from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import Refused
 from binnacle.lifecycle.presence import has_server, is_present
+from binnacle.project.project import Project
 from binnacle.work.session import Agent, is_planned
 
 

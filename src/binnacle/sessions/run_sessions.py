@@ -7,13 +7,14 @@ knows them by the files it keeps for them.
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from binnacle.app import Project, open_store
-from binnacle.app.planning import join_session, kept_input
-from binnacle.app.presence import alone, was_driven
-from binnacle.app.toolbox import catalog_of
 from binnacle.errors import NotFound
 from binnacle.plan.recipe import load_recipe
 from binnacle.plan.session_plan import subject
+from binnacle.project.project import Project
+from binnacle.project.session_locks import alone, was_driven
+from binnacle.project.store_opening import open_store
+from binnacle.project.tool_catalog import catalog_of
+from binnacle.sessions.planning import join_session, kept_input
 from binnacle.store import features, flow, sessions, tasks
 from binnacle.store.store import Reader, Writer
 from binnacle.store.tasks import TaskFilter
@@ -26,7 +27,7 @@ RECIPE = "loop"
 MOST_WORKERS = 64
 
 
-class Opened(NamedTuple):
+class RunSessions(NamedTuple):
     """What a run works with."""
 
     sessions: list[str]
@@ -45,7 +46,7 @@ class Opened(NamedTuple):
 
 def open_run(
     project: Project, name: str, terms: Terms, *, recipe: str | None, said: str, workers: int, must_go_on: bool
-) -> Opened:
+) -> RunSessions:
     """The sessions of the run called `name`. What it leaves out is as it was when the run was begun.
 
     Workers that it no longer has give back what they held.
@@ -75,7 +76,7 @@ def open_run(
         for session_id in ids:
             join_session(tx, session_id, name=name)
         secrets = {session_id: sessions.issue_secret(tx, session_id) for session_id in ids}
-        return Opened(ids, terms, said, before is not None, secrets)
+        return RunSessions(ids, terms, said, before is not None, secrets)
 
 
 def reset_run(project: Project, name: str) -> None:

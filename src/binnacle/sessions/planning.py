@@ -5,10 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from binnacle.app import Project, open_store
-from binnacle.app.presence import is_abandoned, present
-from binnacle.app.terms import ServedSession
-from binnacle.app.toolbox import catalog_of
 from binnacle.errors import NotReady, Refused
 from binnacle.lifecycle.processes import this_process
 from binnacle.plan.prompt_data import load
@@ -16,6 +12,11 @@ from binnacle.plan.recipe import Recipe, load_recipe, matching
 from binnacle.plan.recipe_limits import narrow
 from binnacle.plan.session_files import SavedPlan, is_kept, read, write
 from binnacle.plan.session_plan import SessionPlan, plan, subject
+from binnacle.project.project import Project
+from binnacle.project.session_locks import is_abandoned, present
+from binnacle.project.store_opening import open_store
+from binnacle.project.tool_catalog import catalog_of
+from binnacle.sessions.session_request import SessionRequest
 from binnacle.store import agents, flow, reports, sessions
 from binnacle.store.store import Reader, Writer
 from binnacle.tools.catalog import Catalog
@@ -180,7 +181,7 @@ def check_secret(project: Project, session: str, secret: str) -> None:
             )
 
 
-def prompt_of(project: Project, session: ServedSession) -> str:
+def prompt_of(project: Project, session: SessionRequest) -> str:
     """The prompt of a session, as things stand now."""
     with open_store(project, create=False) as store, store.read() as tx:
         said = kept_input(project, session.id) if session.id else ""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from binnacle.app import Project
 from binnacle.processes.keeper import Keeper
+from binnacle.project.project import Project
 from binnacle.upstream.config import Loaded, ServerConfig, load_servers
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.link import Link, Receive
@@ -27,7 +27,7 @@ Brought = Callable[[], Mapping[str, Any] | None]
 """The servers that a session's discipline brings at this moment."""
 
 
-class Upstreams:
+class UpstreamConnections:
     """What sessions need to reach upstream servers. Closing it ends every connection and every process."""
 
     def __init__(self, project: Project, *, flags: Sequence[str] = ()) -> None:
@@ -110,7 +110,7 @@ class Upstreams:
             file.close()
 
 
-def standings(gateway: Gateway) -> list[dict[str, Any]]:
+def describe_servers(gateway: Gateway) -> list[dict[str, Any]]:
     """How the servers of a session stand: since when, why, and when one that failed is tried again."""
     return [
         {

@@ -1,0 +1,1 @@
+"""One project: where it is, its store, its scripts and the catalog of its tools."""

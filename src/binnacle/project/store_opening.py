@@ -1,0 +1,49 @@
+"""Opens the store of a project: a SQLite file in its data directory, or a database that several machines share."""
+
+import os
+from typing import TYPE_CHECKING
+
+from binnacle.project.project import Project
+
+if TYPE_CHECKING:
+    from binnacle.store.store import Store
+
+
+def open_store(project: Project, *, create: bool = True, timeout: float | None = None, outage: float = 0.0) -> "Store":
+    """Opens the project's store; the caller closes it. Without `create`, a missing one reads as empty.
+
+    A store that is made or found has its place written down. `timeout` is how long to wait for a
+    locked store, if not as long as the settings say; `outage` is how long to wait for a database that is away.
+    """
+    from datetime import timedelta
+    from functools import partial
+
+    from binnacle.project.session_locks import is_gone
+
+    settings = project.settings
+    timeout = settings.number("store.timeout") if timeout is None else timeout
+    lease = timedelta(minutes=settings.number("claim.minutes"))
+    gone = partial(is_gone, project)
+    if settings.text("store.url"):
+        from binnacle.project.shared_store import open_shared
+
+        return open_shared(project, timeout=timeout, lease=lease, is_gone=gone, outage=outage)
+
+    from binnacle.store.opening import open_sqlite
+
+    if os.path.exists(project.store_file):
+        _settle(project)
+    elif create:
+        from binnacle.project.machine_stores import announce_new_store
+
+        _settle(project)
+        announce_new_store(project)
+    return open_sqlite(project.store_file, timeout=timeout, lease=lease, is_gone=gone, create=create)
+
+
+def _settle(project: Project) -> None:
+    if project.identity.is_written:
+        return
+    from binnacle.config.identity_files import settle
+
+    settle(project.place, project.identity)

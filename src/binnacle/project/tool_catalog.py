@@ -1,0 +1,44 @@
+"""The tools of a project: ours, and those that its scripts make."""
+
+from binnacle.errors import NotReady
+from binnacle.passthrough.runner import Runner
+from binnacle.project.project import Project
+from binnacle.project.project_scripts import ProjectScripts
+from binnacle.project.store_opening import open_store
+from binnacle.store.store import Store
+from binnacle.tools.bn_tools import Shell
+from binnacle.tools.catalog import Catalog
+from binnacle.tools.dispatch import Dispatcher
+from binnacle.tools.tool_search import Finder, Index
+from binnacle.tools.tool_spec import ToolSpec
+from binnacle.tools.work.access import Access
+from binnacle.tools.work.all_work_tools import work_tools
+from binnacle.work import steps
+
+
+def open_access(project: Project, *, is_served: bool = False) -> Access:
+    """The tools' way to the project's store; the caller closes it.
+
+    A folder that is no project gets a store when a command asks for one, but not when it `is_served` to a client.
+    """
+    patience = project.settings.number("store.timeout")
+
+    def open_known(timeout: float) -> Store:
+        if is_served and not project.is_known:
+            raise NotReady("this server was started outside a project", hint=steps.CHOOSE_PROJECT)
+        return open_store(project, timeout=timeout)
+
+    return Access(open_known, patience=patience)
+
+
+def own_tools(access: Access, runner: Runner, finder: Finder, *, timeout: float) -> list[ToolSpec]:
+    """Every tool that is built in, scripts aside. `timeout` is how long a `bn_run` may take, in seconds."""
+    shell = Shell(runner.run, timeout=timeout)
+    return [*shell.specs(), *work_tools(access), *finder.specs()]
+
+
+def catalog_of(project: Project) -> Catalog:
+    """Every tool of our own and of the project's scripts, to be looked at and not to be called."""
+    finder = Finder(lambda: Index(()), Dispatcher(Catalog()).reply)
+    own = own_tools(open_access(project), Runner(), finder, timeout=0)
+    return Catalog([*own, *ProjectScripts(project).specs(own)])

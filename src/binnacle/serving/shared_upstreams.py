@@ -1,0 +1,85 @@
+"""The upstream servers of a project, shared by every session that a process serves. Light: loads nothing to connect."""
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from binnacle.config.directories import trust_file
+from binnacle.project.project import Project
+from binnacle.upstream.config import Problem, describe_problem, load_servers
+from binnacle.upstream.places import config_files, logins_folder, pins_file
+
+if TYPE_CHECKING:
+    from binnacle.serving.upstream_connections import UpstreamConnections
+
+_log = logging.getLogger(__name__)
+
+
+class SharedUpstreams:
+    """The upstream servers of all sessions of a process, connected to when the first session needs them."""
+
+    def __init__(self, project: Project, flags: Sequence[str]) -> None:
+        """`flags` are the servers named on the command line."""
+        self._project = project
+        self.flags = flags
+        self._files = [one.path for one in config_files(project.repo)]
+        self._decisions = (trust_file(), pins_file(project.data_dir), logins_folder())
+        """What people decide about servers."""
+
+        self._made: UpstreamConnections | None = None
+        self._problems: tuple[tuple[int, ...], tuple[Problem, ...]] | None = None
+        self._warned: set[Problem] = set()
+        """What was said on stderr, and still is so."""
+
+    def state(self) -> tuple[int, ...]:
+        """Changes when servers are configured, trusted, signed in to, or their tools accepted."""
+        return tuple(map(_modified, (*self._files, *self._decisions)))
+
+    def key(self) -> str:
+        """Stands for the servers that are configured; empty if there are none."""
+        if not self.are_configured():
+            return ""
+        return repr((self._project.repo, self.flags, [_modified(path) for path in self._files]))
+
+    def are_configured(self) -> bool:
+        return bool(self.flags) or any(map(_modified, self._files))
+
+    def get(self, is_needed: bool = False) -> "UpstreamConnections | None":
+        """The way to the servers; None where there are none, unless it `is_needed` for those of a discipline."""
+        if self._made is None and (is_needed or self.are_configured()):
+            from binnacle.serving.upstream_connections import UpstreamConnections
+
+            self._made = UpstreamConnections(self._project, flags=self.flags)
+        return self._made
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the configuration of the servers, which keeps some of them away."""
+        if not self.are_configured():
+            return ()
+        state = self.state()
+        if self._problems is None or self._problems[0] != state:
+            found = load_servers(self._project.repo, flags=self.flags).problems
+            self._problems = (state, found)
+        return self._problems[1]
+
+    def warn(self, problems: Sequence[Problem]) -> None:
+        """Says on stderr what is wrong, each problem once for as long as it is there."""
+        from binnacle.upstream.hygiene import visible
+
+        for one in problems:
+            if one not in self._warned:
+                hint = f"; {one.hint}" if one.hint else ""
+                _log.warning("bn mcp serve: %s", visible(f"{describe_problem(one)}{hint}").replace("\n", " "))
+        self._warned = set(problems)
+
+    async def aclose(self) -> None:
+        if self._made is not None:
+            await self._made.aclose()
+
+
+def _modified(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
