@@ -11,7 +11,7 @@ from pathlib import Path
 from binnacle import errors
 from binnacle.bridge.codes import CODES
 from binnacle.cli.command import Argument, Command, Group
-from binnacle.cli.commands import GROUPS, SHORT_FORMS, TOPICS
+from binnacle.cli.command_index import GROUPS, SHORT_FORMS, TOPICS
 from binnacle.cli.parser import load_group
 from binnacle.config.settings import SETTINGS
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from binnacle.cli.commands import GROUPS
-from binnacle.cli.emit import FOLDER, TEMPLATES, read_template
+from binnacle.cli.command_index import GROUPS
+from binnacle.cli.commands.emit import FOLDER, TEMPLATES, read_template
 from binnacle.cli.parser import build, find_command, load_group
 from cli.conftest import BN
 

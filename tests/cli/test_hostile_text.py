@@ -190,7 +190,7 @@ def test_an_import_keeps_nothing_that_a_terminal_obeys(bn, tmp_path):
 
 
 WRITERS = {
-    "main.py", "screen.py", "progress.py", "run_view.py", "mcp.py", "completion.py", "emit.py", "upstream_live.py",
+    "main.py", "screen.py", "progress_bar.py", "run_view.py", "mcp.py", "completion.py", "emit.py", "upstream_live.py",
     "upstream_login.py",
 }  # fmt: skip
 """Where text is written past a screen: JSON, what we made ourselves, or what passed `printable` in the same line."""
@@ -205,7 +205,7 @@ def is_fixed(text: ast.expr) -> bool:
 
 def test_views_write_on_a_screen_and_nowhere_else():
     found = set()
-    for file in Path(binnacle.cli.__file__).parent.glob("*.py"):
+    for file in Path(binnacle.cli.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if not isinstance(node, ast.Call) or not node.args:
                 continue

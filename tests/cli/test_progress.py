@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from binnacle.cli import progress
-from binnacle.cli.progress import Bar
+from binnacle.cli import progress_bar
+from binnacle.cli.progress_bar import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def stderr(monkeypatch):
     def replaced(stream):
-        monkeypatch.setattr(progress.sys, "stderr", stream)
+        monkeypatch.setattr(progress_bar.sys, "stderr", stream)
         return stream
 
     return replaced
@@ -24,7 +24,7 @@ def stderr(monkeypatch):
 
 def test_a_terminal_sees_how_far_the_work_is_and_then_nothing(stderr):
     stream = stderr(Terminal())
-    with Bar("exporting", 10) as bar:
+    with ProgressBar("exporting", 10) as bar:
         bar.advance(5)
         assert stream.getvalue() == f"\rexporting {'█' * 15}{'░' * 15} 5/10\x1b[K"
     assert stream.getvalue().endswith("\r\x1b[K")
@@ -32,13 +32,13 @@ def test_a_terminal_sees_how_far_the_work_is_and_then_nothing(stderr):
 
 def test_work_of_unknown_length_is_counted(stderr):
     stream = stderr(Terminal())
-    with Bar("reading", 0) as bar:
+    with ProgressBar("reading", 0) as bar:
         bar.advance(7)
     assert "reading 7" in stream.getvalue()
 
 
 def test_elsewhere_nothing_is_printed(stderr):
     stream = stderr(io.StringIO())
-    with Bar("exporting", 10) as bar:
+    with ProgressBar("exporting", 10) as bar:
         bar.advance(5)
     assert stream.getvalue() == ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from binnacle.cli.commands import GROUPS, SHORT_FORMS, TOPICS
+from binnacle.cli.command_index import GROUPS, SHORT_FORMS, TOPICS
 from binnacle.cli.parser import expand, find_command, load_group
 from binnacle.cli.suggestions import MEANT, SAME_SENSE
 
@@ -106,7 +106,7 @@ def test_no_word_has_two_senses():
 
 def test_help_has_every_command_under_one_topic(bn):
     listed = [name for names in TOPICS.values() for name in names]
-    assert sorted(listed) == sorted(GROUPS), "add a new command to TOPICS in cli/commands.py, under one topic"
+    assert sorted(listed) == sorted(GROUPS), "add a new command to TOPICS in cli/command_index.py, under one topic"
     shown = bn.run("--help").out
     places = [shown.index(f"\n{topic}\n") for topic in TOPICS]
     assert places == sorted(places)

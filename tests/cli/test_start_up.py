@@ -47,7 +47,10 @@ def test_ready_builds_no_other_command(bn):
     loaded = {name for name in loaded_by(bn, "ready") if name.startswith("binnacle.cli.")}
     assert loaded <= {
         f"binnacle.cli.{name}"
-        for name in ("main", "command", "commands", "context", "output", "paging", "parser", "ready", "screen")
+        for name in (
+            *("main", "command", "command_index", "context", "output", "paging", "parser", "screen"),
+            *("commands", "commands.ready"),
+        )
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from binnacle import errors
-from binnacle.cli.commands import GROUPS
+from binnacle.cli.command_index import GROUPS
 from binnacle.cli.parser import build, expand, find_command, load_group
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from binnacle.cli.commands import GROUPS
+from binnacle.cli.command_index import GROUPS
 from binnacle.cli.parser import load_group
 from docs.example_project import ROOT, ExampleProject
 

@@ -19,11 +19,11 @@ LONGEST_SECONDS = 60
 
 def load() -> None:
     """What nearly every command needs, in memory before the first fork."""
-    from binnacle.cli.commands import GROUPS
+    from binnacle.cli.command_index import GROUPS
 
     for modules, _ in GROUPS.values():
         for name in modules.split():
-            import_module(f"binnacle.cli.{name}")
+            import_module(f"binnacle.cli.commands.{name}")
     for name in ("binnacle.sessions.shell_rights", "binnacle.serving.toolbox", "binnacle.plan.rights", "yaml"):
         import_module(name)
 

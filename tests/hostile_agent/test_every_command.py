@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from binnacle.cli.commands import GROUPS
+from binnacle.cli.command_index import GROUPS
 from binnacle.cli.parser import load_group
 from binnacle.plan.recipe import recipe_files
 from binnacle.tools.command_rights import COMMANDS

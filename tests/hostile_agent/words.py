@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from binnacle.cli.command import Argument, Command
-from binnacle.cli.commands import GROUPS
+from binnacle.cli.command_index import GROUPS
 from binnacle.cli.parser import build, load_group
 
 WAITING = {"--follow", "--headless"}

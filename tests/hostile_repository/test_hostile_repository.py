@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 import pytest
 
 from binnacle.cli.command import Command
-from binnacle.cli.commands import GROUPS
+from binnacle.cli.command_index import GROUPS
 from binnacle.cli.parser import load_group
 from binnacle.config.project_files import PROJECT_FILES
 from cli.conftest import Bn

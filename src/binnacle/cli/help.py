@@ -3,7 +3,7 @@
 import argparse
 
 from binnacle.cli.command import Command, Group
-from binnacle.cli.commands import GROUPS, SHORT_FORMS, TOPICS
+from binnacle.cli.command_index import GROUPS, SHORT_FORMS, TOPICS
 from binnacle.cli.parser import HUMAN_HELP, JSON_HELP
 from binnacle.cli.screen import Screen
 

@@ -149,7 +149,7 @@ def _run(options: dict[str, str], words: list[str]) -> int:
     context = Context(repo=args.repo or options.get("--repo"), asked=asked)
     try:
         if _is_checked(command, args):
-            from binnacle.cli.rights import authorise
+            from binnacle.cli.permission_check import authorise
 
             authorise(context, command, args)
         answer = command.run(context, args)

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from binnacle.cli.command import Command, Group
-from binnacle.cli.commands import GROUPS, SHORT_FORMS
+from binnacle.cli.command_index import GROUPS, SHORT_FORMS
 from binnacle.errors import UsageError
 
 HUMAN_HELP = "for people, also in a pipe"
@@ -32,7 +32,7 @@ def load_group(name: str) -> Group:
         from binnacle.cli.suggestions import suggest
 
         raise UsageError(f"unknown command {name!r}", hint=suggest(name))
-    modules = [import_module(f"binnacle.cli.{module}") for module in GROUPS[name][0].split()]
+    modules = [import_module(f"binnacle.cli.commands.{module}") for module in GROUPS[name][0].split()]
     group: Group = getattr(modules[0], name.upper())
     return group
 

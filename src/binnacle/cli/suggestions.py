@@ -6,7 +6,7 @@ Loaded only when a command line was wrong.
 from collections.abc import Sequence
 
 from binnacle.cli.command import Group
-from binnacle.cli.commands import GROUPS, SHORT_FORMS
+from binnacle.cli.command_index import GROUPS, SHORT_FORMS
 from binnacle.errors import did_you_mean
 
 SAME_SENSE = (

@@ -44,10 +44,15 @@ class Command(NamedTuple):
 
 
 DAILY = (
-    *("argparse", "locale", "msgspec.json", "sqlite3", "unicodedata", "binnacle.app"),
-    *("binnacle.cli.context", "binnacle.cli.help", "binnacle.cli.log", "binnacle.cli.note", "binnacle.cli.parser"),
-    *("binnacle.cli.ready", "binnacle.cli.screen", "binnacle.cli.search", "binnacle.cli.status", "binnacle.cli.task"),
-    *("binnacle.cli.dep", "binnacle.cli.learning", "binnacle.cli.moves", "binnacle.cli.queue", "binnacle.cli.views"),
+    *("argparse", "locale", "msgspec.json", "sqlite3", "unicodedata", "binnacle.project.store_opening"),
+    *(f"binnacle.cli.{name}" for name in ("context", "help", "parser", "screen", "views")),
+    *(
+        f"binnacle.cli.commands.{name}"
+        for name in (
+            *("dependencies", "learning", "log", "note", "queue"),
+            *("ready", "search", "status", "task", "task_moves"),
+        )
+    ),
     *("binnacle.store.details", "binnacle.store.events", "binnacle.store.flow", "binnacle.store.learnings"),
     *("binnacle.store.notes", "binnacle.store.overview", "binnacle.store.search", "binnacle.store.sqlite"),
 )

@@ -5,7 +5,7 @@ from argparse import Namespace
 from typing import Any
 
 from binnacle.cli.command import READS, Argument, Command, Group, arg
-from binnacle.cli.commands import GROUPS, SHORT_FORMS
+from binnacle.cli.command_index import GROUPS, SHORT_FORMS
 from binnacle.cli.context import Context
 from binnacle.cli.screen import printable
 from binnacle.errors import BinnacleError

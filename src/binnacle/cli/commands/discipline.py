@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from binnacle.cli.command import READS, Group, Needs, arg, by_person, changes, reads
+from binnacle.cli.commands.feature import given_fields
 from binnacle.cli.context import Context
-from binnacle.cli.feature import given_fields
 from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput
 from binnacle.store import features

@@ -4,10 +4,10 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import READS, arg, by_person
+from binnacle.cli.commands.upstream import UPSTREAM, look_around, refuse_agents, short
+from binnacle.cli.commands.upstream_files import faults, file_for, secret_warnings
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
-from binnacle.cli.upstream import UPSTREAM, look_around, refuse_agents, short
-from binnacle.cli.upstream_files import faults, file_for, secret_warnings
 from binnacle.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import Any
 
 from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
+from binnacle.cli.graph_drawing import dot, mermaid, print_tree
 from binnacle.cli.screen import Screen
-from binnacle.cli.trees import dot, mermaid, print_tree
 from binnacle.store import graph, tasks
 
 GRAPH = Group("graph")

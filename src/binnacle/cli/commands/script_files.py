@@ -5,9 +5,9 @@ from argparse import Namespace
 from typing import Any
 
 from binnacle.cli.command import arg, by_person, changes
+from binnacle.cli.commands.script import SCRIPT, problem_row, show_problems
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
-from binnacle.cli.script import SCRIPT, problem_row, show_problems
 from binnacle.errors import Duplicate, InvalidInput, NotFound, UsageError
 
 METADATA = """\

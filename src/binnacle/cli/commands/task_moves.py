@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from binnacle.cli.command import Needs, arg, call, calls
+from binnacle.cli.commands.task import FENCE, FORCE, ID, TASK, answer_of
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.cli.several import IDS, change_each, needs_of_each, view_each
-from binnacle.cli.task import FENCE, FORCE, ID, TASK, answer_of
+from binnacle.cli.task_batch import IDS, change_each, needs_of_each, view_each
 from binnacle.store import flow
 from binnacle.store.flow import Move
 from binnacle.work.task import NewTask, brief

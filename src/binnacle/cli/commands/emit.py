@@ -6,9 +6,9 @@ from argparse import Namespace
 from typing import Any
 
 from binnacle.cli.command import READS, arg
+from binnacle.cli.commands.system import SYSTEM
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.cli.system import SYSTEM
 
 FOLDER = os.path.join(os.path.dirname(__file__), "templates")
 

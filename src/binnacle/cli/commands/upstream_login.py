@@ -7,9 +7,9 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import arg, by_person
+from binnacle.cli.commands.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
-from binnacle.cli.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around
 from binnacle.errors import ConfigError, Refused
 
 if TYPE_CHECKING:

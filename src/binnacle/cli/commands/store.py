@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
-from binnacle.cli.progress import Bar
+from binnacle.cli.progress_bar import ProgressBar
 from binnacle.cli.screen import Screen
 from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, StoreError, UsageError
@@ -113,7 +113,7 @@ def _export(store: Any, file: IO[bytes]) -> int:
     written = 0
     with store.read() as tx:
         total = sum(tx.count(f"select count(*) from {name}") for name in TABLES)  # noqa: S608 - our own table names
-        with Bar("exporting", total) as bar:
+        with ProgressBar("exporting", total) as bar:
             for line in export_lines(tx, advance=bar.advance):
                 file.write(line)
                 written += 1
@@ -135,12 +135,12 @@ def import_store(context: Context, args: Namespace) -> Any:
     from binnacle.store.importing import clear, import_content
     from binnacle.store.transfer import read_lines
 
-    with Bar("reading", 0) as bar:
+    with ProgressBar("reading", 0) as bar:
         content = read_lines(_lines(args.file), advance=bar.advance)
     store = context.store(create=True)
     backup = _backup(context, store) if args.replace else None
     total = sum(content.manifest.counts.values())
-    with context.writing() as tx, Bar("importing", total) as bar:
+    with context.writing() as tx, ProgressBar("importing", total) as bar:
         if args.replace:
             clear(tx)
         report = import_content(tx, content, advance=bar.advance)

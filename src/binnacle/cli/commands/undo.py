@@ -132,7 +132,7 @@ def _list(context: Context, args: Namespace) -> Any:
 
 
 def _describe(tx: "Reader", change: "Change") -> dict[str, Any]:
-    from binnacle.cli.sentences import describe
+    from binnacle.cli.event_sentences import describe
     from binnacle.store.events import titles
 
     named = titles(tx, change.events)

@@ -261,7 +261,7 @@ def _address(args: Namespace) -> tuple[str, int]:
 
 def _prompts() -> Any:
     """What `bn system emit` prints, for clients that offer prompts."""
-    from binnacle.cli.emit import TEMPLATES, read_template
+    from binnacle.cli.commands.emit import TEMPLATES, read_template
     from binnacle.server.catalog_provider import ServedPrompt
 
     texts = {name: about for name, (file, about) in TEMPLATES.items() if file.endswith(".md")}

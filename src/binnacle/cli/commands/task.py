@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from binnacle.cli.command import Group, Needs, ToolCall, arg, call, calls, reading, reads
+from binnacle.cli.commands.ready import FILTERS, filter_of
 from binnacle.cli.context import Context
 from binnacle.cli.paging import OFFSET, limit_arg
-from binnacle.cli.ready import FILTERS, filter_of
 from binnacle.cli.screen import Screen
-from binnacle.cli.several import IDS, change_each, needs_of_each, read_each, view_each
 from binnacle.cli.tags import ADD_TAG, NEW_TAG, REMOVE_TAG, TAG, removed_tags, retag
+from binnacle.cli.task_batch import IDS, change_each, needs_of_each, read_each, view_each
 from binnacle.errors import InvalidInput, UsageError
 from binnacle.work.status import Provenance, parse_kind, parse_priority, parse_status
 from binnacle.work.task import NewTask, Task, brief
@@ -142,7 +142,7 @@ def _show_deleted(answer: Any, screen: Screen) -> None:
 
 
 def _show_details(answer: Any, screen: Screen) -> None:
-    from binnacle.cli.detail import show_details
+    from binnacle.cli.task_details import show_details
 
     show_details(answer, screen)
 

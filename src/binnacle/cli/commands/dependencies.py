@@ -4,9 +4,9 @@ from argparse import Namespace
 from typing import Any
 
 from binnacle.cli.command import Needs, arg, call, calls, reads
+from binnacle.cli.commands.task import FORCE, ID, TASK, answer_of
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.cli.task import FORCE, ID, TASK, answer_of
 from binnacle.store import dependencies
 
 ON = arg("on", metavar="ON", completes="task", help="the task it waits for")
@@ -23,7 +23,7 @@ def _show(answer: Any, screen: Screen) -> None:
 
 
 def _show_tree(answer: Any, screen: Screen) -> None:
-    from binnacle.cli.trees import print_tree
+    from binnacle.cli.graph_drawing import print_tree
 
     print_tree(answer["nodes"], answer["edges"], [answer["root"]], screen)
 

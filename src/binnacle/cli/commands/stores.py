@@ -5,9 +5,9 @@ from argparse import Namespace
 from typing import Any
 
 from binnacle.cli.command import READS, arg, by_person
+from binnacle.cli.commands.store import STORE
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.cli.store import STORE
 from binnacle.errors import UsageError
 
 STATES = {"here": "this project", "there": "", "gone": "place is gone", "unknown": "place not known"}

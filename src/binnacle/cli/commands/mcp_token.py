@@ -4,8 +4,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import READS, arg, by_person
+from binnacle.cli.commands.mcp import MCP
 from binnacle.cli.context import Context
-from binnacle.cli.mcp import MCP
 from binnacle.errors import Refused, UsageError
 
 if TYPE_CHECKING:

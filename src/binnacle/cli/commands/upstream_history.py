@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import READS, arg, by_person
+from binnacle.cli.commands.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around, refuse_agents
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen, printable
-from binnacle.cli.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around, refuse_agents
 from binnacle.errors import InvalidInput, NotFound, UsageError, did_you_mean
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import READS, Group, arg, by_person
+from binnacle.cli.commands.plan import SUBJECT, planned
 from binnacle.cli.context import Context
-from binnacle.cli.plan import SUBJECT, planned
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import Duplicate, InvalidInput
 from binnacle.work.session import Terms

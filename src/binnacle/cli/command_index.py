@@ -7,7 +7,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "next": ("ready", "the task to take next; --claim takes it"),
     "blocked": ("ready", "tasks that cannot go on, and why"),
     "ask": ("ask", "questions of agents, for people to answer"),
-    "task": ("task moves dep", "add, show, change and finish tasks"),
+    "task": ("task task_moves dependencies", "add, show, change and finish tasks"),
     "queue": ("queue", "what goes before everything else"),
     "feature": ("feature", "parts of the product"),
     "discipline": ("discipline", "personas that work on tasks"),
@@ -31,7 +31,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "hook": ("hook", "commands that run around the iterations of a run"),
     "prompt": ("prompt", "what the agent of a session reads first"),
     "upstream": (
-        "upstream upstream_files upstream_import upstream_live upstream_kept upstream_login",
+        "upstream upstream_files upstream_import upstream_live upstream_history upstream_login",
         "other MCP servers whose tools agents get",
     ),
     "run": ("run", "run agents in iterations until the work is done"),

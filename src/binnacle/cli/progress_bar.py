@@ -10,7 +10,7 @@ EVERY = 0.1
 """Seconds between two drawings."""
 
 
-class Bar:
+class ProgressBar:
     """Progress of one piece of work on stderr; leaving it takes the bar away."""
 
     def __init__(self, label: str, total: int) -> None:

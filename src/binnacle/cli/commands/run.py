@@ -81,7 +81,7 @@ def run(context: Context, args: Namespace) -> Any:
 def _ask_about_project(context: Context, args: Namespace) -> None:
     """Asks about what the run would use and nobody has trusted, where there is somebody; the rest has no effect."""
     from binnacle.app.trust_review import grant, look
-    from binnacle.cli.trust import ask_to_trust
+    from binnacle.cli.commands.trust import ask_to_trust
 
     found = look(context.project).standings
     waiting = [one for one in found if one.state != "trusted" and one.item.kind in ("setting", "hook", "template")]
@@ -189,7 +189,7 @@ async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> "Ru
     go = partial(run.run, context.project, wanted, control=control)
     if not _has_person(context, args):
         return await go(tell=print_json if context.asked == "json" else Lines(Screen(sys.stderr)).tell, person=None)
-    from binnacle.cli.run_adding import add_note, add_task
+    from binnacle.cli.run_additions import add_note, add_task
     from binnacle.cli.run_view import LiveView
 
     view = LiveView(control, add_task=partial(add_task, context, wanted), add_note=partial(add_note, context, wanted))

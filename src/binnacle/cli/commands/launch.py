@@ -6,8 +6,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from binnacle.cli.command import READS, arg, by_person
+from binnacle.cli.commands.plan import PLAN, SUBJECT
 from binnacle.cli.context import Context
-from binnacle.cli.plan import PLAN, SUBJECT
 from binnacle.cli.screen import Screen, printable
 from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, NotFound, Refused, UsageError, did_you_mean

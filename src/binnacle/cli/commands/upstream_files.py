@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import arg, by_person
+from binnacle.cli.commands.upstream import NAME, UPSTREAM, find_server, look_around, refuse_agents, short, show_problem
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
-from binnacle.cli.upstream import NAME, UPSTREAM, find_server, look_around, refuse_agents, short, show_problem
 from binnacle.errors import ConfigError, Duplicate, InvalidInput, UsageError
 
 if TYPE_CHECKING:

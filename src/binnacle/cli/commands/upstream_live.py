@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from binnacle.cli.command import READS, arg
+from binnacle.cli.commands.upstream import DISCIPLINE, UPSTREAM, find_server, look_around, show_problem
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
-from binnacle.cli.upstream import DISCIPLINE, UPSTREAM, find_server, look_around, show_problem
 from binnacle.errors import ConfigError, InvalidInput
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def _connected(
     import asyncio
 
     from binnacle.app.upstream_probe import probe_servers
-    from binnacle.cli.progress import Bar
+    from binnacle.cli.progress_bar import ProgressBar
 
     servers = overview.servers
     brought = {name: one.entry.data for name, one in servers.items() if one.entry.source.kind == "discipline"}
     total = len(servers if only is None else only)
 
     async def run() -> Answer:
-        with Bar("connecting", total) as bar:
+        with ProgressBar("connecting", total) as bar:
             async with probe_servers(context.project, brought, only=only, advance=bar.advance) as reach:
                 return await work(reach)
 

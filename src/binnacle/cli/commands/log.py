@@ -36,7 +36,7 @@ def _show(answer: Any, screen: Screen) -> None:
 
 
 def _line(event: Event, titles: Mapping[str, str], screen: Screen) -> None:
-    from binnacle.cli.sentences import describe
+    from binnacle.cli.event_sentences import describe
 
     when = screen.styled(f"{event.at:%Y-%m-%d %H:%M:%S}", "dim")
     screen.line(f"{when} {event.actor} {describe(event, titles)}")
@@ -64,7 +64,7 @@ def _emit(found: Sequence[Event], titles: Mapping[str, str], context: Context, s
     needs=READS,
 )
 def show(context: Context, args: Namespace) -> Any:
-    from binnacle.cli.moments import parse_moment
+    from binnacle.cli.dates import parse_moment
 
     since = parse_moment(args.since) if args.since else None
     with context.reading() as tx:
