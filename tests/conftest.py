@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+import sys
 from collections.abc import Iterator
 
 import psycopg
@@ -12,6 +13,11 @@ from hypothesis import HealthCheck, settings
 import postgres_server
 from binnacle.store.store import Store
 from places import Place
+
+# Tests start thousands of interpreters. Each would compile every module that it loads where an environment forbids
+# bytecode, as images of containers do; so would each worker, with every test.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Every run tries the same examples: a failure is then about the change under test. A function's
 # store may be shared by its examples; the tests that do so say what they leave behind.
