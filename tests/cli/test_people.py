@@ -42,7 +42,10 @@ def test_force_is_there_for_every_change(bn, words):
     ids = {"ID": bn.add("One"), "ON": bn.add("Two")}
     bn("feature", "add", "auth", "-d", "Login")
     bn("task", "start", ids["ID"])
-    bn(*(ids.get(word, word) for word in words), "--force", env=BOB)
+    change = [ids.get(word, word) for word in words]
+    assert bn.fails(*change, env=BOB)["code"] == "E_CLAIMED"
+    bn(*change, "--force", env=BOB)
+    assert bn("log", "--of", ids["ID"])["events"][-1]["actor"] == "bob"
 
 
 def test_a_person_takes_over_by_force_and_is_told_from_whom(bn):

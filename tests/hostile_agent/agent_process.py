@@ -6,26 +6,18 @@ product of all recipes and commands takes seconds.
 """
 
 import contextlib
-import gc
 import json
 import os
 import signal
 import sys
 import tempfile
-from importlib import import_module
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).parents[1])
+
+from forked_bn import preload  # noqa: E402 - found by the line above
 
 LONGEST_SECONDS = 60
-
-
-def load() -> None:
-    """What nearly every command needs, in memory before the first fork."""
-    from binnacle.cli.command_index import GROUPS
-
-    for modules, _ in GROUPS.values():
-        for name in modules.split():
-            import_module(f"binnacle.cli.commands.{name}")
-    for name in ("binnacle.sessions.shell_rights", "binnacle.serving.toolbox", "binnacle.plan.rights", "yaml"):
-        import_module(name)
 
 
 def become(words: list, env: dict, out: int, err: int) -> int:
@@ -66,9 +58,7 @@ def run(words: list, env: dict) -> dict:
     return {"code": os.waitstatus_to_exitcode(status), "out": said[0], "err": said[1]}
 
 
-load()
-gc.collect()
-gc.freeze()
+preload()
 for line in sys.stdin:
     asked = json.loads(line)
     sys.stdout.write(json.dumps(run(asked["words"], asked["env"])) + "\n")

@@ -26,6 +26,9 @@ NEW = "2026-07-28"
 WAIT = 30.0
 """Seconds after which what was waited for will not come."""
 
+LOOK_AGAIN_SECONDS = 0.003
+"""Between two looks at what cannot be waited for. Without a pause the looks take the processor from what is awaited."""
+
 Message = dict[str, Any]
 
 
@@ -66,7 +69,7 @@ def wait_for(happened: Callable[[], bool], otherwise: str) -> None:
     end = time.monotonic() + WAIT
     while not happened():
         assert time.monotonic() < end, otherwise
-        os.sched_yield()
+        time.sleep(LOOK_AGAIN_SECONDS)
 
 
 class Server:

@@ -86,7 +86,7 @@ def test_a_query_without_a_word_is_refused(store, query):
 )
 def test_the_words_of_the_engines_own_languages_are_just_words(store, query):
     put(store, "mend the form and or not near title")
-    see(store, search.find, query)
+    assert found(store, query) == ["mend the form and or not near title"]
 
 
 @given(text=st.text(max_size=40))

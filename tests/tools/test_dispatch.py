@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from msgspec import Struct
 
-from binnacle.errors import InvalidInput
+from binnacle.errors import InvalidInput, NotReady, ToolDisabled
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
@@ -95,6 +95,66 @@ def test_a_prerequisite_is_met_once_the_other_tool_was_called():
     assert (refused["code"], refused["hint"]) == ("E_PREREQUISITE", "call first, then this again")
     call(dispatcher, "first", caller)
     assert not call(dispatcher, "second", caller).is_error
+
+
+class TestRepliesToOtherTools:
+    """What a tool gets that calls another one for its caller."""
+
+    def reply(self, dispatcher: Dispatcher, name: str, caller: Caller | None = None, raw: bytes = b"{}") -> ToolReply:
+        return asyncio.run(dispatcher.reply(caller or Caller(session=Session(actor=Actor("ann"))), name, raw))
+
+    def test_it_is_what_the_tool_answers_to_its_caller_whichever_name_it_is_called_by(self):
+        async def greet(caller, given):
+            return ToolReply({"to": caller.actor.name}, f"hello {caller.actor.name}")
+
+        dispatcher = Dispatcher(Catalog([a_tool("greet", greet, aliases=(Alias(name="hail"),))]))
+        assert self.reply(dispatcher, "greet") == ToolReply({"to": "ann"}, "hello ann")
+        assert self.reply(dispatcher, "hail") == self.reply(dispatcher, "greet")
+
+    def test_a_tool_that_was_called_so_counts_as_called(self):
+        first = a_tool("first", aliases=(Alias(name="once"),))
+        dispatcher = Dispatcher(Catalog([first, a_tool("second", prerequisites=("first",))]))
+        caller = Caller(session=Session(actor=Actor("ann")))
+        with pytest.raises(NotReady, match="second needs first first"):
+            self.reply(dispatcher, "second", caller)
+        self.reply(dispatcher, "once", caller)
+        assert self.reply(dispatcher, "second", caller).text == "second"
+
+    def test_one_that_works_ends_the_count_of_its_failures(self):
+        working = []
+
+        async def sometimes(caller, given):
+            if not working:
+                raise InvalidInput("no")
+            return ToolReply({}, "a")
+
+        dispatcher = Dispatcher(Catalog([a_tool("a", run=sometimes)]))
+        caller = Caller(session=Session(actor=Actor("ann")))
+        for _ in range(2):
+            call(dispatcher, "a", caller)
+        working.append(1)
+        self.reply(dispatcher, "a", caller)
+        working.clear()
+        assert "repeated" not in str(call(dispatcher, "a", caller).envelope)
+
+    def test_failures_are_raised_and_do_not_count_as_called(self):
+        async def fails(caller, given):
+            raise InvalidInput("no", hint="say yes")
+
+        dispatcher = Dispatcher(Catalog([a_tool("a", run=fails), a_tool("b", prerequisites=("a",))]))
+        caller = Caller(session=Session(actor=Actor("ann")))
+        with pytest.raises(InvalidInput, match="no"):
+            self.reply(dispatcher, "a", caller)
+        with pytest.raises(NotReady):
+            self.reply(dispatcher, "b", caller)
+
+    def test_what_the_session_does_not_have_and_what_does_not_fit_is_refused(self):
+        shown, hidden = a_tool("shown"), a_tool("hidden")
+        dispatcher = Dispatcher(Catalog([shown, hidden]), exposed=[ExposedTool("shown", shown)])
+        with pytest.raises(ToolDisabled, match="hidden is not enabled"):
+            self.reply(dispatcher, "hidden")
+        with pytest.raises(InvalidInput):
+            self.reply(dispatcher, "shown", raw=b"[]")
 
 
 def test_a_call_that_takes_too_long_is_given_up_and_freed():

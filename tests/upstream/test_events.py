@@ -76,6 +76,7 @@ def test_any_bytes_can_be_read(chunks):
     events = Events(LIMIT)
     for chunk in chunks:
         try:
-            events.feed(chunk)
+            found = list(events.feed(chunk))
         except TooLong:
             return
+        assert all(len(event.data) <= LIMIT for event in found)

@@ -91,4 +91,5 @@ class TestRead:
 
     @given(st.dictionaries(st.text(), st.recursive(st.none() | st.text() | st.integers(), st.lists, max_leaves=5)))
     def test_any_object_is_an_update_of_some_kind(self, update):
-        acp.read_notice(encode({"sessionId": "s", "update": {**update, "sessionUpdate": "tool_call"}}))
+        session_id, _ = acp.read_notice(encode({"sessionId": "s", "update": {**update, "sessionUpdate": "tool_call"}}))
+        assert session_id == "s"

@@ -75,11 +75,11 @@ def test_an_agent_holds_one_task_at_a_time_unless_forced():
 
 def test_an_agent_may_start_again_what_it_holds():
     task = held(AGENT)
-    check_start(task, by=AGENT, now=NOW, holding=[task])
+    assert check_start(task, by=AGENT, now=NOW, holding=[task]) is None
 
 
 def test_a_person_may_hold_several():
-    check_holds_none_but("bn-0002", by=PERSON, holding=[held(PERSON)], force=False)
+    assert check_holds_none_but("bn-0002", by=PERSON, holding=[held(PERSON)], force=False) is None
 
 
 def test_an_agent_goes_on_with_what_it_holds_and_a_person_is_free_to_choose():
@@ -90,7 +90,7 @@ def test_an_agent_goes_on_with_what_it_holds_and_a_person_is_free_to_choose():
 
 
 def test_anyone_may_write_to_a_task_that_nobody_holds():
-    check_write(a_task(), by=AGENT, now=NOW, fence=None)
+    assert check_write(a_task(), by=AGENT, now=NOW, fence=None) is None
 
 
 def test_an_agent_does_not_write_to_the_task_of_another():
@@ -100,7 +100,7 @@ def test_an_agent_does_not_write_to_the_task_of_another():
 
 
 def test_a_person_may_write_to_what_an_agent_holds():
-    check_write(held(AGENT), by=PERSON, now=NOW, fence=None)
+    assert check_write(held(AGENT), by=PERSON, now=NOW, fence=None) is None
 
 
 @pytest.mark.parametrize("fence", [0, 1, 3])
@@ -112,7 +112,7 @@ def test_a_claim_that_was_lost_does_not_write_even_by_force(fence):
 
 
 def test_the_newest_claim_writes():
-    check_write(held(AGENT, fence=2), by=AGENT, now=NOW, fence=2)
+    assert check_write(held(AGENT, fence=2), by=AGENT, now=NOW, fence=2) is None
 
 
 def test_fence_zero_is_a_fence_and_not_none():

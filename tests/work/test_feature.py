@@ -86,7 +86,7 @@ def test_a_near_duplicate_is_refused_with_the_existing_one_unless_forced(name, e
     ("name", "existing"), [("api-v1", "api-v2"), ("login", "logging"), ("ui", "ux"), ("api", "apis-x")]
 )
 def test_names_that_differ_are_accepted(name, existing):
-    check_is_new(name, [existing], what="feature")
+    assert check_is_new(name, [existing], what="feature") is None
 
 
 def test_a_name_that_exists_is_refused_even_by_force():

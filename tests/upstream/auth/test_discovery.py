@@ -126,5 +126,5 @@ def test_challenges_are_read(header, found):
 
 @given(st.text())
 def test_any_challenge_can_be_read(header):
-    parse(header)
-    parse(f"Bearer {header}")
+    assert isinstance(parse(header), Challenge)
+    assert isinstance(parse(f"Bearer {header}"), Challenge)
