@@ -12,7 +12,7 @@ VSIX_SOURCES := $(wildcard $(EDITOR)/src/*.ts $(EDITOR)/src/*/*.ts $(EDITOR)/*.j
 	src/binnacle/bridge/debug/in_program/binnacle_stop_at_failures.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format test-all adapters vsix bench docs picture snapshots lock clean
+.PHONY: help install demo test check format test-all mutants adapters vsix bench docs picture snapshots lock clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,9 +52,13 @@ format: install  ## format the code and mend what lint can mend
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-test-all: check adapters vsix  ## also what needs npm, a browser or VS Code
+test-all: check adapters vsix mutants  ## also what needs npm, a browser or VS Code, and mutants
 	@echo "==> tests with peers"
 	@$(BIN)/python tests/as_person.py $(BIN)/python -m pytest -m peers
+
+mutants: install  ## put faults into the code that decides, and see that the tests notice them
+	@echo "==> mutants"
+	@cd tests && ../$(BIN)/python as_person.py ../$(BIN)/python -m mutation
 
 DEBUGGERS := lldb-19 delve golang-go g++
 
