@@ -53,6 +53,8 @@ format: install  ## format the code and mend what lint can mend
 	@$(BIN)/ruff check --fix .
 
 test-all: check adapters vsix mutants  ## also what needs npm, a browser or VS Code, and mutants
+	@echo "==> properties, with more examples"
+	@BN_TEST_EXAMPLES=deep $(BIN)/python tests/as_person.py $(BIN)/python -m pytest -m "hypothesis and not peers" --timeout 600
 	@echo "==> tests with peers"
 	@$(BIN)/python tests/as_person.py $(BIN)/python -m pytest -m peers
 

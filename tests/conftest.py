@@ -21,10 +21,18 @@ sys.dont_write_bytecode = False
 
 # Every run tries the same examples: a failure is then about the change under test. A function's
 # store may be shared by its examples; the tests that do so say what they leave behind.
-settings.register_profile(
-    "binnacle", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-settings.load_profile("binnacle")
+EXAMPLES = {"quick": 30, "deep": 500}
+"""Examples of each property: in `make test`, and in `make test-all`."""
+
+for name, count in EXAMPLES.items():
+    settings.register_profile(
+        name,
+        deadline=None,
+        derandomize=True,
+        max_examples=count,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+settings.load_profile(os.environ.get("BN_TEST_EXAMPLES", "quick"))
 
 ORDER = os.environ.get("BN_TEST_ORDER", "")
 
