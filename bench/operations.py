@@ -4,10 +4,12 @@ import sys
 from collections.abc import Callable, Sequence
 
 from bench.workload import BATCH, COMMON, PERSON, RARE, fill
-from binnacle.store import flow, search, tasks
+from binnacle.store import task_moves, tasks
 from binnacle.store.opening import open_postgres, open_sqlite
-from binnacle.store.store import Reader, Store
+from binnacle.store.store import Store
 from binnacle.store.tasks import TaskFilter
+from binnacle.store.transaction import Reader
+from binnacle.store.views import search
 from binnacle.work.actor import Actor
 from binnacle.work.task import NewTask
 
@@ -34,7 +36,7 @@ def _add_batch(store: Store, turn: int) -> None:
 def _claim(store: Store, turn: int) -> None:
     """The next task for an agent that holds none."""
     with store.claim(by=Actor(f"agent-{turn}", "agent")) as tx:
-        assert flow.claim_next(tx, TaskFilter())
+        assert task_moves.claim_next(tx, TaskFilter())
 
 
 def _reading(query: Callable[[Reader], Sequence[object]]) -> Operation:
@@ -50,11 +52,11 @@ def _reading(query: Callable[[Reader], Sequence[object]]) -> Operation:
 # As many tasks at once as `bn` shows.
 OPERATIONS: dict[str, Operation] = {
     "task_add": _add,
-    "ready": _reading(lambda tx: tasks.ready(tx, TaskFilter(), limit=20)[0]),
+    "ready": _reading(lambda tx: tasks.list_ready(tx, TaskFilter(), limit=20)[0]),
     "next --claim": _claim,
-    "list": _reading(lambda tx: tasks.listed(tx, TaskFilter(), limit=100)[0]),
-    "search, a word in 10 tasks": _reading(lambda tx: search.find(tx, RARE)),
-    "search, a word in every 10th": _reading(lambda tx: search.find(tx, COMMON)),
+    "list": _reading(lambda tx: tasks.list_tasks(tx, TaskFilter(), limit=100)[0]),
+    "search, a word in 10 tasks": _reading(lambda tx: search.find_text(tx, RARE)),
+    "search, a word in every 10th": _reading(lambda tx: search.find_text(tx, COMMON)),
     # The last: it makes the smaller stores larger.
     "task_add, 1 000 at once": _add_batch,
 }

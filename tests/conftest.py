@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 import postgres_server
 from binnacle.store.store import Store
 from places import Place
+from prepared_stores import SCHEMA, PreparedDatabase, copy_sqlite_file, make_sqlite_file
 
 # Tests start thousands of interpreters. Each would compile every module that it loads where an environment forbids
 # bytecode, as images of containers do; so would each worker, with every test.
@@ -100,13 +101,43 @@ def postgres_place(postgres_url) -> Iterator[Place]:
         db.execute(f"drop schema if exists {place.schema} cascade")
 
 
+@pytest.fixture(scope="session")
+def prepared_database(postgres_url) -> Iterator[PreparedDatabase]:
+    """A database with a store in it."""
+    with PreparedDatabase(postgres_url) as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def prepared_file(tmp_path_factory) -> str:
+    """A file with a store in it."""
+    path = str(tmp_path_factory.mktemp("prepared") / "data" / "store.db")
+    make_sqlite_file(path)
+    return path
+
+
+@pytest.fixture
+def prepared_sqlite_place(sqlite_place, prepared_file) -> Place:
+    copy_sqlite_file(prepared_file, sqlite_place.where)
+    return sqlite_place
+
+
+@pytest.fixture
+def prepared_postgres_place(prepared_database) -> Iterator[Place]:
+    with prepared_database.lend():
+        place = Place("postgres", prepared_database.url, schema=SCHEMA)
+        yield place
+        place.close()
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request) -> Place:
-    """A place on each engine; the same test runs on both."""
-    return request.getfixturevalue(f"{request.param}_place")
+    """A place on each engine; the same test runs on both. There is a store in it if the test asks for `store`, too."""
+    kind = "prepared_" if "store" in request.fixturenames else ""
+    return request.getfixturevalue(f"{kind}{request.param}_place")
 
 
 @pytest.fixture
 def store(place) -> Store:
-    """A new store on each engine."""
+    """An empty store on each engine."""
     return place.open()

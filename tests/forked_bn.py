@@ -29,7 +29,7 @@ STARTED = (("mcp", "serve"), ("run",), ("plan", "launch"), ("bridge",), ("hook",
 AT_START = ("PYTHON", "LC_", "LANG", "LD_", "BN_DEBUG", "BN_PORTABLE")
 """How the variables begin that an interpreter reads when it starts."""
 
-PRELOADED = ("cli", "app", "plan", "tools", "store", "work", "lifecycle", "config")
+PRELOADED = ("cli", "app", "serving", "sessions", "project", "plan", "tools", "store", "work", "lifecycle", "config")
 """The packages that commands use and that run nothing when they are loaded."""
 
 MAX_REQUEST_BYTES = 1 << 18

@@ -111,7 +111,7 @@ class TestServing:
     def test_what_cannot_be_planned_is_not_begun(self, project, store, terms):
         with pytest.raises(NotFound), serving_session(project, terms):
             pass
-        assert see(store, sessions.listed) == []
+        assert see(store, sessions.list_sessions) == []
 
 
 @pytest.mark.parametrize("tools", ["[report_done]", "[done]", "[report_*]", "[get_task, report_d*]"])

@@ -90,7 +90,7 @@ def look(bn) -> Callable[[], list[SessionRecord]]:
 
     def listed() -> list[SessionRecord]:
         with open_sqlite(str(Path(bn("store", "path")["path"], "store.db"))) as store, store.read() as tx:
-            return sessions.listed(tx)[::-1]
+            return sessions.list_sessions(tx)[::-1]
 
     return listed
 
@@ -274,7 +274,7 @@ def test_what_a_killed_bn_left_undecided_is_decided_by_the_next(bn, launch, look
         os.kill(left["pid"], signal.SIGKILL)
     assert "without a report" in met["files"]["prompt.md"] or "stuck" in met["files"]["prompt.md"].casefold()
     with open_sqlite(str(Path(bn("store", "path")["path"], "store.db"))) as store, store.read() as tx:
-        tried = reports.last_outcomes(tx, task).tried
+        tried = reports.load_outcomes(tx, task).tried
     assert [attempt.report.kind for attempt in tried] == ["done", "stuck"]
     assert bn("task", "show", task)["task"]["status"] == "done"
 

@@ -18,7 +18,7 @@ import pytest
 from binnacle.lifecycle.processes import look
 from binnacle.store import agents
 from binnacle.store.opening import open_sqlite
-from binnacle.store.rows import Table
+from binnacle.store.table import Table
 from binnacle.work.actor import SYSTEM
 from cli.conftest import BN, Bn
 

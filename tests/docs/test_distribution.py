@@ -60,7 +60,7 @@ def test_a_missing_database_driver_is_installed_by_the_name_of_our_package():
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
         "from binnacle.errors import ConfigError\n"
-        "try: import binnacle.store.postgres\n"
+        "try: import binnacle.store.engines.postgres\n"
         "except ConfigError as error: print(error.hint)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout

@@ -93,7 +93,7 @@ class Trace(NamedTuple):
 
 def look(store: Store, *folders: Path) -> Trace:
     with store.read() as tx:
-        newest = events.last(tx)
+        newest = events.last_number(tx)
     found = (path for folder in folders for path in folder.rglob("*") if path.is_file())
     kept = {str(path): _state(path) for path in found if not _is_passing(path)}
     return Trace(newest, kept)
@@ -112,4 +112,4 @@ def _state(path: Path) -> tuple[int, int]:
 def changes_since(store: Store, before: Trace) -> list[tuple[str, str]]:
     """What was recorded, as entity and action."""
     with store.read() as tx:
-        return [(one.entity, one.action) for one in events.listed(tx, limit=100) if one.seq > before.event]
+        return [(one.entity, one.action) for one in events.list_events(tx, limit=100) if one.seq > before.event]

@@ -10,7 +10,7 @@ import pytest
 
 from binnacle.project.project import find_project
 from binnacle.project.store_opening import open_store
-from binnacle.store import events, tasks
+from binnacle.store import abandoned_work, events, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.work.status import Status
 from binnacle.work.task import Task
@@ -146,7 +146,7 @@ class Walk:
             return
         made = next(task.id for task in self._tasks(repo) if task.title == title)
         with open_store(find_project(str(repo))) as store, store.read() as tx:
-            actor = events.listed(tx, entity_id=made, limit=1)[0].actor
+            actor = events.list_events(tx, entity_id=made, limit=1)[0].actor
         assert actor == "ann" or actor in party.agents, f"{actor} is not of client {party.number}"
 
     def close(self) -> None:
@@ -168,8 +168,8 @@ class Walk:
 
     def _tasks(self, repo: Path) -> list[Task]:
         """What a reader sees now."""
-        with open_store(find_project(str(repo))) as store, tasks.reading(store) as tx:
-            return tasks.listed(tx, TaskFilter(status=STATUSES), limit=500)[0]
+        with open_store(find_project(str(repo))) as store, abandoned_work.read_current(store) as tx:
+            return tasks.list_tasks(tx, TaskFilter(status=STATUSES), limit=500)[0]
 
     def check(self) -> None:
         """Whoever holds something is alive."""

@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from binnacle.plan.prompt_data import ListedTask, PastOutcome, PromptData
-from binnacle.store.details import Details, Related
-from binnacle.store.overview import Overview
+from binnacle.store.views.overview import ProjectOverview
+from binnacle.store.views.task_details import RelatedTask, TaskDetails
 from binnacle.work.feature import Discipline, Feature
 from binnacle.work.journal import Comment, Note, Progress
 from binnacle.work.session import Iteration
@@ -20,8 +20,8 @@ def loaded(**fields: Any) -> PromptData:
     return PromptData(**{**known, **fields})
 
 
-def overview(**by_status: int) -> Overview:
-    return Overview(
+def overview(**by_status: int) -> ProjectOverview:
+    return ProjectOverview(
         tasks=sum(by_status.values()), ready=by_status.get("pending", 0), waiting=0, by_status=by_status, queued=0
     )
 
@@ -57,8 +57,8 @@ def listed(count: int, **fields: Any) -> tuple[ListedTask, ...]:
     return tuple(ListedTask(task=a_task(id=f"bn-{1000 + n}", title=f"task {n}", **fields)) for n in range(count))
 
 
-def related(task_id: str, title: str, **fields: Any) -> Related:
-    return Related(**{"id": task_id, "title": title, "status": "pending", **fields})
+def related(task_id: str, title: str, **fields: Any) -> RelatedTask:
+    return RelatedTask(**{"id": task_id, "title": title, "status": "pending", **fields})
 
 
 def everything() -> PromptData:
@@ -79,7 +79,7 @@ def everything() -> PromptData:
         files=(ContextFile(path="src/login.py"),),
         learnings=(a_learning("tokens last an hour"),),
         listing=listed(2),
-        task=Details(task=task, dependents=(related("bn-cccc", "Build the log-out button"),)),
+        task=TaskDetails(task=task, dependents=(related("bn-cccc", "Build the log-out button"),)),
         attempts=(a_comment("the server was down"),),
         remaining=("the error messages",),
         answers=("Which colour? Blue.",),

@@ -10,7 +10,7 @@ import pytest
 from binnacle.plan.recipe import Recipe, ToolRule, load_recipe
 from binnacle.plan.session_plan import Subject, bind, choose
 from binnacle.plan.tool_limits import task_check
-from binnacle.store import comments, features, flow, tasks
+from binnacle.store import comments, features, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
@@ -127,7 +127,7 @@ class TestParameters:
             ("task-add", {"tasks": [{"content": "Four", "tags": ["x"]}]}),
         ):
             assert made.fails(name, **given)["code"] == "E_INVALID_PARAMS"
-        assert see(store, tasks.listed, TaskFilter(), limit=9)[1] == 3
+        assert see(store, tasks.list_tasks, TaskFilter(), limit=9)[1] == 3
 
     def test_a_tool_listed_twice_has_the_limits_of_the_name_it_is_called_by(self, session, store):
         task = put(store, "One")
@@ -180,9 +180,9 @@ class TestOwnTask:
         run = session("task_execution", own)
         for near in (own, same, waits):
             run("add_task_comment", task_id=near.id, body="mind this")
-            assert [one.body for one in see(store, comments.listed, near.id)] == ["mind this"]
+            assert [one.body for one in see(store, comments.list_comments, near.id)] == ["mind this"]
         run("add_task_comment", body="and mine")
-        assert [one.body for one in see(store, comments.listed, own.id)] == ["mind this", "and mine"]
+        assert [one.body for one in see(store, comments.list_comments, own.id)] == ["mind this", "and mine"]
         for name in ("add_task_comment", "comment_add"):
             error = run.fails(name, task_id=far.id, body="no")
             assert error["code"] == "E_REFUSED"
@@ -213,8 +213,8 @@ class TestHeldTask:
 
     def test_what_it_holds_is_its_own(self, session, store):
         held, other = put(store, "Held"), put(store, "Other")
-        do(store, flow.start, held.id, by=AGENT, now=now())
-        do(store, flow.start, other.id, by=OTHER, now=now())
+        do(store, task_moves.start, held.id, by=AGENT, now=now())
+        do(store, task_moves.start, other.id, by=OTHER, now=now())
         run = session("task_execution")
         assert (
             "the task you work on when left out" in run.parameters("set_task_status")["properties"]["id"]["description"]
@@ -224,8 +224,8 @@ class TestHeldTask:
 
     def test_each_of_several_is_its_own(self, session, store):
         first, second = put(store, "First"), put(store, "Second")
-        do(store, flow.start, first.id, by=AGENT, now=now())
-        do(store, flow.start, second.id, by=AGENT, now=now(), force=True)
+        do(store, task_moves.start, first.id, by=AGENT, now=now())
+        do(store, task_moves.start, second.id, by=AGENT, now=now(), force=True)
         run = session("task_execution")
         run("set_task_status", id=second.id, status="done", reason="it works")
         run("set_task_status", id=first.id, status="done", reason="it works")
@@ -239,7 +239,7 @@ class TestCreatedStatus:
         storm("create_task", title="One", status=status, priority=1)
         storm("task_add", tasks=[{"title": "Two", "status": status}, {"title": "Three"}])
         storm("task-add", tasks=[{"content": "Four", "status": status}])
-        found, _ = see(store, tasks.listed, TaskFilter(), limit=9)
+        found, _ = see(store, tasks.list_tasks, TaskFilter(), limit=9)
         assert {(task.title, task.status) for task in found} == {
             (name, "draft") for name in ("One", "Two", "Three", "Four")
         }
@@ -254,7 +254,7 @@ class TestCreatedStatus:
         rule = ToolRule(name=name, only=("priority",) if name == "create_task" else ())
         made = session(a_recipe(rule, created_status="draft"))
         made("create_task", title="One", status="pending")
-        assert see(store, tasks.listed, TaskFilter(), limit=9)[0][0].status == "draft"
+        assert see(store, tasks.list_tasks, TaskFilter(), limit=9)[0][0].status == "draft"
 
 
 class TestFeature:
@@ -267,7 +267,7 @@ class TestFeature:
 
     def test_what_is_added_belongs_to_it(self, run, store):
         run("task-add", tasks=[{"content": "Log in"}, {"content": "Log out", "priority": 0}])
-        found, _ = see(store, tasks.listed, TaskFilter(feature="auth"), limit=9)
+        found, _ = see(store, tasks.list_tasks, TaskFilter(feature="auth"), limit=9)
         assert [task.title for task in found] == ["Log out", "Log in"]
 
     def test_only_its_tasks_are_seen_by_any_name(self, run):

@@ -8,7 +8,7 @@ import pytest
 from binnacle.errors import NotFound
 from binnacle.plan.codebase import survey
 from binnacle.plan.prompt_data import TASK_LIMIT, ContextFile, first_sentence, load
-from binnacle.store import comments, features, flow, learnings, notes, sessions, tasks
+from binnacle.store import comments, features, learnings, notes, sessions, task_moves, tasks
 from binnacle.work.task import NewTask
 from places import NOW
 from store.verbs import AGENT, again, do, put, see
@@ -94,7 +94,7 @@ def test_learnings_of_the_feature_come_before_those_of_the_project(store, repo):
 def test_tasks_are_listed_with_what_they_still_wait_for(store, repo):
     first, second = put(store, "first"), put(store, "second")
     third = put(store, "third", priority=0, depends_on=(first.id, second.id))
-    do(store, flow.finish, first.id)
+    do(store, task_moves.finish, first.id)
     listing = look(store, repo).listing
     assert [(one.task.title, one.waits_for) for one in listing] == [
         ("third", (second.id,)),
@@ -130,7 +130,7 @@ def test_what_was_said_on_a_task_comes_newest_first(store, repo):
 
 def test_what_a_task_builds_on_is_summed_up_in_a_sentence(store, repo):
     done, talked, silent = put(store, "api"), put(store, "db"), put(store, "css")
-    do(store, flow.finish, done.id, reason="POST /login answers a token. The rest is in docs.")
+    do(store, task_moves.finish, done.id, reason="POST /login answers a token. The rest is in docs.")
     do(store, comments.add, talked.id, "Half of it is there.\nThe other half is not.")
     task = put(store, "form", depends_on=(done.id, talked.id, silent.id), reason="the form calls it")
     found = look(store, repo, task=task.id).dependencies

@@ -29,7 +29,7 @@ RUN = re.compile(r'bn_run \{"args":\[.*?\]\}')
 
 SOURCES = Path(binnacle.__file__).parent
 READ_IN_SHELL = {
-    "store/health.py": "findings of `bn doctor`",
+    "store/maintenance/checks.py": "findings of `bn doctor`",
     "tools/bn_tools.py": "the tools that run commands",
 }
 

@@ -146,12 +146,12 @@ def test_a_missing_file_is_told(tmp_path):
 
 
 def test_a_denial_names_a_tool_by_any_of_its_names_or_is_a_pattern():
-    check_denied(["task_add", "create_task", "task-add", "bn_run", "debug_*", "mcp_github_merge", "no-such-*"])
+    check_denied(["task_add", "create_task", "task-add", "bn_run", "debug_*", "mcp_github_merge", "no-such-*"], names)
     with pytest.raises(InvalidInput, match="no tool 'create_tsk' to deny") as caught:
-        check_denied(["debug_*", "create_tsk"])
+        check_denied(["debug_*", "create_tsk"], names)
     assert caught.value.hint == "did you mean 'create_task'?"
     with pytest.raises(InvalidInput, match="no tool 'zzz'"):
-        check_denied(["zzz"])
+        check_denied(["zzz"], names)
 
 
 def test_the_tools_of_the_shell_are_known_to_denials():

@@ -10,7 +10,7 @@ from binnacle.plan.prompt import render
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.sections import SECTIONS
 from binnacle.plan.token_count import count
-from binnacle.store.details import Details
+from binnacle.store.views.task_details import TaskDetails
 from plan.loaded import a_comment, a_discipline, an_entry, everything, listed, loaded
 from work.builders import a_task
 
@@ -114,7 +114,7 @@ def test_of_an_entry_too_long_by_itself_the_beginning_is_kept():
 
 @pytest.mark.parametrize("budget", [500, 6000])
 def test_task_input_and_instructions_are_whole_whatever_the_budget(budget):
-    task = Details(task=a_task(description="word " * 2000))
+    task = TaskDetails(task=a_task(description="word " * 2000))
     steps = tuple((f"Step {number} of many.",) for number in range(200))
     prompt = prompt_of(
         a_recipe("task", "input", budget=budget, instructions=steps), loaded(task=task, user_input="wish " * 2000)
@@ -125,20 +125,20 @@ def test_task_input_and_instructions_are_whole_whatever_the_budget(budget):
 
 
 def test_beyond_four_thousand_tokens_even_the_task_is_cut():
-    task = Details(task=a_task(description="\n".join(["a line of it"] * 5000), pseudocode="never seen"))
+    task = TaskDetails(task=a_task(description="\n".join(["a line of it"] * 5000), pseudocode="never seen"))
     (section,) = prompt_of(a_recipe("task"), loaded(task=task)).sections
     assert section.tokens < 4100
     assert re.fullmatch(r"… \d+ more lines", section.cut)
 
 
 def test_code_that_is_cut_is_closed():
-    task = Details(task=a_task(pseudocode="\n".join(["do this and that"] * 5000)))
+    task = TaskDetails(task=a_task(pseudocode="\n".join(["do this and that"] * 5000)))
     (section,) = prompt_of(a_recipe("task"), loaded(task=task)).sections
     assert section.text.endswith(f"do this and that\n```\n{section.cut}")
 
 
 def test_around_a_long_task_the_rest_keeps_a_quarter():
-    values = loaded(task=Details(task=a_task(description="word " * 4000)), listing=listed(300))
+    values = loaded(task=TaskDetails(task=a_task(description="word " * 4000)), listing=listed(300))
     prompt = prompt_of(a_recipe("tasks", "task", budget=2000), values)
     assert 300 < prompt.sections[0].tokens < 2000 // 4
 
@@ -150,7 +150,7 @@ def test_a_prompt_keeps_to_its_budget(budget, many, long):
         attempts=tuple(a_comment("tried this\nand that " * 5) for _ in range(many)),
         progress=tuple(an_entry("began and ended") for _ in range(many)),
         discipline=a_discipline(system_prompt="Mind the states. " * (long // 10)),
-        task=Details(task=a_task(description="d" * min(long, budget))),
+        task=TaskDetails(task=a_task(description="d" * min(long, budget))),
         unloaded={"tasks": many, "progress": long},
     )
     sections = ("persona", "progress", "tasks", "attempts", "task")

@@ -7,7 +7,7 @@ import pytest
 from binnacle.plan.codebase import Codebase
 from binnacle.plan.prompt_data import ContextFile, ListedTask, PastOutcome
 from binnacle.plan.sections import FORMS, SECTIONS
-from binnacle.store.details import Details
+from binnacle.store.views.task_details import TaskDetails
 from places import NOW
 from plan.loaded import (
     a_comment,
@@ -167,7 +167,9 @@ def test_a_task_says_all_it_knows():
         estimated_turns=8,
         status="in_progress",
     )
-    found = Details(task=task, parts=(related("bn-2222", "a part"),), dependents=(related("bn-3333", "the button"),))
+    found = TaskDetails(
+        task=task, parts=(related("bn-2222", "a part"),), dependents=(related("bn-3333", "the button"),)
+    )
     assert said("task", task=found) == (
         "**bn-aaaa: Build the form** (task, high priority, in progress; feature auth; about 8 turns)\n\n"
         "Two fields.\n\n"
@@ -181,7 +183,7 @@ def test_a_task_says_all_it_knows():
 
 
 def test_a_bare_task_says_no_more_than_it_is():
-    assert said("task", task=Details(task=a_task())) == "**bn-aaaa: mend it** (task, medium priority, pending)"
+    assert said("task", task=TaskDetails(task=a_task())) == "**bn-aaaa: mend it** (task, medium priority, pending)"
 
 
 def test_input_and_what_is_added_to_it_are_one():

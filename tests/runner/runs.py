@@ -98,7 +98,7 @@ class Runs:
     def tasks(self) -> dict[str, Task]:
         """Every task by its title."""
         with open_store(self.project) as store, store.read() as tx:
-            found, _ = tasks.listed(tx, TaskFilter(closed_too=True), limit=1000)
+            found, _ = tasks.list_tasks(tx, TaskFilter(closed_too=True), limit=1000)
             return {task.title: task for task in found}
 
     def statuses(self) -> list[str]:
@@ -121,12 +121,12 @@ class Runs:
     def iterations(self) -> list[tuple[int, str]]:
         """Numbers and summaries of the iterations of the newest session."""
         with open_store(self.project) as store, store.read() as tx:
-            newest = sessions.listed(tx, limit=1)[0]
-            return [(one.number, one.summary) for one in sessions.iterations(tx, newest.id)]
+            newest = sessions.list_sessions(tx, limit=1)[0]
+            return [(one.number, one.summary) for one in sessions.list_iterations(tx, newest.id)]
 
     def session_status(self) -> str:
         with open_store(self.project) as store, store.read() as tx:
-            return sessions.listed(tx, limit=1)[0].status
+            return sessions.list_sessions(tx, limit=1)[0].status
 
 
 def last_event(output: bytes) -> dict[str, Any]:

@@ -74,8 +74,8 @@ def test_it_goes_on_and_does_nothing_twice(runs, tmp_path, seed):
     assert runs.holders() == set()
     assert sorted(runs.repo.git("log", "--format=%s").splitlines()) == sorted([*titles, "first"])
     with open_store(runs.project) as store, store.read() as tx:
-        done = [one for one in sessions.listed(tx) if one.status == "complete"]
-        numbers = [one.number for one in sessions.iterations(tx, done[-1].id)]
+        done = [one for one in sessions.list_sessions(tx) if one.status == "complete"]
+        numbers = [one.number for one in sessions.list_iterations(tx, done[-1].id)]
     assert numbers == list(range(TASKS + 1))
 
 

@@ -50,7 +50,7 @@ def sessions(store) -> Callable[[], list[SessionRecord]]:
 
     def listed() -> list[SessionRecord]:
         with store.read() as tx:
-            return store_sessions.listed(tx)[::-1]
+            return store_sessions.list_sessions(tx)[::-1]
 
     return listed
 

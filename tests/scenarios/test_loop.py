@@ -24,7 +24,7 @@ def test_43_a_second_summary_of_one_iteration(connect, bn, store, sessions):
     assert error["code"] == "E_REFUSED"
     (session,) = sessions()
     with store.read() as tx:
-        assert [one.summary for one in store_sessions.iterations(tx, session.id)] == ["wrote the endpoint"]
+        assert [one.summary for one in store_sessions.list_iterations(tx, session.id)] == ["wrote the endpoint"]
     assert "wrote the endpoint" in agent.prompt()
 
 

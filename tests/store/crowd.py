@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable
 
 from binnacle.errors import Refused
-from binnacle.store import comments, dependencies, flow, notes, tasks
+from binnacle.store import comments, dependencies, notes, task_moves, tasks
 from binnacle.store.opening import open_postgres, open_sqlite
 from binnacle.store.store import Store
 from binnacle.work.actor import Actor
@@ -39,7 +39,7 @@ def claim(store: Callable[[], Store], me: int, *_: str) -> None:
     with store() as place:
         while True:
             with place.claim(by=agent) as tx:
-                move = flow.claim_next(tx, force=True)
+                move = task_moves.claim_next(tx, force=True)
             if move is None:
                 return
             say(move.task.id, move.task.fence, agent.name)
@@ -67,8 +67,8 @@ def toil(store: Callable[[], Store], me: int, *_: str) -> None:
                 comments.add(tx, first.id, "begun")
             say("added", first.id, second.id, third.id)
             with place.write(by=Actor(f"bna-{me:04x}", "agent")) as tx:
-                flow.start(tx, first.id, force=True)
-                flow.finish(tx, first.id)
+                task_moves.start(tx, first.id, force=True)
+                task_moves.finish(tx, first.id)
             say("finished", first.id)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from binnacle.errors import Duplicate, InvalidInput, NotFound
-from binnacle.store import dependencies, features, flow, tasks
+from binnacle.store import dependencies, features, task_deletion, task_moves, tasks
 from binnacle.work.status import STATUSES
 from binnacle.work.task import NewTask
 from places import NOW
@@ -50,7 +50,7 @@ def test_text_of_any_script_is_kept(store):
 
 def test_numbers_count_up_and_are_never_used_again(store):
     first, second = put(store), put(store)
-    do(store, tasks.delete, second.id)
+    do(store, task_deletion.delete_task, second.id)
     assert first.number < second.number < put(store).number
 
 
@@ -86,7 +86,7 @@ def test_a_batch_refers_to_its_earlier_tasks_by_place(store):
             NewTask(title="three", depends_on=("#1", "#2", known.id, "#1")),
         ],
     )
-    waits = see(store, dependencies.of, [two.id, three.id])
+    waits = see(store, dependencies.dependencies_of, [two.id, three.id])
     assert [(known.depends_on, known.reason) for known in waits[two.id]] == [(one.id, "needs one")]
     assert {known.depends_on for known in waits[three.id]} == {one.id, two.id, known.id}
     assert (one.open_dependencies, two.open_dependencies, three.open_dependencies) == (0, 1, 3)
@@ -125,7 +125,7 @@ def test_a_title_that_repeats_within_a_batch_is_refused(store):
 
 def test_the_title_of_a_finished_task_is_taken_and_the_hint_reopens_it(store):
     task = put(store, "mend it")
-    do(store, flow.finish, task.id)
+    do(store, task_moves.finish, task.id)
     with pytest.raises(Duplicate) as caught:
         put(store, "mend it")
     assert caught.value.hint.startswith(f"reopen it: bn task reopen {task.id}")
@@ -133,7 +133,7 @@ def test_the_title_of_a_finished_task_is_taken_and_the_hint_reopens_it(store):
 
 def test_a_cancelled_task_gives_its_title_free(store):
     task = put(store, "mend it")
-    do(store, flow.skip, task.id, reason="no longer needed")
+    do(store, task_moves.skip, task.id, reason="no longer needed")
     assert put(store, "mend it").id != task.id
 
 

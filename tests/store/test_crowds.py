@@ -3,7 +3,7 @@
 import pytest
 
 from binnacle.store import dependencies, tasks
-from binnacle.store.schema import LATEST
+from binnacle.store.schema_migration import LATEST_SCHEMA
 from binnacle.work.task import NewTask
 from store.processes import lines_of
 from store.test_dependency_counts import check_counts, check_no_circle, check_shape
@@ -31,9 +31,9 @@ def test_thirty_two_processes_open_a_new_store_at_once(place):
     made = lines_of(place, CROWD, "enter")
     assert len(made) == CROWD
     store = place.open()
-    assert sorted(task.id for task in see(store, tasks.ready, limit=100)[0]) == sorted(line[0] for line in made)
+    assert sorted(task.id for task in see(store, tasks.list_ready, limit=100)[0]) == sorted(line[0] for line in made)
     with store.read():
-        assert store._connection.schema_version() == LATEST
+        assert store._connection.schema_version() == LATEST_SCHEMA
 
 
 def test_opposite_dependencies_made_at_once_never_close_a_circle(place):
@@ -47,5 +47,9 @@ def test_opposite_dependencies_made_at_once_never_close_a_circle(place):
     check_counts(store)
     check_shape(store)
     tied = {(line[1], line[2]) for line in said if line[0] == "tied"}
-    kept = {(known.task_id, known.depends_on) for found in see(store, dependencies.of, ids).values() for known in found}
+    kept = {
+        (known.task_id, known.depends_on)
+        for found in see(store, dependencies.dependencies_of, ids).values()
+        for known in found
+    }
     assert kept == tied

@@ -3,7 +3,7 @@
 import pytest
 
 from binnacle.errors import Claimed, Cycle, NotFound, Refused
-from binnacle.store import dependencies, flow, tasks
+from binnacle.store import dependencies, task_moves, tasks
 from binnacle.work.task import NewTask
 from store.verbs import AGENT, OTHER, actions, again, contents, do, put, ready, rows, see
 
@@ -20,9 +20,9 @@ def test_a_task_waits_for_another_and_says_why(store):
     first, second = put(store, "first"), put(store, "second")
     changed = do(store, dependencies.add, second.id, first.id, reason="needs\x1b its table")
     assert changed.open_dependencies == 1
-    (known,) = see(store, dependencies.of, [second.id])[second.id]
+    (known,) = see(store, dependencies.dependencies_of, [second.id])[second.id]
     assert (known.depends_on, known.reason) == (first.id, "needs its table")
-    assert [known.task_id for known in see(store, dependencies.on, [first.id])[first.id]] == [second.id]
+    assert [known.task_id for known in see(store, dependencies.dependents_of, [first.id])[first.id]] == [second.id]
     assert ready(store) == ["first"]
 
 
@@ -59,9 +59,9 @@ def test_a_circle_is_refused_and_spelled_out(store):
 
 def test_a_circle_through_finished_work_is_a_circle_all_the_same(store):
     a, b, c = chain(store, "a", "b", "c")
-    do(store, flow.finish, a.id)
-    do(store, flow.finish, b.id)
-    do(store, flow.reopen, a.id)
+    do(store, task_moves.finish, a.id)
+    do(store, task_moves.finish, b.id)
+    do(store, task_moves.reopen, a.id)
     with pytest.raises(Cycle):
         do(store, dependencies.add, a.id, c.id)
 
@@ -70,7 +70,7 @@ def test_blocking_on_what_waits_for_it_is_refused_whole(store):
     a, b = chain(store, "a", "b")
     before = contents(store)
     with pytest.raises(Cycle):
-        do(store, flow.block, a.id, reason="needs b", on=b.id)
+        do(store, task_moves.block, a.id, reason="needs b", on=b.id)
     assert contents(store) == before
 
 
@@ -79,7 +79,7 @@ def test_the_parts_of_a_split_do_not_close_a_circle(store):
     before = contents(store)
     for target in (a, b):
         with pytest.raises(Cycle):
-            do(store, flow.split, a.id, [NewTask(title="one", depends_on=(target.id,)), NewTask(title="two")])
+            do(store, task_moves.split, a.id, [NewTask(title="one", depends_on=(target.id,)), NewTask(title="two")])
         assert contents(store) == before
 
 
@@ -105,32 +105,32 @@ def test_a_finished_task_waits_for_nothing(store):
 
 def test_an_agent_does_not_change_what_another_holds(store):
     task, other = put(store), put(store)
-    do(store, flow.start, task.id, by=AGENT)
+    do(store, task_moves.start, task.id, by=AGENT)
     with pytest.raises(Claimed):
         do(store, dependencies.add, task.id, other.id, by=OTHER)
 
 
 def test_a_cancelled_dependency_does_not_block_for_ever_and_is_said_in_a_warning(store):
     first, second = chain(store, "first", "second")
-    moved = do(store, flow.skip, first.id, reason="obsolete")
+    moved = do(store, task_moves.skip, first.id, reason="obsolete")
     assert moved.unblocked == (second.id,)
     assert ready(store) == ["second"]
-    assert see(store, dependencies.cancelled, second.id) == [first.id]
-    assert do(store, flow.start, second.id).warnings == (f"depends on cancelled work: {first.id}",)
+    assert see(store, dependencies.list_cancelled, second.id) == [first.id]
+    assert do(store, task_moves.start, second.id).warnings == (f"depends on cancelled work: {first.id}",)
 
 
 def test_claiming_also_warns_of_a_cancelled_dependency(store):
     first, _second = chain(store, "first", "second")
-    do(store, flow.skip, first.id, reason="obsolete")
+    do(store, task_moves.skip, first.id, reason="obsolete")
     with store.claim(by=AGENT) as tx:
-        move = flow.claim_next(tx)
+        move = task_moves.claim_next(tx)
     assert move.warnings == (f"depends on cancelled work: {first.id}",)
 
 
 def test_reopening_makes_those_who_wait_wait_again(store):
     first, second = chain(store, "first", "second")
-    do(store, flow.finish, first.id)
-    do(store, flow.reopen, first.id)
+    do(store, task_moves.finish, first.id)
+    do(store, task_moves.reopen, first.id)
     assert again(store, second).open_dependencies == 1
     assert ready(store) == ["first"]
 
@@ -140,12 +140,12 @@ def test_finishing_tells_what_can_go_on_now(store):
     waits = put(store, "waits", depends_on=(first.id,))
     put(store, "waits for both", depends_on=(first.id, other.id))
     put(store, "over already", depends_on=(first.id,), status="cancelled")
-    assert do(store, flow.finish, first.id).unblocked == (waits.id,)
+    assert do(store, task_moves.finish, first.id).unblocked == (waits.id,)
 
 
 def test_a_task_that_many_wait_for_frees_them_all(store):
     first = put(store, "first")
     drafts = [NewTask(title=f"waits {number}", depends_on=(first.id,)) for number in range(1100)]
     do(store, tasks.add, drafts)
-    assert len(do(store, flow.finish, first.id).unblocked) == 1100
-    assert see(store, tasks.ready, limit=1)[1] == 1100
+    assert len(do(store, task_moves.finish, first.id).unblocked) == 1100
+    assert see(store, tasks.list_ready, limit=1)[1] == 1100

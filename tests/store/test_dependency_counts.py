@@ -7,30 +7,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binnacle.errors import NotFound, Refused
-from binnacle.store import dependencies, flow, queue, tasks
+from binnacle.store import dependencies, queue, task_deletion, task_moves, tasks
 from binnacle.work.task import NewTask
 from store.verbs import do, rows, see
 
 MOVES = {
-    "finish": lambda tx, task, _: flow.finish(tx, task),
-    "finish by force": lambda tx, task, _: flow.finish(tx, task, force=True),
-    "skip": lambda tx, task, _: flow.skip(tx, task, reason="because"),
-    "reopen": lambda tx, task, _: flow.reopen(tx, task),
-    "start": lambda tx, task, _: flow.start(tx, task),
-    "start by force": lambda tx, task, _: flow.start(tx, task, force=True),
-    "release": lambda tx, task, _: flow.release(tx, task),
-    "claim": lambda tx, *_: flow.claim_next(tx),
-    "block": lambda tx, task, _: flow.block(tx, task, reason="because"),
-    "block on": lambda tx, task, other: flow.block(tx, task, reason="because", on=other),
+    "finish": lambda tx, task, _: task_moves.finish(tx, task),
+    "finish by force": lambda tx, task, _: task_moves.finish(tx, task, force=True),
+    "skip": lambda tx, task, _: task_moves.skip(tx, task, reason="because"),
+    "reopen": lambda tx, task, _: task_moves.reopen(tx, task),
+    "start": lambda tx, task, _: task_moves.start(tx, task),
+    "start by force": lambda tx, task, _: task_moves.start(tx, task, force=True),
+    "release": lambda tx, task, _: task_moves.release(tx, task),
+    "claim": lambda tx, *_: task_moves.claim_next(tx),
+    "block": lambda tx, task, _: task_moves.block(tx, task, reason="because"),
+    "block on": lambda tx, task, other: task_moves.block(tx, task, reason="because", on=other),
     "wait": dependencies.add,
     "wait no more": dependencies.remove,
-    "delete": lambda tx, task, _: tasks.delete(tx, task),
-    "draft": lambda tx, task, _: flow.set_status(tx, task, "draft"),
-    "partial": lambda tx, task, _: flow.set_status(tx, task, "partial"),
-    "enrich": lambda tx, task, _: flow.enrich(tx, task, {"pseudocode": "step by step"}),
+    "delete": lambda tx, task, _: task_deletion.delete_task(tx, task),
+    "draft": lambda tx, task, _: task_moves.set_status(tx, task, "draft"),
+    "partial": lambda tx, task, _: task_moves.set_status(tx, task, "partial"),
+    "enrich": lambda tx, task, _: task_moves.enrich(tx, task, {"pseudocode": "step by step"}),
     "queue": lambda tx, task, _: queue.add(tx, [task]),
     "add": lambda tx, task, other: tasks.add(tx, [NewTask(title=title(), depends_on=(task, other))]),
-    "split": lambda tx, task, other: flow.split(
+    "split": lambda tx, task, other: task_moves.split(
         tx, task, [NewTask(title=title()), NewTask(title=title(), depends_on=(other,))], chain=True
     ),
 }

@@ -11,11 +11,12 @@ from binnacle.store import (
     dependencies,
     events,
     features,
-    flow,
     learnings,
     notes,
     queue,
     sessions,
+    task_deletion,
+    task_moves,
     tasks,
 )
 from binnacle.work.task import NewTask
@@ -25,16 +26,16 @@ from store.verbs import AGENT, ANN, contents, do, put, see
 CHANGES = {
     "task add": lambda tx, _: tasks.add(tx, [NewTask(title="new")]),
     "task update": lambda tx, made: tasks.update(tx, made["task"], {"priority": 0}),
-    "task delete": lambda tx, made: tasks.delete(tx, made["task"]),
-    "start": lambda tx, made: flow.start(tx, made["task"]),
-    "claim": lambda tx, _: flow.claim_next(tx),
-    "finish": lambda tx, made: flow.finish(tx, made["task"]),
-    "skip": lambda tx, made: flow.skip(tx, made["task"], reason="because"),
-    "block": lambda tx, made: flow.block(tx, made["task"], reason="because"),
-    "reopen": lambda tx, made: flow.reopen(tx, made["done"]),
-    "partial": lambda tx, made: flow.set_status(tx, made["task"], "partial"),
-    "enrich": lambda tx, made: flow.enrich(tx, made["draft"], {"pseudocode": "1."}),
-    "split": lambda tx, made: flow.split(tx, made["task"], [NewTask(title="a"), NewTask(title="b")]),
+    "task delete": lambda tx, made: task_deletion.delete_task(tx, made["task"]),
+    "start": lambda tx, made: task_moves.start(tx, made["task"]),
+    "claim": lambda tx, _: task_moves.claim_next(tx),
+    "finish": lambda tx, made: task_moves.finish(tx, made["task"]),
+    "skip": lambda tx, made: task_moves.skip(tx, made["task"], reason="because"),
+    "block": lambda tx, made: task_moves.block(tx, made["task"], reason="because"),
+    "reopen": lambda tx, made: task_moves.reopen(tx, made["done"]),
+    "partial": lambda tx, made: task_moves.set_status(tx, made["task"], "partial"),
+    "enrich": lambda tx, made: task_moves.enrich(tx, made["draft"], {"pseudocode": "1."}),
+    "split": lambda tx, made: task_moves.split(tx, made["task"], [NewTask(title="a"), NewTask(title="b")]),
     "wait": lambda tx, made: dependencies.add(tx, made["task"], made["draft"]),
     "queue": lambda tx, made: queue.add(tx, [made["task"]]),
     "comment": lambda tx, made: comments.add(tx, made["task"], "remark"),
@@ -76,10 +77,10 @@ def made(store):
 
 @pytest.mark.parametrize("change", list(CHANGES.values()), ids=list(CHANGES))
 def test_every_change_appends_events_in_the_name_of_who_made_it(store, made, change):
-    before = see(store, events.last)
+    before = see(store, events.last_number)
     later = NOW + timedelta(minutes=1)
     do(store, change, made, by=AGENT, session="bns-0001", now=later)
-    new = [event for event in see(store, events.listed, limit=100) if event.seq > before]
+    new = [event for event in see(store, events.list_events, limit=100) if event.seq > before]
     assert new
     assert {(event.actor, event.session, event.at) for event in new} == {(AGENT.name, "bns-0001", later)}
     assert all(event.entity and event.entity_id and event.action for event in new)
@@ -100,18 +101,18 @@ def test_a_change_that_is_undone_leaves_nothing(store, made, change):
 
 def test_looking_leaves_no_event(store):
     put(store)
-    before = see(store, events.last)
-    see(store, tasks.ready, limit=5)
+    before = see(store, events.last_number)
+    see(store, tasks.list_ready, limit=5)
     with store.write(by=ANN):
         pass
-    assert see(store, events.last) == before
+    assert see(store, events.last_number) == before
 
 
 def test_events_tell_what_changed(store):
     task = put(store, "old", priority=1)
     do(store, tasks.update, task.id, {"title": "new"})
-    do(store, flow.skip, task.id, reason="obsolete")
-    added, updated, cancelled = see(store, events.listed, limit=10)
+    do(store, task_moves.skip, task.id, reason="obsolete")
+    added, updated, cancelled = see(store, events.list_events, limit=10)
     assert added.changes == {"title": "old", "status": "pending", "priority": 1}
     assert updated.changes == {"title": ["old", "new"]}
     assert cancelled.changes == {"status": ["pending", "cancelled"], "reason": "obsolete"}
@@ -120,10 +121,13 @@ def test_events_tell_what_changed(store):
 def test_events_are_listed_by_thing_actor_and_time(store):
     first, second = put(store), put(store, now=NOW + timedelta(hours=1))
     do(store, comments.add, first.id, "remark", by=AGENT, now=NOW + timedelta(hours=2))
-    do(store, flow.start, first.id, by=AGENT, now=NOW + timedelta(hours=3))
-    assert [event.action for event in see(store, events.listed, limit=9, entity_id=first.id)] == ["added", "started"]
-    assert [event.action for event in see(store, events.listed, limit=9, actor=AGENT.name)] == ["added", "started"]
-    since = see(store, events.listed, limit=9, since=NOW + timedelta(hours=1))
+    do(store, task_moves.start, first.id, by=AGENT, now=NOW + timedelta(hours=3))
+    assert [event.action for event in see(store, events.list_events, limit=9, entity_id=first.id)] == [
+        "added",
+        "started",
+    ]
+    assert [event.action for event in see(store, events.list_events, limit=9, actor=AGENT.name)] == ["added", "started"]
+    since = see(store, events.list_events, limit=9, since=NOW + timedelta(hours=1))
     assert [event.action for event in since] == ["added", "added", "started"]
     assert since[0].entity_id == second.id
 
@@ -131,11 +135,11 @@ def test_events_are_listed_by_thing_actor_and_time(store):
 def test_the_newest_are_given_oldest_first(store):
     for number in range(5):
         put(store, f"step {number}")
-    found = see(store, events.listed, limit=2)
+    found = see(store, events.list_events, limit=2)
     assert [event.changes["title"] for event in found] == ["step 3", "step 4"]
-    assert found[-1].seq == see(store, events.last)
+    assert found[-1].seq == see(store, events.last_number)
 
 
 def test_an_empty_log_ends_at_zero(store):
-    assert see(store, events.last) == 0
-    assert see(store, events.listed, limit=5) == []
+    assert see(store, events.last_number) == 0
+    assert see(store, events.list_events, limit=5) == []

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from binnacle.errors import Cycle, Duplicate, InvalidInput, NotFound, Referenced
-from binnacle.store import features, learnings, merging, sessions
-from binnacle.work.learning import LIMIT
+from binnacle.store import feature_merge, features, learnings, sessions
+from binnacle.work.learning import MAX_LEARNINGS
 from places import NOW
 from store.verbs import actions, again, contents, do, put, rows, see
 
@@ -39,7 +39,7 @@ def test_a_feature_is_kept_as_it_was_given(store):
     )
     assert see(store, features.get, "login") == made
     assert (made.acronym, made.dependencies) == ("AUTH", ("storage",))
-    assert [feature.name for feature in see(store, features.listed)] == ["login", "storage"]
+    assert [feature.name for feature in see(store, features.list_features)] == ["login", "storage"]
 
 
 def test_two_features_do_not_share_an_acronym(store):
@@ -120,7 +120,7 @@ def test_a_feature_that_something_refers_to_is_not_deleted(store):
 def test_a_feature_nothing_refers_to_is_deleted(store):
     add(store, "login")
     do(store, features.delete, "login")
-    assert see(store, features.listed) == []
+    assert see(store, features.list_features) == []
     assert actions(store, "login") == ["added", "deleted"]
 
 
@@ -132,33 +132,33 @@ def test_merging_moves_everything_and_removes_the_source(store):
     do(store, learnings.add, "passwords are hashed with argon", feature="signin")
     do(store, learnings.add, "passwords are hashed with argon", feature="login")
     do(store, learnings.add, "sessions end after an hour", feature="signin")
-    merged = do(store, merging.merge, "signin", into="login")
+    merged = do(store, feature_merge.merge_features, "signin", into="login")
     assert (merged.description, merged.context_files) == ("new words\n\nold words", ("b.py", "a.py"))
     assert again(store, task).feature == "login"
     assert see(store, features.get, "search").dependencies == ("login",)
-    assert {(known.text, known.hit_count) for known in see(store, learnings.listed, feature="login")} == {
+    assert {(known.text, known.hit_count) for known in see(store, learnings.list_learnings, feature="login")} == {
         ("passwords are hashed with argon", 2),
         ("sessions end after an hour", 1),
     }
-    assert [feature.name for feature in see(store, features.listed)] == ["login", "search"]
+    assert [feature.name for feature in see(store, features.list_features)] == ["login", "search"]
     assert actions(store, "login")[-1] == "merged"
 
 
 def test_a_feature_merged_into_one_that_builds_on_it_leaves_no_circle(store):
     add(store, "storage")
     add(store, "login", dependencies=("storage",))
-    assert do(store, merging.merge, "storage", into="login").dependencies == ()
+    assert do(store, feature_merge.merge_features, "storage", into="login").dependencies == ()
 
 
 def test_what_finds_no_room_in_a_merge_is_said_in_the_log(store):
     add(store, "signin")
     add(store, "login")
-    for number in range(LIMIT):
+    for number in range(MAX_LEARNINGS):
         do(store, learnings.add, f"word{number}a word{number}b word{number}c", feature="login")
     lost = do(store, learnings.add, "something else entirely", feature="signin").learning
-    do(store, merging.merge, "signin", into="login")
+    do(store, feature_merge.merge_features, "signin", into="login")
     assert actions(store, lost.id) == ["added", "pruned"]
-    assert len(see(store, learnings.listed, feature="login")) == LIMIT
+    assert len(see(store, learnings.list_learnings, feature="login")) == MAX_LEARNINGS
 
 
 @pytest.mark.parametrize(("source", "into"), [("login", "login"), ("login", "nowhere"), ("nowhere", "login")])
@@ -166,7 +166,7 @@ def test_a_merge_needs_two_features(store, source, into):
     add(store, "login")
     before = contents(store)
     with pytest.raises((InvalidInput, NotFound)):
-        do(store, merging.merge, source, into=into)
+        do(store, feature_merge.merge_features, source, into=into)
     assert contents(store) == before
 
 
@@ -186,7 +186,7 @@ def test_a_discipline_is_kept_changed_and_deleted(store):
         do(store, features.delete_discipline, "backend")
     do(store, lambda tx: tx.run("update task set discipline = null"))
     do(store, features.delete_discipline, "backend")
-    assert see(store, features.listed_disciplines) == []
+    assert see(store, features.list_disciplines) == []
     assert rows(store, "select action from event where entity = 'discipline' order by seq") == [
         *[("added",), ("updated",), ("deleted",)]
     ]
@@ -208,7 +208,7 @@ def test_a_discipline_that_an_active_session_has_is_not_deleted(store):
         do(store, features.delete_discipline, "backend")
     do(store, sessions.abort, session.id, reason="enough")
     do(store, features.delete_discipline, "backend")
-    assert see(store, features.listed_disciplines) == []
+    assert see(store, features.list_disciplines) == []
 
 
 @pytest.mark.parametrize("given", [[], {"docs": "docs-server"}, {"a b!": {}}])

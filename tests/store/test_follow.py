@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import threading
 
-from binnacle.store import events, flow, notes
+from binnacle.store import events, notes, task_moves
 from store.overlap import Meanwhile, wait_until_someone_waits
 from store.processes import crowd
 from store.verbs import AGENT, OTHER, do, put, rows
@@ -49,7 +49,7 @@ def test_a_claim_is_seen_too(place, store):
     followed = follow(store, after=1)
     other = place.open()
     with other.claim(by=AGENT) as tx:
-        flow.claim_next(tx)
+        task_moves.claim_next(tx)
     assert [(event.entity_id, event.action) for event in next(followed)] == [(task.id, "started")]
 
 
@@ -94,11 +94,11 @@ def test_events_of_claims_that_pass_each_other_are_numbered_in_the_order_they_ap
 
     def claim():
         with other.claim(by=OTHER) as tx:
-            return flow.claim_next(tx)
+            return task_moves.claim_next(tx)
 
     with store.claim(by=AGENT) as tx:
-        flow.claim_next(tx)
-        tx.flush()
+        task_moves.claim_next(tx)
+        tx.write_events()
         tx._events.clear()  # they have their numbers now, and are not committed yet
         meanwhile = Meanwhile(claim)
         wait_until_someone_waits(place)
@@ -113,7 +113,7 @@ def test_more_than_one_batch_is_followed_in_order(store):
     with store.write(by=AGENT) as tx:
         notes.add(tx, [("tip", f"note {number}") for number in range(1200)])
     batches = list(itertools.islice(follow(store), 3))
-    assert [len(batch) for batch in batches] == [events.BATCH, events.BATCH, 200]
+    assert [len(batch) for batch in batches] == [events.FOLLOW_BATCH_EVENTS, events.FOLLOW_BATCH_EVENTS, 200]
     numbers = [event.seq for batch in batches for event in batch]
     assert numbers == sorted(numbers)
 

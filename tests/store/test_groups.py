@@ -17,7 +17,7 @@ def add(store, *titles, by=ANN):
 
 def titles(store):
     with store.read() as tx:
-        return [task.title for task in tasks.ready(tx, limit=100)[0]]
+        return [task.title for task in tasks.list_ready(tx, limit=100)[0]]
 
 
 def test_changes_of_a_group_last_once_it_is_committed(place):
@@ -29,7 +29,7 @@ def test_changes_of_a_group_last_once_it_is_committed(place):
     store.commit_group()
     assert titles(other) == ["one", "two"]
     with other.read() as tx:
-        assert [(event.actor, event.action) for event in events.listed(tx, limit=9)] == [
+        assert [(event.actor, event.action) for event in events.list_events(tx, limit=9)] == [
             (ANN.name, "added"),
             (AGENT.name, "added"),
         ]

@@ -4,8 +4,9 @@ import pytest
 
 from binnacle.config.settings_file import write_setting
 from binnacle.errors import ConfigError, InvalidInput, Refused
-from binnacle.store import comments, features, flow, learnings, search, tasks
+from binnacle.store import comments, features, learnings, task_moves, tasks
 from binnacle.store.opening import open_postgres
+from binnacle.store.views import search
 from binnacle.work.learning import add
 from binnacle.work.task import NewTask
 from store.verbs import AGENT, do, put, see
@@ -13,7 +14,7 @@ from work.builders import a_learning
 
 
 def found(store, text):
-    return [hit.title for hit in see(store, search.find, text)]
+    return [hit.title for hit in see(store, search.find_text, text)]
 
 
 @pytest.mark.parametrize("query", ["cafe", "CAFÉ", "cafe\u0301"])
@@ -97,5 +98,5 @@ def test_a_carriage_return_parts_words(store):
 
 def test_a_part_keeps_the_priority_it_was_given(store):
     whole = put(store, priority=0)
-    _, made = do(store, flow.split, whole.id, [NewTask(title="a", priority=2), NewTask(title="b")])
+    _, made = do(store, task_moves.split, whole.id, [NewTask(title="a", priority=2), NewTask(title="b")])
     assert made[0].priority == 2

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from binnacle.errors import InvalidInput, NotFound
-from binnacle.store import comments, flow, notes
+from binnacle.store import comments, notes, task_moves
 from places import NOW
 from store.verbs import AGENT, ANN, OTHER, actions, contents, do, put, rows, see
 
@@ -22,7 +22,7 @@ def test_a_comment_is_kept_with_its_author(store):
         "backend",
         "tried it\nfailed",
     )
-    assert see(store, comments.listed, task.id) == [made]
+    assert see(store, comments.list_comments, task.id) == [made]
     assert see(store, comments.get, made.id.upper()) == made
 
 
@@ -30,12 +30,15 @@ def test_comments_come_oldest_first_and_the_newest_are_kept_in_view(store):
     task = put(store)
     for number in range(5):
         do(store, comments.add, task.id, f"remark {number}")
-    assert [comment.body for comment in see(store, comments.listed, task.id, limit=2)] == ["remark 3", "remark 4"]
+    assert [comment.body for comment in see(store, comments.list_comments, task.id, limit=2)] == [
+        "remark 3",
+        "remark 4",
+    ]
 
 
 def test_anyone_may_comment_on_what_another_holds(store):
     task = put(store)
-    do(store, flow.start, task.id, by=AGENT)
+    do(store, task_moves.start, task.id, by=AGENT)
     assert do(store, comments.add, task.id, "look at #3", by=OTHER).author == OTHER.name
 
 
@@ -50,7 +53,7 @@ def test_a_comment_is_deleted(store):
     task = put(store)
     made = do(store, comments.add, task.id, "old")
     assert do(store, comments.delete, made.id) == made
-    assert see(store, comments.listed, task.id) == []
+    assert see(store, comments.list_comments, task.id) == []
 
 
 @pytest.mark.parametrize("body", ["", " \n ", "\x1b\x00", "x" * 20_001])
@@ -79,16 +82,16 @@ def test_notes_are_kept_in_the_session_of_the_transaction(store):
         ("tip", "use make", "bns-1", 2, AGENT.name),
         ("stuck", "no network", "bns-1", 2, AGENT.name),
     ]
-    assert see(store, notes.listed) == (made, 2)
+    assert see(store, notes.list_notes) == (made, 2)
 
 
 def test_notes_are_listed_by_type_and_session_with_their_number(store):
     do(store, notes.add, [("tip", f"tip {number}") for number in range(3)], session="bns-1")
     do(store, notes.add, [("decision", "use SQL")])
-    found, total = see(store, notes.listed, kind="tip", limit=2)
+    found, total = see(store, notes.list_notes, kind="tip", limit=2)
     assert ([note.content for note in found], total) == (["tip 1", "tip 2"], 3)
-    assert see(store, notes.listed, session="bns-1")[1] == 3
-    assert see(store, notes.listed, session="bns-2") == ([], 0)
+    assert see(store, notes.list_notes, session="bns-1")[1] == 3
+    assert see(store, notes.list_notes, session="bns-2") == ([], 0)
 
 
 def test_notes_are_all_or_none(store):
@@ -101,7 +104,7 @@ def test_notes_are_all_or_none(store):
 def test_a_note_is_deleted(store):
     (made,) = do(store, notes.add, [("tip", "use make")])
     assert do(store, notes.delete, made.id) == made
-    assert see(store, notes.listed) == ([], 0)
+    assert see(store, notes.list_notes) == ([], 0)
     with pytest.raises(NotFound, match="no note"):
         do(store, notes.delete, made.id)
 
@@ -109,7 +112,7 @@ def test_a_note_is_deleted(store):
 def test_progress_is_appended_and_read_from_its_end(store):
     for number in range(4):
         do(store, notes.add_progress, f"step {number}", session="bns-1")
-    found, total = see(store, notes.listed_progress, limit=2)
+    found, total = see(store, notes.list_progress, limit=2)
     assert ([entry.text for entry in found], total) == (["step 2", "step 3"], 4)
     assert (found[0].author, found[0].session, found[0].created_at) == (ANN.name, "bns-1", NOW)
     with pytest.raises(InvalidInput, match="progress is empty"):

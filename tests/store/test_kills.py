@@ -4,7 +4,7 @@ import os
 import signal
 import sqlite3
 
-from binnacle.store import search
+from binnacle.store.views import search
 from store.processes import crowd
 from store.test_dependency_counts import check_counts, check_no_circle, check_shape
 from store.verbs import ANN, put, rows, see
@@ -55,7 +55,7 @@ def test_killed_writers_lose_nothing_they_acknowledged_and_leave_nothing_half_wr
     assert len(finished) >= ROUNDS
     # And it goes on working.
     put(store, "after all that")
-    assert [hit.title for hit in see(store, search.find, "after all that")] == ["after all that"]
+    assert [hit.title for hit in see(store, search.find_text, "after all that")] == ["after all that"]
 
 
 def test_a_killed_sqlite_writer_leaves_a_sound_file(sqlite_place):

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from binnacle.errors import Full, InvalidInput, NotFound
-from binnacle.store import features, flow, learnings, tasks
+from binnacle.store import features, learnings, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
-from binnacle.work.learning import LIMIT
+from binnacle.work.learning import MAX_LEARNINGS
 from places import NOW
 from store.verbs import AGENT, actions, contents, do, put, rows, see
 
@@ -42,7 +42,7 @@ def test_the_same_again_is_counted_and_not_added(store):
     first = do(store, learnings.add, CACHES).learning
     second = do(store, learnings.add, f"{CACHES}!")
     assert (second.outcome, second.learning.id) == ("counted", first.id)
-    assert [(known.id, known.hit_count) for known in see(store, learnings.listed)] == [(first.id, 2)]
+    assert [(known.id, known.hit_count) for known in see(store, learnings.list_learnings)] == [(first.id, 2)]
     assert actions(store, first.id) == ["added", "counted"]
 
 
@@ -50,7 +50,7 @@ def test_the_contrary_replaces_and_says_so(store):
     first = do(store, learnings.add, CACHES).learning
     second = do(store, learnings.add, "the build server never caches wheels between runs")
     assert (second.outcome, second.was) == ("replaced", CACHES)
-    (kept,) = see(store, learnings.listed)
+    (kept,) = see(store, learnings.list_learnings)
     assert (kept.id, kept.text) == (first.id, "the build server never caches wheels between runs")
     assert kept.reason == f"replaces the contrary: {CACHES}"
 
@@ -58,32 +58,32 @@ def test_the_contrary_replaces_and_says_so(store):
 def test_features_and_the_project_learn_apart(store, feature):
     do(store, learnings.add, CACHES)
     assert do(store, learnings.add, CACHES, feature=feature).outcome == "added"
-    assert [known.feature for known in see(store, learnings.listed, feature=feature)] == [feature]
-    assert [known.feature for known in see(store, learnings.listed, project_only=True)] == [None]
-    assert len(see(store, learnings.listed)) == 2
+    assert [known.feature for known in see(store, learnings.list_learnings, feature=feature)] == [feature]
+    assert [known.feature for known in see(store, learnings.list_learnings, project_only=True)] == [None]
+    assert len(see(store, learnings.list_learnings)) == 2
 
 
 def test_reviewed_ones_come_first_and_are_never_pruned(store):
-    fill(store, LIMIT, source="auto")
+    fill(store, MAX_LEARNINGS, source="auto")
     oldest = see(store, lambda tx: tx.row("select id from learning order by number limit 1"))[0]
     do(store, learnings.review, oldest)
-    assert see(store, learnings.listed)[0].id == oldest
+    assert see(store, learnings.list_learnings)[0].id == oldest
     added = do(store, learnings.add, "something else entirely", source="auto")
     assert added.pruned != (oldest,)
     assert len(added.pruned) == 1
 
 
 def test_the_fifty_first_takes_the_place_of_the_oldest_unreviewed(store):
-    fill(store, LIMIT, source="agent")
+    fill(store, MAX_LEARNINGS, source="agent")
     oldest = see(store, lambda tx: tx.row("select id from learning order by number limit 1"))[0]
     added = do(store, learnings.add, "something else entirely", source="agent")
     assert (added.outcome, added.pruned) == ("added", (oldest,))
-    assert rows(store, "select count(*) from learning") == [(LIMIT,)]
+    assert rows(store, "select count(*) from learning") == [(MAX_LEARNINGS,)]
     assert actions(store, oldest) == ["added", "pruned"]
 
 
 def test_a_list_full_of_trusted_learnings_takes_no_more(store):
-    fill(store, LIMIT, source="human")
+    fill(store, MAX_LEARNINGS, source="human")
     before = contents(store)
     with pytest.raises(Full):
         do(store, learnings.add, "something else entirely")
@@ -91,7 +91,7 @@ def test_a_list_full_of_trusted_learnings_takes_no_more(store):
 
 
 def split_tasks(store):
-    found, _ = see(store, tasks.listed, TaskFilter(tag="auto-split", closed_too=True), limit=10)
+    found, _ = see(store, tasks.list_tasks, TaskFilter(tag="auto-split", closed_too=True), limit=10)
     return found
 
 
@@ -106,7 +106,7 @@ def test_a_feature_that_taught_too_much_asks_once_to_be_split(store, feature):
         "system",
     )
     do(store, learnings.add, "one more thing altogether", feature=feature)
-    do(store, flow.skip, task.id, reason="it is fine")
+    do(store, task_moves.skip, task.id, reason="it is fine")
     do(store, learnings.add, "yet another different matter", feature=feature)
     assert len(split_tasks(store)) == 1
 

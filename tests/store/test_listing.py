@@ -2,13 +2,13 @@
 
 import pytest
 
-from binnacle.store import features, flow, tasks
+from binnacle.store import features, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
 from store.verbs import AGENT, do, put, see
 
 
 def titles(store, *, limit=100, offset=0, **which):
-    found, total = see(store, tasks.listed, TaskFilter(**which), limit=limit, offset=offset)
+    found, total = see(store, tasks.list_tasks, TaskFilter(**which), limit=limit, offset=offset)
     return [task.title for task in found], total
 
 
@@ -44,7 +44,7 @@ def test_every_filter_restricts(store):
     put(store, "a part", parent=whole.id)
     put(store, "tagged", tags=("ui", "ux"))
     taken = put(store, "taken")
-    do(store, flow.start, taken.id, by=AGENT)
+    do(store, task_moves.start, taken.id, by=AGENT)
     assert titles(store, feature="login") == (["of the feature"], 1)
     assert titles(store, discipline="backend") == (["of the discipline"], 1)
     assert titles(store, kind="bug") == (["a bug"], 1)
@@ -80,15 +80,15 @@ def test_what_cannot_go_on_is_listed_as_blocked(store):
     put(store, "needs input", status="needs_input")
     put(store, "draft", status="draft")
     stuck = put(store, "stuck", priority=1)
-    do(store, flow.block, stuck.id, reason="no access")
-    found, total = see(store, tasks.blocked, limit=10)
+    do(store, task_moves.block, stuck.id, reason="no access")
+    found, total = see(store, tasks.list_blocked, limit=10)
     assert [task.title for task in found] == ["stuck", "waiting", "partial", "needs input"]
     assert total == 4
-    assert see(store, tasks.blocked, limit=2)[1] == 4
+    assert see(store, tasks.list_blocked, limit=2)[1] == 4
 
 
 def test_the_parts_of_a_task_come_in_the_order_they_were_made(store):
     whole = put(store)
     for title in ("b", "a", "c"):
         put(store, title, parent=whole.id)
-    assert [task.title for task in see(store, tasks.children, whole.id)] == ["b", "a", "c"]
+    assert [task.title for task in see(store, tasks.list_parts, whole.id)] == ["b", "a", "c"]

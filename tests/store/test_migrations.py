@@ -5,20 +5,10 @@ import os
 import pytest
 
 from binnacle.errors import BinnacleError
-from binnacle.store import (
-    comments,
-    features,
-    learnings,
-    notes,
-    overview,
-    questions,
-    reports,
-    schema,
-    search,
-    sessions,
-    tasks,
-)
-from binnacle.store.schema import LATEST, migrate, migration
+from binnacle.store import comments, features, learnings, notes, questions, reports, schema_migration, sessions, tasks
+from binnacle.store.schema_migration import LATEST_SCHEMA, load_migration, migrate
+from binnacle.store.task_deletion import delete_task
+from binnacle.store.views import overview, search
 from store.verbs import TABLES, contents, do, put, ready, rows, see
 
 STAMP = "2026-01-01T00:00:00.000Z"
@@ -27,11 +17,11 @@ STAMP = "2026-01-01T00:00:00.000Z"
 def old_connection(place, version):
     """A store as a program that knew only `version` left it."""
     if place.engine == "sqlite":
-        from binnacle.store.sqlite import SqliteConnection
+        from binnacle.store.engines.sqlite import SqliteConnection
 
         connection = SqliteConnection(place.where, timeout=10)
     else:
-        from binnacle.store.postgres import PostgresConnection
+        from binnacle.store.engines.postgres import PostgresConnection
 
         connection = PostgresConnection(place.where, schema=place.schema, timeout=10)
         connection.prepare()
@@ -88,7 +78,7 @@ def names_of_tables(connection):
     }
 
 
-@pytest.mark.parametrize("version", range(1, LATEST))
+@pytest.mark.parametrize("version", range(1, LATEST_SCHEMA))
 def test_all_that_an_earlier_version_kept_is_there_and_found(place, version):
     connection = old_connection(place, version)
     fill(connection)
@@ -103,14 +93,14 @@ def test_all_that_an_earlier_version_kept_is_there_and_found(place, version):
     )
     assert see(store, features.get, "login").context_files == ("a.py",)
     assert see(store, features.get_discipline, "backend").acronym == "BACK"
-    assert [comment.body for comment in see(store, comments.listed, "bn-0001")] == ["the horizon is hazy"]
-    assert [(known.text, known.hit_count, known.reviewed) for known in see(store, learnings.listed)] == [
+    assert [comment.body for comment in see(store, comments.list_comments, "bn-0001")] == ["the horizon is hazy"]
+    assert [(known.text, known.hit_count, known.reviewed) for known in see(store, learnings.list_learnings)] == [
         ("stars move", 3, True)
     ]
-    assert [note.content for note in see(store, notes.listed)[0]] == ["wait for dusk"]
-    assert [entry.text for entry in see(store, notes.listed_progress)[0]] == ["half way"]
-    assert [known.summary for known in see(store, sessions.iterations, "bns-0001")] == ["looked"]
-    assert see(store, overview.stats).events == 1
+    assert [note.content for note in see(store, notes.list_notes)[0]] == ["wait for dusk"]
+    assert [entry.text for entry in see(store, notes.list_progress)[0]] == ["half way"]
+    assert [known.summary for known in see(store, sessions.list_iterations, "bns-0001")] == ["looked"]
+    assert see(store, overview.load_stats).events == 1
     for word, entity in (
         ("angle", "task"),
         ("sky", "task"),
@@ -118,22 +108,24 @@ def test_all_that_an_earlier_version_kept_is_there_and_found(place, version):
         ("dusk", "note"),
         ("turn", "learning"),
     ):
-        assert [hit.entity for hit in see(store, search.find, word)] == [entity]
+        assert [hit.entity for hit in see(store, search.find_text, word)] == [entity]
     assert ready(store) == ["the sextant"]
     asked = do(store, questions.ask, "bn-0001", "which star?", blocking=True)
-    assert see(store, questions.of_task, "bn-0001") == [asked]
-    assert see(store, reports.last_outcomes, "bn-0001").tried == ()
-    for change, key in ((notes, "bnn-0001"), (comments, "bnc-0001"), (learnings, "bnl-0001"), (tasks, "bn-0001")):
-        do(store, change.delete, key)
+    assert see(store, questions.list_task_questions, "bn-0001") == [asked]
+    assert see(store, reports.load_outcomes, "bn-0001").tried == ()
+    do(store, notes.delete, "bnn-0001")
+    do(store, comments.delete, "bnc-0001")
+    do(store, learnings.delete, "bnl-0001")
+    do(store, delete_task, "bn-0001")
     assert rows(store, "select id from search") == []
 
 
-@pytest.mark.parametrize("version", range(LATEST))
+@pytest.mark.parametrize("version", range(LATEST_SCHEMA))
 def test_an_old_store_has_the_same_shape_as_a_new_one(place, version, tmp_path):
     old_connection(place, version).close()
     connection = place.open()._connection
-    fresh = old_connection(place, LATEST)
-    assert connection.schema_version() == fresh.schema_version() == LATEST
+    fresh = old_connection(place, LATEST_SCHEMA)
+    assert connection.schema_version() == fresh.schema_version() == LATEST_SCHEMA
     assert names_of_tables(connection) == names_of_tables(fresh)
     fresh.close()
 
@@ -143,10 +135,10 @@ def test_applying_what_is_applied_changes_nothing(place):
     put(store, "there")
     before = contents(store)
     connection = store._connection
-    assert migrate(connection) == LATEST
-    for version in range(1, LATEST + 1):
-        schema._apply(connection, version)
-    assert connection.schema_version() == LATEST
+    assert migrate(connection) == LATEST_SCHEMA
+    for version in range(1, LATEST_SCHEMA + 1):
+        schema_migration._apply(connection, version)
+    assert connection.schema_version() == LATEST_SCHEMA
     assert contents(store) == before
 
 
@@ -176,15 +168,15 @@ def test_a_migration_that_fails_leaves_version_and_tables_as_they_were(place):
         "drop trigger learning_unindexed" if place.engine == "sqlite" else "drop function obstacle cascade"
     )
     connection.close()
-    assert [hit.title for hit in see(place.open(), search.find, "sextant")] == ["the sextant"]
+    assert [hit.title for hit in see(place.open(), search.find_text, "sextant")] == ["the sextant"]
 
 
 def test_migrations_are_numbered_without_a_gap_for_both_engines():
     for engine in ("sqlite", "postgres"):
-        for version in range(1, LATEST + 1):
-            assert migration(version, engine)
-    numbers = {int(name[:4]) for name in os.listdir(schema.FOLDER) if name.endswith(".sql")}
-    assert numbers == set(range(1, LATEST + 1))
+        for version in range(1, LATEST_SCHEMA + 1):
+            assert load_migration(version, engine)
+    numbers = {int(name[:4]) for name in os.listdir(schema_migration.MIGRATIONS_FOLDER) if name.endswith(".sql")}
+    assert numbers == set(range(1, LATEST_SCHEMA + 1))
 
 
 def test_both_engines_have_the_same_tables_and_columns(sqlite_place, postgres_place):

@@ -3,8 +3,8 @@
 import pytest
 
 from binnacle.errors import InvalidInput, NotFound, Refused
-from binnacle.store import flow, questions
-from binnacle.store.details import details
+from binnacle.store import questions, task_moves
+from binnacle.store.views.task_details import load_details
 from store.verbs import AGENT, ANN, actions, again, do, put, rows, see
 
 
@@ -18,7 +18,7 @@ def test_a_question_is_kept_as_it_was_asked(store):
     assert see(store, questions.get, asked.id) == asked
     assert see(store, questions.get, asked.id.removeprefix("bnq-").upper()) == asked
     assert (asked.asked_by, asked.session, asked.answer, asked.blocking) == (AGENT.name, "bns-1", "", True)
-    assert see(store, details, task.id).questions == (asked,)
+    assert see(store, load_details, task.id).questions == (asked,)
     assert actions(store, asked.id) == ["asked"]
 
 
@@ -36,19 +36,19 @@ def test_open_questions_are_listed_with_those_that_hold_up_a_task_first(store):
     task = put(store)
     texts = [("a", False), ("b", True), ("c", False), ("d", True)]
     asked = {text: ask(store, task, text, blocking=blocking).id for text, blocking in texts}
-    found, total = see(store, questions.listed)
+    found, total = see(store, questions.list_questions)
     assert ([one.text for one in found], total) == (["b", "d", "a", "c"], 4)
     do(store, questions.answer, asked["b"], "yes")
-    assert [one.text for one in see(store, questions.listed, limit=2)[0]] == ["d", "a"]
-    assert see(store, questions.listed, limit=2)[1] == 3
-    found, total = see(store, questions.listed, answered_too=True)
+    assert [one.text for one in see(store, questions.list_questions, limit=2)[0]] == ["d", "a"]
+    assert see(store, questions.list_questions, limit=2)[1] == 3
+    found, total = see(store, questions.list_questions, answered_too=True)
     assert ([one.text for one in found], total) == (["d", "c", "a", "b"], 4)
 
 
 def test_the_last_answer_makes_the_task_pending_again(store):
     task = put(store)
     first, second, aside = ask(store, task, "a"), ask(store, task, "b"), ask(store, task, "c", blocking=False)
-    do(store, flow.set_status, task.id, "needs_input")
+    do(store, task_moves.set_status, task.id, "needs_input")
     assert do(store, questions.answer, aside.id, "x").task.status == "needs_input"
     answered = do(store, questions.answer, first.id, "x")
     assert (answered.task.status, answered.still_open) == ("needs_input", 1)
@@ -62,7 +62,7 @@ def test_the_last_answer_makes_the_task_pending_again(store):
 def test_an_answer_moves_no_task_that_does_not_wait_for_it(store, status):
     task = put(store)
     asked = ask(store, task)
-    do(store, flow.set_status, task.id, status, reason="so")
+    do(store, task_moves.set_status, task.id, status, reason="so")
     do(store, questions.answer, asked.id, "x")
     assert again(store, task).status == status
 

@@ -3,14 +3,14 @@
 import pytest
 
 from binnacle.errors import NotFound, WrongStatus
-from binnacle.store import features, flow, queue, tasks
+from binnacle.store import features, queue, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.work.status import STATUSES
 from store.verbs import AGENT, actions, do, put, ready, rows, see
 
 
 def queued(store):
-    return [task.title for task in see(store, queue.listed)]
+    return [task.title for task in see(store, queue.list_queue)]
 
 
 def test_ready_goes_by_priority_and_then_by_age(store):
@@ -27,7 +27,7 @@ def test_only_pending_tasks_are_ready(store, status):
 
 def test_a_taken_task_is_not_ready(store):
     task = put(store)
-    do(store, flow.start, task.id, by=AGENT)
+    do(store, task_moves.start, task.id, by=AGENT)
     assert ready(store) == []
 
 
@@ -35,9 +35,9 @@ def test_a_waiting_task_is_not_ready_until_all_it_waits_for_is_closed(store):
     first, second = put(store, "first"), put(store, "second")
     put(store, "waiting", depends_on=(first.id, second.id))
     assert ready(store) == ["first", "second"]
-    do(store, flow.finish, first.id)
+    do(store, task_moves.finish, first.id)
     assert ready(store) == ["second"]
-    do(store, flow.skip, second.id, reason="not needed")
+    do(store, task_moves.skip, second.id, reason="not needed")
     assert ready(store) == ["waiting"]
 
 
@@ -46,7 +46,7 @@ def test_ready_is_filtered_and_counted(store):
     for number in range(3):
         put(store, f"login {number}", feature="login")
         put(store, f"other {number}")
-    found, total = see(store, tasks.ready, TaskFilter(feature="login"), limit=2)
+    found, total = see(store, tasks.list_ready, TaskFilter(feature="login"), limit=2)
     assert ([task.title for task in found], total) == (["login 0", "login 1"], 3)
 
 
@@ -126,12 +126,15 @@ def test_taking_out_what_is_not_queued_is_no_error(store):
     assert "unqueued" not in actions(store, task.id)
 
 
-@pytest.mark.parametrize("move", [flow.finish, lambda tx, task_id: flow.skip(tx, task_id, reason="no")])
+@pytest.mark.parametrize("move", [task_moves.finish, lambda tx, task_id: task_moves.skip(tx, task_id, reason="no")])
 def test_what_is_closed_leaves_the_queue(store, move):
     whole, part = put(store, "whole"), put(store, "part", parent=None)
     do(store, tasks.update, part.id, {"parent": whole.id})
     do(store, queue.add, [whole.id])
-    do(store, lambda tx: flow.finish(tx, whole.id, force=True) if move is flow.finish else move(tx, whole.id))
+    do(
+        store,
+        lambda tx: task_moves.finish(tx, whole.id, force=True) if move is task_moves.finish else move(tx, whole.id),
+    )
     assert queued(store) == []
     assert rows(store, "select queue_rank from task where id = ?", part.id) == [(1_000_000_000,)]
 

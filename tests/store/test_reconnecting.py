@@ -52,7 +52,7 @@ def test_what_was_read_before_the_cut_is_not_lost_by_it(postgres_place):
     store = postgres_place.open()
     put(store, "there")
     with store.read() as tx:
-        found = [task.title for task in tasks.ready(tx, limit=5)[0]]
+        found = [task.title for task in tasks.list_ready(tx, limit=5)[0]]
         cut(postgres_place.where, store)
     assert found == ["there"]
 
@@ -112,7 +112,7 @@ def test_a_change_that_cannot_be_found_again_is_said_to_be_uncertain(line):
         tx.run("update task set description = 'changed without an event'")
     assert (caught.value.code, caught.value.retryable) == ("E_STORE_LOST", True)
     assert caught.value.hint.startswith("look whether it was done, then repeat it")
-    assert see(store, tasks.listed, TaskFilter(), limit=5)[0][0].description == "changed without an event"
+    assert see(store, tasks.list_tasks, TaskFilter(), limit=5)[0][0].description == "changed without an event"
 
 
 @pytest.mark.parametrize("how", ["restarted", "killed"])

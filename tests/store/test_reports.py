@@ -5,10 +5,20 @@ from datetime import timedelta
 import pytest
 
 from binnacle.errors import Ambiguous, NotFound, Refused
-from binnacle.store import comments, dependencies, flow, intents, questions, reports, sessions, tasks
-from binnacle.store.details import details
+from binnacle.store import (
+    comments,
+    dependencies,
+    interim_reports,
+    lapsed_claims,
+    questions,
+    reports,
+    sessions,
+    task_deletion,
+    task_moves,
+)
+from binnacle.store.views.task_details import load_details
 from binnacle.work.actor import SYSTEM
-from binnacle.work.report import SILENT
+from binnacle.work.report import SILENT_REASON
 from places import NOW
 from store.verbs import AGENT, ANN, OTHER, actions, again, contents, do, put, rows, see
 
@@ -17,7 +27,7 @@ def bind(store, task, *, by=AGENT, recipe="task_intents", claim=True) -> str:
     """A session bound to `task`, which it holds."""
     session = do(store, sessions.start, recipe=recipe, task_id=task.id, by=by).id
     if claim:
-        do(store, flow.start, task.id, by=by, session=session)
+        do(store, task_moves.start, task.id, by=by, session=session)
     return session
 
 
@@ -38,7 +48,7 @@ def run(store, task, kind=None, /, *, by=AGENT, **body):
 
 
 def said_on(store, task) -> list[str]:
-    return [comment.body for comment in see(store, comments.listed, task.id)]
+    return [comment.body for comment in see(store, comments.list_comments, task.id)]
 
 
 def test_a_closing_report_is_kept_and_waits_for_the_end_of_the_session(store):
@@ -81,14 +91,14 @@ def test_the_last_closing_report_wins(store):
     assert settle(store, session).outcome == "done"
     found = rows(store, "select kind, outcome from report where settled_at is not null order by number")
     assert found == [("stuck", "superseded"), ("partial", "superseded"), ("done", "done")]
-    assert [one.report.kind for one in see(store, reports.last_outcomes, task.id).tried] == ["done"]
+    assert [one.report.kind for one in see(store, reports.load_outcomes, task.id).tried] == ["done"]
 
 
 def test_done_of_what_is_done_already_is_fine(store):
     task = put(store)
     session = bind(store, task)
     close(store, session, "done", summary="built it")
-    do(store, flow.finish, task.id, reason="merged by hand", force=True)
+    do(store, task_moves.finish, task.id, reason="merged by hand", force=True)
     assert settle(store, session).outcome == "done"
     assert again(store, task).closed_reason == "merged by hand"
 
@@ -116,7 +126,7 @@ def test_done_with_open_parts_falls_back_to_partial_and_says_why(store):
     (comment,) = said_on(store, task)
     assert "not finished" in comment
     assert "built it" in comment
-    assert part.id in see(store, reports.last_outcomes, task.id).remaining
+    assert part.id in see(store, reports.load_outcomes, task.id).remaining
 
 
 def test_done_with_open_dependencies_waits_for_them(store):
@@ -134,9 +144,9 @@ def test_partial_requeues_the_task_with_what_remains(store):
     settled = run(store, task, "partial", summary="the model", remaining="the view")
     assert settled.outcome == "pending"
     assert again(store, task).status == "pending"
-    (comment,) = see(store, comments.listed, task.id)
+    (comment,) = see(store, comments.list_comments, task.id)
     assert (comment.author, comment.body) == (AGENT.name, "Partly done: the model\n\nRemaining: the view")
-    assert see(store, reports.last_outcomes, task.id).remaining == "the view"
+    assert see(store, reports.load_outcomes, task.id).remaining == "the view"
 
 
 def test_a_session_without_a_closing_report_was_stuck(store):
@@ -144,8 +154,8 @@ def test_a_session_without_a_closing_report_was_stuck(store):
     settled = run(store, task)
     assert (settled.report, settled.outcome) == ("stuck", "pending")
     assert again(store, task).status == "pending"
-    assert said_on(store, task) == [f"Stuck: {SILENT}"]
-    assert see(store, reports.last_outcomes, task.id).stuck == 1
+    assert said_on(store, task) == [f"Stuck: {SILENT_REASON}"]
+    assert see(store, reports.load_outcomes, task.id).stuck == 1
 
 
 def test_three_stucks_in_a_row_block_the_task_with_the_reasons(store):
@@ -155,7 +165,7 @@ def test_three_stucks_in_a_row_block_the_task_with_the_reasons(store):
     assert run(store, task, "stuck", reason="still none", by=OTHER).outcome == "blocked"
     assert again(store, task).status == "blocked"
     last = said_on(store, task)[-1]
-    for reason in ("3 times", "no network", SILENT, "still none"):
+    for reason in ("3 times", "no network", SILENT_REASON, "still none"):
         assert reason in last
 
 
@@ -163,8 +173,8 @@ def test_what_was_unblocked_gets_three_more_tries(store):
     task = put(store)
     for _ in range(3):
         run(store, task, "stuck", reason="no network")
-    do(store, flow.reopen, task.id)
-    assert see(store, reports.last_outcomes, task.id).stuck == 0
+    do(store, task_moves.reopen, task.id)
+    assert see(store, reports.load_outcomes, task.id).stuck == 0
     assert [run(store, task, "stuck", reason="again").outcome for _ in range(3)] == ["pending", "pending", "blocked"]
 
 
@@ -174,7 +184,7 @@ def test_a_partial_between_breaks_the_row(store):
     run(store, task, "stuck", reason="two")
     run(store, task, "partial", summary="some", remaining="more")
     assert run(store, task, "stuck", reason="three").outcome == "pending"
-    found = see(store, reports.last_outcomes, task.id)
+    found = see(store, reports.load_outcomes, task.id)
     assert (found.stuck, found.remaining) == (1, "more")
     assert [one.said.partition("\n")[0] for one in found.tried] == [
         "Stuck: three", "Partly done: some", "Stuck: two", "Stuck: one",
@@ -193,10 +203,10 @@ def test_blocked_on_a_task_waits_for_it(store, name, kind):
     assert settled.outcome == "pending"
     now = again(store, task)
     assert (now.status, now.open_dependencies) == ("pending", 1)
-    (waits,) = see(store, details, task.id).depends_on
+    (waits,) = see(store, load_details, task.id).depends_on
     assert waits.id == other.id
     assert waits.reason.endswith("no tables yet")
-    do(store, flow.finish, other.id)
+    do(store, task_moves.finish, other.id)
     assert again(store, task).open_dependencies == 0
 
 
@@ -210,7 +220,7 @@ def test_blocked_on_anything_else_waits_for_people(store, on, kind):
 
 def test_blocked_on_what_is_done_waits_for_people(store):
     task, other = put(store), put(store, "write the schema")
-    do(store, flow.finish, other.id)
+    do(store, task_moves.finish, other.id)
     assert run(store, task, "blocked", on=other.id, detail="a column is missing").outcome == "blocked"
     assert again(store, task).status == "blocked"
 
@@ -220,7 +230,7 @@ def test_what_was_reported_is_said_by_the_agent_whoever_settles(store):
     session = bind(store, task)
     close(store, session, "blocked", on="the vendor")
     settle(store, session, by=ANN)
-    assert [comment.author for comment in see(store, comments.listed, task.id)] == [AGENT.name]
+    assert [comment.author for comment in see(store, comments.list_comments, task.id)] == [AGENT.name]
 
 
 def test_what_is_external_is_no_task_even_if_one_is_called_so(store):
@@ -248,7 +258,7 @@ def test_an_open_blocking_question_means_needs_input_until_it_is_answered(store,
     assert again(store, task).status == "needs_input"
     do(store, questions.answer, asked.id, "this one")
     assert again(store, task).status == "pending"
-    (told,) = see(store, reports.last_outcomes, task.id).questions
+    (told,) = see(store, reports.load_outcomes, task.id).questions
     assert (told.text, told.answer) == ("Which one?", "this one")
 
 
@@ -286,14 +296,14 @@ def test_a_task_taken_by_someone_else_is_left_to_them(store, kind, by):
     task = put(store)
     session = bind(store, task)
     close(store, session, kind, summary="s", remaining="r", reason="x", on="the vendor")
-    do(store, flow.release, task.id, force=True)
-    taken = do(store, flow.start, task.id, by=OTHER).task
+    do(store, task_moves.release, task.id, force=True)
+    taken = do(store, task_moves.start, task.id, by=OTHER).task
     settled = settle(store, session, by=by)
     assert settled.outcome == "left"
     assert OTHER.name in settled.note
     now = again(store, task)
     assert (now.status, now.claimed_by, now.fence) == ("in_progress", OTHER.name, taken.fence)
-    (comment,) = see(store, comments.listed, task.id)
+    (comment,) = see(store, comments.list_comments, task.id)
     assert comment.author == AGENT.name
     assert "Nothing was changed" in comment.body
     assert settle(store, session, by=by) is None
@@ -302,9 +312,9 @@ def test_a_task_taken_by_someone_else_is_left_to_them(store, kind, by):
 def test_a_task_taken_and_given_back_by_someone_else_is_left_alone_too(store):
     task = put(store)
     session = bind(store, task)
-    do(store, flow.release, task.id, force=True)
-    do(store, flow.start, task.id, by=OTHER)
-    do(store, flow.release, task.id, by=OTHER)
+    do(store, task_moves.release, task.id, force=True)
+    do(store, task_moves.start, task.id, by=OTHER)
+    do(store, task_moves.release, task.id, by=OTHER)
     close(store, session, "done", summary="built it")
     assert settle(store, session).outcome == "left"
     assert again(store, task).status == "pending"
@@ -313,13 +323,13 @@ def test_a_task_taken_and_given_back_by_someone_else_is_left_alone_too(store):
 def test_a_person_who_takes_over_keeps_the_task(store):
     task = put(store)
     session = bind(store, task)
-    do(store, flow.start, task.id, by=ANN, force=True)
+    do(store, task_moves.start, task.id, by=ANN, force=True)
     assert settle(store, session).outcome == "left"
     assert again(store, task).claimed_by == ANN.name
     assert "ended without a report" in said_on(store, task)[0]
 
 
-@pytest.mark.parametrize("close_it", [flow.finish, flow.skip])
+@pytest.mark.parametrize("close_it", [task_moves.finish, task_moves.skip])
 def test_a_task_closed_by_a_person_stays_closed(store, close_it):
     task = put(store)
     session = bind(store, task)
@@ -336,7 +346,7 @@ def test_what_a_person_made_of_the_task_meanwhile_stands(store, status):
     task = put(store)
     session = bind(store, task)
     close(store, session, "stuck", reason="x")
-    do(store, flow.set_status, task.id, status, reason="wait", force=True)
+    do(store, task_moves.set_status, task.id, status, reason="wait", force=True)
     assert settle(store, session).outcome == "left"
     assert again(store, task).status == status
 
@@ -344,7 +354,7 @@ def test_what_a_person_made_of_the_task_meanwhile_stands(store, status):
 def test_a_silent_session_adds_nothing_to_what_it_moved_itself(store):
     task = put(store)
     session = bind(store, task)
-    do(store, flow.finish, task.id, reason="set by hand", by=AGENT, session=session)
+    do(store, task_moves.finish, task.id, reason="set by hand", by=AGENT, session=session)
     assert settle(store, session).outcome == "left"
     assert said_on(store, task) == []
     assert settle(store, session) is None
@@ -354,13 +364,13 @@ def test_a_lapsed_claim_that_nobody_took_still_counts(store):
     task = put(store)
     session = bind(store, task)
     close(store, session, "done", summary="slowly")
-    do(store, flow.expire, now=NOW + timedelta(hours=2), by=SYSTEM)
+    do(store, lapsed_claims.release_lapsed, now=NOW + timedelta(hours=2), by=SYSTEM)
     assert settle(store, session).outcome == "done"
 
 
 def test_a_claim_made_before_the_session_began_is_the_sessions(store):
     task = put(store)
-    do(store, flow.start, task.id, by=AGENT)
+    do(store, task_moves.start, task.id, by=AGENT)
     session = bind(store, task, claim=False)
     assert settle(store, session, by=SYSTEM).outcome == "pending"
     assert again(store, task).claimed_by is None
@@ -368,8 +378,8 @@ def test_a_claim_made_before_the_session_began_is_the_sessions(store):
 
 def test_an_earlier_claim_of_others_that_is_over_does_not_matter(store):
     task = put(store)
-    do(store, flow.start, task.id, by=OTHER)
-    do(store, flow.release, task.id, by=OTHER)
+    do(store, task_moves.start, task.id, by=OTHER)
+    do(store, task_moves.release, task.id, by=OTHER)
     session = bind(store, task, claim=False)
     close(store, session, "done", summary="built it")
     assert settle(store, session).outcome == "done"
@@ -378,8 +388,8 @@ def test_an_earlier_claim_of_others_that_is_over_does_not_matter(store):
 def test_what_was_flagged_as_blocking_shows_when_settling(store):
     task = put(store)
     session = bind(store, task)
-    do(store, intents.flag, "the spec contradicts itself", severity="blocking", by=AGENT, session=session)
-    do(store, intents.flag, "a typo", severity="info", by=AGENT, session=session)
+    do(store, interim_reports.flag, "the spec contradicts itself", severity="blocking", by=AGENT, session=session)
+    do(store, interim_reports.flag, "a typo", severity="info", by=AGENT, session=session)
     close(store, session, "stuck", reason="x")
     close(store, session, "partial", summary="s", remaining="r")
     assert settle(store, session).flags == ("the spec contradicts itself",)
@@ -398,10 +408,10 @@ def test_a_killed_server_leaves_reports_that_are_settled_before_the_next_session
     (settled,) = do(store, reports.settle_abandoned, task.id, but=following, by=OTHER, session=following)
     assert (settled.session, settled.outcome) == (killed, "pending")
     assert again(store, task).claimed_by is None
-    assert see(store, reports.last_outcomes, task.id).remaining == "the view"
-    assert see(store, comments.listed, task.id)[0].author == AGENT.name
+    assert see(store, reports.load_outcomes, task.id).remaining == "the view"
+    assert see(store, comments.list_comments, task.id)[0].author == AGENT.name
     assert do(store, reports.settle_abandoned, task.id, but=following, by=OTHER, session=following) == []
-    do(store, flow.start, task.id, by=OTHER, session=following)
+    do(store, task_moves.start, task.id, by=OTHER, session=following)
     close(store, following, "done", by=OTHER, summary="all of it")
     assert settle(store, following, by=OTHER).outcome == "done"
 
@@ -457,7 +467,7 @@ def test_a_session_that_was_resumed_is_settled_a_second_time(store):
     task = put(store)
     session = bind(store, task)
     assert settle(store, session).outcome == "pending"
-    do(store, flow.start, task.id, by=AGENT, session=session)
+    do(store, task_moves.start, task.id, by=AGENT, session=session)
     assert settle(store, session).outcome == "pending"
     assert again(store, task).claimed_by is None
     close(store, session, "done", summary="at last")
@@ -467,7 +477,7 @@ def test_a_session_that_was_resumed_is_settled_a_second_time(store):
 
 def test_without_a_session_the_report_is_about_the_task_one_holds_and_settled_at_once(store):
     task = put(store)
-    do(store, flow.start, task.id, by=AGENT)
+    do(store, task_moves.start, task.id, by=AGENT)
     on, report, settled = do(store, reports.close, "done", {"summary": "built it"}, by=AGENT)
     assert (on.session, report.session, settled.outcome) == (None, None, "done")
     assert again(store, task).closed_reason == "built it"
@@ -477,7 +487,7 @@ def test_a_session_bound_to_no_task_settles_at_once_and_takes_the_next(store):
     session = do(store, sessions.start, by=AGENT).id
     for _ in range(2):
         task = put(store)
-        do(store, flow.start, task.id, by=AGENT, session=session)
+        do(store, task_moves.start, task.id, by=AGENT, session=session)
         assert close(store, session, "partial", summary="s", remaining="r")[2].outcome == "pending"
     assert settle(store, session) is None
 
@@ -488,7 +498,7 @@ def test_nothing_to_report_on_is_said(store):
     with pytest.raises(Refused, match="holds none"):
         do(store, reports.close, "done", {"summary": "x"}, by=AGENT, session="mcp-0123")
     for task in (put(store), put(store)):
-        do(store, flow.start, task.id, by=AGENT, force=True)
+        do(store, task_moves.start, task.id, by=AGENT, force=True)
     with pytest.raises(Ambiguous, match="several"):
         do(store, reports.close, "done", {"summary": "x"}, by=AGENT)
     assert rows(store, "select id from report") == []
@@ -499,7 +509,7 @@ def test_a_deleted_task_takes_its_reports_and_questions_along(store):
     session = bind(store, task)
     close(store, session, "stuck", reason="x")
     do(store, questions.ask, task.id, "Which one?", blocking=True, by=AGENT)
-    do(store, tasks.delete, task.id, force=True)
+    do(store, task_deletion.delete_task, task.id, force=True)
     assert rows(store, "select id from report") == rows(store, "select id from question") == []
     assert settle(store, session) is None
     with pytest.raises(NotFound):

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binnacle.errors import InvalidInput
-from binnacle.store import comments, features, learnings, notes, search, tasks
-from binnacle.work.learning import LIMIT
+from binnacle.store import comments, features, learnings, notes, task_deletion, tasks
+from binnacle.store.views import search
+from binnacle.work.learning import MAX_LEARNINGS
 from store.verbs import do, put, see
 
 
 def found(store, text, **options):
-    return [hit.title or hit.snippet for hit in see(store, search.find, text, **options)]
+    return [hit.title or hit.snippet for hit in see(store, search.find_text, text, **options)]
 
 
 def test_all_words_must_be_found(store):
@@ -78,7 +79,7 @@ def test_the_parts_of_paths_names_and_numbers_are_words(store, query):
 @pytest.mark.parametrize("query", ["", "  ", "!?", "---", "'", '"', "%", "*", "()", ":*", "&", "\u0301", "\x00"])
 def test_a_query_without_a_word_is_refused(store, query):
     with pytest.raises(InvalidInput, match="nothing to search for"):
-        see(store, search.find, query)
+        see(store, search.find_text, query)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_the_words_of_the_engines_own_languages_are_just_words(store, query):
 @given(text=st.text(max_size=40))
 def test_no_query_breaks_the_search(store, text):
     with contextlib.suppress(InvalidInput):
-        see(store, search.find, text)
+        see(store, search.find_text, text)
 
 
 def test_words_of_any_length_and_number_are_searched_for(store):
@@ -113,14 +114,14 @@ def test_everything_people_write_is_found(store):
     remark = do(store, comments.add, task.id, "the compass is off")
     (note,) = do(store, notes.add, [("tip", "trust the compass")])
     learning = do(store, learnings.add, "needles turn", reason="compass again", feature="login").learning
-    hits = see(store, search.find, "compass")
+    hits = see(store, search.find_text, "compass")
     assert {(hit.entity, hit.id) for hit in hits} == {
         ("comment", remark.id),
         ("note", note.id),
         ("learning", learning.id),
     }
     assert found(store, "sextant") == found(store, "astrolabe") == ["the task"]
-    (hit,) = see(store, search.find, "compass", entity="comment")
+    (hit,) = see(store, search.find_text, "compass", entity="comment")
     assert (hit.task_id, hit.title, hit.status, hit.snippet) == (task.id, "the task", "pending", "the compass is off")
 
 
@@ -132,7 +133,7 @@ def test_changes_and_deletions_are_found_out_at_once(store):
     assert found(store, "first") == []
     assert len(found(store, "second")) == 2
     assert found(store, "more") == ["second words"]
-    do(store, tasks.delete, task.id)
+    do(store, task_deletion.delete_task, task.id)
     assert found(store, "second") == []
 
 
@@ -140,7 +141,7 @@ def test_a_replaced_and_a_pruned_learning_are_found_no_more(store):
     do(store, learnings.add, "the magnetic needle points north of here", source="auto")
     do(store, learnings.add, "the magnetic needle never points north of here", source="auto")
     assert len(found(store, "magnetic needle")) == 1
-    for number in range(LIMIT):
+    for number in range(MAX_LEARNINGS):
         do(store, learnings.add, f"word{number}a word{number}b word{number}c", source="auto")
     assert found(store, "magnetic") == []
 
@@ -160,7 +161,7 @@ def test_as_many_are_given_as_were_asked_for(store):
 
 def test_a_snippet_shows_the_text_around_the_word(store):
     put(store, "long", description=f"{'before ' * 100} needle {'after ' * 100}")
-    (hit,) = see(store, search.find, "needle")
+    (hit,) = see(store, search.find_text, "needle")
     assert "needle" in hit.snippet
     assert hit.snippet.startswith("…")
     assert hit.snippet.endswith("…")
@@ -172,7 +173,7 @@ def test_what_there_is_to_find_is_counted(store):
         put(store, f"stone {number}")
     task = put(store, "another")
     do(store, comments.add, task.id, "a stone, too")
-    assert see(store, search.count, "stones") == 6
-    assert see(store, search.count, "stone", entity="comment") == 1
-    assert see(store, search.count, "pebble") == 0
-    assert len(see(store, search.find, "stone", limit=2)) == 2
+    assert see(store, search.count_hits, "stones") == 6
+    assert see(store, search.count_hits, "stone", entity="comment") == 1
+    assert see(store, search.count_hits, "pebble") == 0
+    assert len(see(store, search.find_text, "stone", limit=2)) == 2

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from binnacle.errors import NotFound, Refused
-from binnacle.store import agents, features, flow, sessions, tasks
+from binnacle.store import agents, features, sessions, task_moves, tasks
 from binnacle.work.actor import Actor
 from places import NOW
 from store.verbs import actions, again, do, put, see
@@ -25,7 +25,7 @@ def test_a_session_is_kept_as_it_was_given(store):
 
 def test_the_newest_session_comes_first(store):
     made = [do(store, sessions.start, name=str(number)).id for number in range(3)]
-    assert [session.id for session in see(store, sessions.listed, limit=2)] == [made[2], made[1]]
+    assert [session.id for session in see(store, sessions.list_sessions, limit=2)] == [made[2], made[1]]
 
 
 def test_iterations_count_from_zero_without_a_gap_also_after_a_crash(store):
@@ -33,7 +33,7 @@ def test_iterations_count_from_zero_without_a_gap_also_after_a_crash(store):
     assert do(store, sessions.begin_iteration, session).number == 0
     # The first one never ended: its process died.
     assert do(store, sessions.begin_iteration, session, now=LATER).number == 1
-    first, second = see(store, sessions.iterations, session)
+    first, second = see(store, sessions.list_iterations, session)
     assert (first.ended_at, second.ended_at) == (LATER, None)
 
 
@@ -46,7 +46,7 @@ def test_an_iteration_works_on_one_task(store):
         do(store, sessions.note_task, session, "bn-bbbb")
     do(store, sessions.begin_iteration, session)
     do(store, sessions.note_task, session, "bn-bbbb")
-    assert [known.task_started for known in see(store, sessions.iterations, session)] == ["bn-aaaa", "bn-bbbb"]
+    assert [known.task_started for known in see(store, sessions.list_iterations, session)] == ["bn-aaaa", "bn-bbbb"]
 
 
 def test_the_task_of_an_iteration_is_in_the_event_log(store):
@@ -76,10 +76,10 @@ def test_a_session_is_complete_only_when_nothing_is_open(store, status):
     task = put(store, status=status)
     with pytest.raises(Refused, match=f"not finished: {task.id}"):
         do(store, sessions.complete, session)
-    do(store, flow.start, task.id)
+    do(store, task_moves.start, task.id)
     with pytest.raises(Refused, match=task.id):
         do(store, sessions.complete, session)
-    do(store, flow.finish, task.id)
+    do(store, task_moves.finish, task.id)
     ended = do(store, sessions.complete, session, reason="all done", now=LATER)
     assert (ended.status, ended.reason, ended.ended_at) == ("complete", "all done", LATER)
 
@@ -91,7 +91,7 @@ def test_a_session_of_a_feature_looks_at_that_feature_only(store):
     mine = put(store, feature="login")
     with pytest.raises(Refused, match=mine.id):
         do(store, sessions.complete, session)
-    do(store, flow.finish, mine.id)
+    do(store, task_moves.finish, mine.id)
     assert do(store, sessions.complete, session).status == "complete"
 
 
@@ -122,7 +122,7 @@ def test_an_agent_is_registered_from_a_shell_or_by_mcp(store):
     mcp = do(store, agents.register, name="other", kind="reviewer")
     assert (shell.registered, shell.name, shell.pid, shell.process_started) == ("shell", "worker one", 123, "9876")
     assert (mcp.registered, mcp.type, mcp.pid) == ("mcp", "reviewer", None)
-    assert see(store, agents.listed) == [shell, mcp]
+    assert see(store, agents.list_agents) == [shell, mcp]
     assert see(store, agents.get, mcp.id) == mcp
 
 
@@ -152,30 +152,30 @@ def test_a_sign_of_life_is_noted_without_an_event(store):
 def test_an_agent_that_ends_gives_back_what_it_held(store):
     agent = do(store, agents.register, name="worker")
     actor = Actor(agent.id, "agent")
-    task = do(store, flow.start, put(store).id, by=actor).task
-    finished = do(store, flow.start, put(store).id, by=actor, force=True).task
-    do(store, flow.finish, finished.id, by=actor)
+    task = do(store, task_moves.start, put(store).id, by=actor).task
+    finished = do(store, task_moves.start, put(store).id, by=actor, force=True).task
+    do(store, task_moves.finish, finished.id, by=actor)
     assert do(store, agents.end, agent.id, reason="goodbye", now=LATER) == [task.id]
     assert (again(store, task).status, again(store, finished).status) == ("pending", "done")
-    assert see(store, agents.listed) == []
+    assert see(store, agents.list_agents) == []
     assert see(store, agents.get, agent.id).ended_at == LATER
     assert actions(store, agent.id) == ["registered", "ended"]
-    assert see(store, tasks.held_by, agent.id) == []
+    assert see(store, tasks.list_held_by, agent.id) == []
 
 
 def test_an_iteration_starts_one_task(store):
     session = do(store, sessions.start).id
     first, second = put(store), put(store)
-    do(store, flow.start, first.id, session=session)  # before the first iteration anything goes
-    do(store, flow.finish, first.id, session=session)
-    do(store, flow.reopen, first.id)
+    do(store, task_moves.start, first.id, session=session)  # before the first iteration anything goes
+    do(store, task_moves.finish, first.id, session=session)
+    do(store, task_moves.reopen, first.id)
     do(store, sessions.begin_iteration, session)
-    do(store, flow.start, first.id, session=session)
-    do(store, flow.finish, first.id, session=session)
-    for take in (lambda tx: flow.start(tx, second.id), flow.claim_next):
+    do(store, task_moves.start, first.id, session=session)
+    do(store, task_moves.finish, first.id, session=session)
+    for take in (lambda tx: task_moves.start(tx, second.id), task_moves.claim_next):
         with pytest.raises(Refused, match=f"already works on {first.id}"):
             do(store, take, session=session)
     assert again(store, second).status == "pending"
     do(store, sessions.begin_iteration, session)
-    do(store, flow.start, second.id, session=session)
-    assert [known.task_started for known in see(store, sessions.iterations, session)] == [first.id, second.id]
+    do(store, task_moves.start, second.id, session=session)
+    assert [known.task_started for known in see(store, sessions.list_iterations, session)] == [first.id, second.id]

@@ -3,9 +3,9 @@
 import pytest
 
 from binnacle.errors import ConfigError
-from binnacle.store.tenancy import Owner, Tenant, choose_schema, parse_owner, schema_name
+from binnacle.store.engines.project_schema import SchemaOwner, Tenant, choose_schema, parse_owner, schema_name
 
-SHOP = Owner(binnacle="shop", repositories=("origin:x", "root:1"))
+SHOP = SchemaOwner(binnacle="shop", repositories=("origin:x", "root:1"))
 
 
 def tenant(name="shop", *prints, is_named=False):
@@ -20,7 +20,7 @@ def test_one_fingerprint_in_common_suffices_and_the_others_are_learned():
 
 
 def test_of_several_that_belong_to_the_repository_the_one_of_the_name_is_taken():
-    schemas = {"bn_shop": SHOP, "bn_two": Owner(binnacle="two", repositories=("root:1",))}
+    schemas = {"bn_shop": SHOP, "bn_two": SchemaOwner(binnacle="two", repositories=("root:1",))}
     assert choose_schema(schemas, tenant("two")).schema == "bn_two"
     with pytest.raises(ConfigError, match="shop, two"):
         choose_schema(schemas, tenant("three"))
@@ -35,7 +35,7 @@ def test_a_schema_that_nobody_has_is_taken():
 
 @pytest.mark.parametrize("is_named", [True, False])
 def test_another_name_with_the_same_schema_is_refused(is_named):
-    schemas = {"bn_a_b": Owner(binnacle="a-b", repositories=("root:2",))}
+    schemas = {"bn_a_b": SchemaOwner(binnacle="a-b", repositories=("root:2",))}
     with pytest.raises(ConfigError, match="'a-b'"):
         choose_schema(schemas, tenant("a_b", is_named=is_named))
 

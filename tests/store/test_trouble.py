@@ -21,10 +21,11 @@ from binnacle.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from binnacle.store import flow, search, tasks
+from binnacle.store import abandoned_work, task_moves, tasks
 from binnacle.store.opening import open_postgres, open_sqlite
-from binnacle.store.schema import LATEST
+from binnacle.store.schema_migration import LATEST_SCHEMA
 from binnacle.store.tasks import TaskFilter
+from binnacle.store.views import search
 from binnacle.work.actor import Actor
 from binnacle.work.task import NewTask
 from store.verbs import ANN, contents, do, put, ready, rows, see
@@ -116,7 +117,7 @@ def test_damage_in_the_middle_of_a_store_is_said_when_it_is_met(sqlite_place):
             file.seek(page * 4096)
             file.write(noise.randbytes(4096))
     with pytest.raises(StoreCorrupt) as caught:
-        see(sqlite_place.open(), tasks.listed, tasks.TaskFilter(closed_too=True), limit=100)
+        see(sqlite_place.open(), tasks.list_tasks, tasks.TaskFilter(closed_too=True), limit=100)
     assert "bn doctor" in caught.value.hint
 
 
@@ -138,9 +139,9 @@ def test_a_newer_sqlite_store_is_refused_and_not_touched(sqlite_place):
     put(store)
     store.close()
     with contextlib.closing(sqlite3.connect(sqlite_place.where)) as db:
-        db.execute(f"pragma user_version = {LATEST + 1}")
+        db.execute(f"pragma user_version = {LATEST_SCHEMA + 1}")
     before = bytes_beside(sqlite_place.where)
-    with pytest.raises(StoreNewer, match=rf"schema {LATEST + 1}, this one knows {LATEST}") as caught:
+    with pytest.raises(StoreNewer, match=rf"schema {LATEST_SCHEMA + 1}, this one knows {LATEST_SCHEMA}") as caught:
         sqlite_place.open()
     assert "upgrade Binnacle" in caught.value.hint
     assert bytes_beside(sqlite_place.where) == before
@@ -149,19 +150,19 @@ def test_a_newer_sqlite_store_is_refused_and_not_touched(sqlite_place):
 def test_a_newer_postgres_store_is_refused_and_not_touched(postgres_place):
     store = postgres_place.open()
     put(store)
-    do(store, lambda tx: tx.run("update schema_version set version = ?", LATEST + 1))
+    do(store, lambda tx: tx.run("update schema_version set version = ?", LATEST_SCHEMA + 1))
     before = contents(store)
     with pytest.raises(StoreNewer):
         postgres_place.open()
     assert contents(store) == before
-    assert rows(store, "select version from schema_version") == [(LATEST + 1,)]
+    assert rows(store, "select version from schema_version") == [(LATEST_SCHEMA + 1,)]
 
 
 def test_a_missing_store_reads_as_empty_and_stays_missing(sqlite_place):
     store = sqlite_place.open(create=False)
     assert ready(store) == []
     with pytest.raises(InvalidInput, match="nothing to search for"):
-        see(store, search.find, "!")
+        see(store, search.find_text, "!")
     assert not os.path.exists(os.path.dirname(sqlite_place.where))
 
 
@@ -247,8 +248,8 @@ def test_reading_goes_on_past_a_lapsed_claim_that_cannot_be_given_back_now(place
     with store.write(by=Actor("ann")) as tx:
         tasks.add(tx, [NewTask(title="one")])
     with store.claim(by=Actor("bna-1", "agent"), now=long_ago) as tx:
-        flow.claim_next(tx)
-    with place.open().write(by=Actor("bob")), tasks.reading(store) as tx:
-        assert [task.status for task in tasks.listed(tx, TaskFilter(), limit=5)[0]] == ["in_progress"]
-    with tasks.reading(store) as tx:
-        assert [task.status for task in tasks.listed(tx, TaskFilter(), limit=5)[0]] == ["pending"]
+        task_moves.claim_next(tx)
+    with place.open().write(by=Actor("bob")), abandoned_work.read_current(store) as tx:
+        assert [task.status for task in tasks.list_tasks(tx, TaskFilter(), limit=5)[0]] == ["in_progress"]
+    with abandoned_work.read_current(store) as tx:
+        assert [task.status for task in tasks.list_tasks(tx, TaskFilter(), limit=5)[0]] == ["pending"]

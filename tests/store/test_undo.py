@@ -8,10 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binnacle.errors import BinnacleError, NotFound, Refused
-from binnacle.store import agents, comments, dependencies, features, flow, learnings, notes, queue, tasks, undo
-from binnacle.store.images import KEPT_CHANGES
-from binnacle.store.importing import clear
-from binnacle.store.store import MAX_REMEMBERED_ROWS
+from binnacle.store import (
+    agents,
+    comments,
+    dependencies,
+    features,
+    learnings,
+    notes,
+    queue,
+    task_deletion,
+    task_moves,
+    tasks,
+    undo,
+)
+from binnacle.store.maintenance.importer import clear
+from binnacle.store.row_images import MAX_UNDOABLE_CHANGES
+from binnacle.store.transaction import MAX_REMEMBERED_ROWS
 from binnacle.work.actor import Actor
 from binnacle.work.task import NewTask
 from places import NOW
@@ -53,30 +65,34 @@ def newest(store, actor="ann"):
 CHANGES = {
     "add": lambda tx, a, b: tasks.add(tx, [NewTask(title="new", depends_on=(a,)), NewTask(title="too", parent=b)]),
     "update": lambda tx, a, b: tasks.update(tx, b, {"title": "other", "priority": 0, "tags": ("x",), "parent": a}),
-    "start": lambda tx, a, b: flow.start(tx, b),
-    "claim": lambda tx, a, b: flow.claim_next(tx),
-    "done": lambda tx, a, b: flow.finish(tx, b, reason="merged"),
-    "skip": lambda tx, a, b: flow.skip(tx, b, reason="not needed"),
-    "block": lambda tx, a, b: flow.block(tx, b, reason="no access"),
-    "block on": lambda tx, a, b: flow.block(
+    "start": lambda tx, a, b: task_moves.start(tx, b),
+    "claim": lambda tx, a, b: task_moves.claim_next(tx),
+    "done": lambda tx, a, b: task_moves.finish(tx, b, reason="merged"),
+    "skip": lambda tx, a, b: task_moves.skip(tx, b, reason="not needed"),
+    "block": lambda tx, a, b: task_moves.block(tx, b, reason="no access"),
+    "block on": lambda tx, a, b: task_moves.block(
         tx, b, reason="no access", on=tasks.add(tx, [NewTask(title="first")])[0].id
     ),
-    "needs input": lambda tx, a, b: flow.set_status(tx, b, "needs_input", reason="which one?"),
-    "reopen": lambda tx, a, b: (flow.finish(tx, b), flow.reopen(tx, b), flow.skip(tx, b, reason="after all")),
-    "split": lambda tx, a, b: flow.split(tx, b, [NewTask(title="left"), NewTask(title="right")], chain=True),
-    "delete": lambda tx, a, b: tasks.delete(tx, a),
+    "needs input": lambda tx, a, b: task_moves.set_status(tx, b, "needs_input", reason="which one?"),
+    "reopen": lambda tx, a, b: (
+        task_moves.finish(tx, b),
+        task_moves.reopen(tx, b),
+        task_moves.skip(tx, b, reason="after all"),
+    ),
+    "split": lambda tx, a, b: task_moves.split(tx, b, [NewTask(title="left"), NewTask(title="right")], chain=True),
+    "delete": lambda tx, a, b: task_deletion.delete_task(tx, a),
     "comment": lambda tx, a, b: comments.add(tx, a, "another"),
-    "uncomment": lambda tx, a, b: comments.delete(tx, comments.listed(tx, a)[0].id),
-    "recomment": lambda tx, a, b: comments.update(tx, comments.listed(tx, a)[0].id, "other words"),
+    "uncomment": lambda tx, a, b: comments.delete(tx, comments.list_comments(tx, a)[0].id),
+    "recomment": lambda tx, a, b: comments.update(tx, comments.list_comments(tx, a)[0].id, "other words"),
     "wait": lambda tx, a, b: dependencies.add(tx, a, tasks.add(tx, [NewTask(title="third")])[0].id, reason="why"),
     "wait no more": dependencies.remove,
     "another reason": lambda tx, a, b: dependencies.add(tx, a, b, reason="another"),
     "queue": lambda tx, a, b: queue.add(tx, [b, a], first=True),
     "unqueue": lambda tx, a, b: queue.remove(tx, [a]),
     "learn": lambda tx, a, b: learnings.add(tx, "stars move"),
-    "unlearn": lambda tx, a, b: learnings.delete(tx, learnings.listed(tx)[0].id),
+    "unlearn": lambda tx, a, b: learnings.delete(tx, learnings.list_learnings(tx)[0].id),
     "note": lambda tx, a, b: notes.add(tx, [("tip", "one"), ("tip", "two")]),
-    "unnote": lambda tx, a, b: notes.delete(tx, notes.listed(tx)[0][0].id),
+    "unnote": lambda tx, a, b: notes.delete(tx, notes.list_notes(tx)[0][0].id),
 }
 
 
@@ -122,7 +138,7 @@ def test_undoing_again_goes_further_back(store):
 def test_several_changes_are_undone_as_one(store):
     task = put(store, "one")
     do(store, tasks.update, task.id, {"priority": 0})
-    do(store, flow.start, task.id)
+    do(store, task_moves.start, task.id)
     undone = undo_last(store, 2)
     assert (again(store, task).status, again(store, task).priority) == ("pending", 2)
     assert len(undone.changes) == 2
@@ -134,11 +150,11 @@ def test_several_changes_are_undone_as_one(store):
 
 def test_undoing_is_on_record(store):
     task = put(store, "one")
-    do(store, flow.finish, task.id)
+    do(store, task_moves.finish, task.id)
     undo_last(store)
     undo_number(store, newest(store).number)
     assert actions(store, task.id) == ["added", "done", "undone", "redone"]
-    do(store, flow.reopen, task.id)
+    do(store, task_moves.reopen, task.id)
     reopened = newest(store).number
     undo_last(store)
     with pytest.raises(Refused, match="undone already"):
@@ -150,9 +166,9 @@ LATER = {
         lambda tx, task: tasks.update(tx, task, {"priority": 0}),
         lambda tx, task: tasks.update(tx, task, {"priority": 4}),
     ),
-    "a claim": (flow.release, flow.start),
+    "a claim": (task_moves.release, task_moves.start),
     "a comment on what was added": (None, lambda tx, task: comments.add(tx, task, "hello")),
-    "a claim on what was added": (None, flow.start),
+    "a claim on what was added": (None, task_moves.start),
     "a task that waits for what was added": (
         None,
         lambda tx, task: tasks.add(tx, [NewTask(title="waits", depends_on=(task,))]),
@@ -160,11 +176,11 @@ LATER = {
     "a part of what was added": (None, lambda tx, task: tasks.add(tx, [NewTask(title="part", parent=task)])),
     "a learning from what was added": (None, lambda tx, task: learnings.add(tx, "tokens expire", task=task)),
     "the title of what was deleted": (
-        tasks.delete,
+        task_deletion.delete_task,
         lambda tx, task: tasks.add(tx, [NewTask(title="One")]),
     ),
     "the title of what was cancelled": (
-        lambda tx, task: flow.skip(tx, task, reason="no"),
+        lambda tx, task: task_moves.skip(tx, task, reason="no"),
         lambda tx, task: tasks.add(tx, [NewTask(title="one")]),
     ),
 }
@@ -175,7 +191,7 @@ def test_what_others_did_since_is_not_overwritten(store, name):
     mine, theirs = LATER[name]
     task = put(store, "one").id
     if name == "a claim":
-        do(store, flow.start, task)
+        do(store, task_moves.start, task)
     if mine:
         do(store, mine, task)
     do(store, theirs, task, by=AGENT)
@@ -207,7 +223,7 @@ def test_a_dependency_on_what_is_gone_does_not_come_back(store):
     a, b = put(store, "a").id, put(store, "b").id
     do(store, dependencies.add, a, b)
     do(store, dependencies.remove, a, b)
-    do(store, tasks.delete, b, by=AGENT)
+    do(store, task_deletion.delete_task, b, by=AGENT)
     with pytest.raises(Refused, match="no task"):
         undo_last(store)
 
@@ -224,7 +240,7 @@ def test_a_part_does_not_come_back_beneath_itself(store):
 def test_a_task_does_not_come_back_into_a_feature_that_is_gone(store):
     do(store, features.add, "login", {})
     task = put(store, "one", feature="login")
-    do(store, tasks.delete, task.id)
+    do(store, task_deletion.delete_task, task.id)
     do(store, features.delete, "login", by=BOB)
     with pytest.raises(Refused, match="login"):
         undo_last(store)
@@ -234,24 +250,24 @@ def working(store, actor):
     """An agent with a task in its hands."""
     do(store, agents.register, name=actor.name, agent_id=actor.name)
     task = put(store)
-    do(store, flow.start, task.id, by=actor)
+    do(store, task_moves.start, task.id, by=actor)
     return task
 
 
 def test_an_agent_gets_back_the_claim_that_a_person_took(store):
     task = working(store, AGENT)
     held = again(store, task)
-    do(store, flow.finish, task.id)
+    do(store, task_moves.finish, task.id)
     assert undo_last(store).warnings == ()
     assert again(store, task).claimed_by == AGENT.name
-    do(store, flow.finish, task.id, by=AGENT, fence=held.fence)
+    do(store, task_moves.finish, task.id, by=AGENT, fence=held.fence)
 
 
 def test_a_claim_that_is_over_does_not_come_back(store):
     tasks_of = {"lease": working(store, AGENT), "another": working(store, OTHER)}
     for task in tasks_of.values():
-        do(store, flow.finish, task.id)
-    do(store, flow.start, put(store).id, by=OTHER)
+        do(store, task_moves.finish, task.id)
+    do(store, task_moves.start, put(store).id, by=OTHER)
     with store.write(by=ANN, now=NOW + timedelta(minutes=29)) as tx:
         done = [one for one in undo.list_changes(tx, "ann", limit=99)[0] if one.events[0].action == "done"]
         warned = undo.undo(tx, [done[0]]).warnings
@@ -265,17 +281,17 @@ def test_a_claim_that_is_over_does_not_come_back(store):
 
 def test_a_fence_never_goes_back(store):
     task = put(store, "one")
-    do(store, flow.start, task.id)
+    do(store, task_moves.start, task.id)
     undo_last(store)
     assert again(store, task).fence == 1
-    do(store, flow.start, task.id, by=AGENT)
+    do(store, task_moves.start, task.id, by=AGENT)
     assert again(store, task).fence == 2
 
 
 def test_a_claim_that_ran_out_beside_a_change_stays_so(store):
     task, other = working(store, AGENT), put(store, "other")
     with store.write(by=ANN, now=NOW + timedelta(hours=2)) as tx:
-        flow.claim_next(tx)
+        task_moves.claim_next(tx)
     undo_last(store, now=NOW + timedelta(hours=2))
     assert [again(store, one).claimed_by for one in (task, other)] == [None, None]
 
@@ -283,7 +299,7 @@ def test_a_claim_that_ran_out_beside_a_change_stays_so(store):
 def test_another_person_s_hands_are_respected(store):
     task = put(store, "one")
     do(store, tasks.update, task.id, {"priority": 0})
-    do(store, flow.start, task.id, by=BOB)
+    do(store, task_moves.start, task.id, by=BOB)
     with pytest.raises(Refused, match="held by bob"):
         undo_last(store)
 
@@ -312,10 +328,10 @@ def test_what_cannot_be_undone_says_so(store):
 
 def test_only_the_newest_changes_are_kept(store):
     task = put(store, "one")
-    for number in range(KEPT_CHANGES + 5):
+    for number in range(MAX_UNDOABLE_CHANGES + 5):
         do(store, tasks.update, task.id, {"description": str(number)})
     put(store, "two", by=BOB)
-    assert see(store, undo.list_changes, "ann", limit=1)[1] == KEPT_CHANGES
+    assert see(store, undo.list_changes, "ann", limit=1)[1] == MAX_UNDOABLE_CHANGES
     assert see(store, undo.list_changes, "bob", limit=1)[1] == 1
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from binnacle.errors import Claimed, Duplicate, InvalidInput, NotFound, Referenced, Refused
-from binnacle.store import comments, dependencies, features, flow, learnings, tasks
+from binnacle.store import comments, dependencies, features, learnings, task_deletion, task_moves, tasks
 from places import NOW
 from store.verbs import AGENT, OTHER, actions, again, contents, do, put, rows, see
 
@@ -94,7 +94,7 @@ def test_a_parent_is_named_by_a_prefix(store):
 
 def test_an_agent_does_not_change_what_another_holds_unless_forced(store):
     task = put(store)
-    do(store, flow.start, task.id, by=AGENT)
+    do(store, task_moves.start, task.id, by=AGENT)
     with pytest.raises(Claimed):
         do(store, tasks.update, task.id, {"priority": 0}, by=OTHER)
     assert do(store, tasks.update, task.id, {"priority": 0}, by=OTHER, force=True).priority == 0
@@ -106,7 +106,7 @@ def test_a_task_nobody_refers_to_is_deleted_with_what_belongs_to_it(store):
     task = put(store, "soon gone", depends_on=(target.id,))
     do(store, comments.add, task.id, "a remark")
     learning = do(store, learnings.add, "something found out on the way", task=task.id).learning
-    assert do(store, tasks.delete, task.id).title == "soon gone"
+    assert do(store, task_deletion.delete_task, task.id).title == "soon gone"
     with pytest.raises(NotFound):
         again(store, task)
     assert rows(store, "select 1 from comment") == []
@@ -121,7 +121,7 @@ def test_a_task_that_others_wait_for_is_not_deleted(store):
     part = put(store, parent=task.id)
     before = contents(store)
     with pytest.raises(Referenced, match=f"{task.id} is still referred to by") as caught:
-        do(store, tasks.delete, task.id)
+        do(store, task_deletion.delete_task, task.id)
     assert sorted(caught.value.details["referrers"]) == sorted([waits.id, part.id])
     assert "bn task skip" in caught.value.hint
     assert contents(store) == before
@@ -131,12 +131,12 @@ def test_a_task_is_deleted_once_nothing_refers_to_it(store):
     task = put(store)
     waits = put(store, depends_on=(task.id,))
     do(store, dependencies.remove, waits.id, task.id)
-    do(store, tasks.delete, task.id)
+    do(store, task_deletion.delete_task, task.id)
     assert see(store, tasks.get_many, [task.id]) == {}
 
 
 def test_an_agent_does_not_delete_what_another_holds(store):
     task = put(store)
-    do(store, flow.start, task.id, by=AGENT)
+    do(store, task_moves.start, task.id, by=AGENT)
     with pytest.raises(Claimed):
-        do(store, tasks.delete, task.id, by=OTHER)
+        do(store, task_deletion.delete_task, task.id, by=OTHER)

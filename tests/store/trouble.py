@@ -12,9 +12,10 @@ import sys
 from collections.abc import Callable
 
 from binnacle.errors import BinnacleError
-from binnacle.store import search, tasks
+from binnacle.store import tasks
 from binnacle.store.opening import open_sqlite
 from binnacle.store.store import Store
+from binnacle.store.views import search
 from binnacle.work.actor import Actor
 from binnacle.work.task import NewTask
 from store.verbs import contents
@@ -36,7 +37,7 @@ def add(store: Store, title: str, size: int = 0) -> None:
 
 def ready(store: Store) -> list[str]:
     with store.read() as tx:
-        return [task.title for task in tasks.ready(tx, limit=100)[0]]
+        return [task.title for task in tasks.list_ready(tx, limit=100)[0]]
 
 
 def small_disk(directory: str) -> None:
@@ -72,7 +73,7 @@ def full_disk(directory: str, how: str) -> dict[str, object]:
         add(store, "after", 40_000)
         sound = store._connection.query("pragma integrity_check")[0][0]
         with store.read() as tx:
-            hits = [hit.title for hit in search.find(tx, "after")]
+            hits = [hit.title for hit in search.find_text(tx, "after")]
         return {"errors": errors, "unchanged": unchanged, "ready": ready(store), "sound": sound, "hits": hits}
 
 
@@ -114,7 +115,7 @@ def read_only(path: str) -> dict[str, object]:
             found["ready"] = ready(store)
             found["write"] = code_of(lambda: add(store, "not to be"))
             with store.read() as tx:
-                found["hits"] = [hit.title for hit in search.find(tx, "there")]
+                found["hits"] = [hit.title for hit in search.find_text(tx, "there")]
     return found
 
 

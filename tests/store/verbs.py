@@ -58,7 +58,7 @@ def again(store: Store, task: Task) -> Task:
 
 def ready(store: Store) -> list[str]:
     """The titles of what is ready, in order."""
-    return [task.title for task in see(store, tasks.ready, limit=1000)[0]]
+    return [task.title for task in see(store, tasks.list_ready, limit=1000)[0]]
 
 
 def rows(store: Store, sql: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -48,7 +48,7 @@ def test_what_was_answered_was_committed(place):
     tools, other = Tools(access), place.open()
     assert not together(tools, adding("one"), adding("two"))[1].is_error
     with other.read() as tx:
-        assert tasks.ready(tx, limit=9)[1] == 2
+        assert tasks.list_ready(tx, limit=9)[1] == 2
     access.close()
 
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from binnacle.store import comments, events, features, flow, learnings, questions, reports, sessions, tasks
+from binnacle.store import comments, events, features, learnings, questions, reports, sessions, task_moves, tasks
 from binnacle.tools.caller import Caller
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
@@ -23,14 +23,14 @@ class Bound:
         do(store, features.add, "auth", {})
         self.task = put(store, "Write the login", feature="auth")
         self.session = do(store, sessions.start, recipe="task_intents", task_id=self.task.id, by=AGENT).id
-        do(store, flow.start, self.task.id, by=AGENT, session=self.session)
+        do(store, task_moves.start, self.task.id, by=AGENT, session=self.session)
         tools.caller = Caller(session=Session(actor=AGENT, id=self.session))
 
     def settle(self):
         return do(self.store, reports.settle, self.session, by=AGENT, session=self.session)
 
     def comments(self) -> list[str]:
-        return [one.body for one in see(self.store, comments.listed, self.task.id)]
+        return [one.body for one in see(self.store, comments.list_comments, self.task.id)]
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_every_report_leaves_a_row_and_an_event(bound):
     assert [(kind, session) for _, kind, session, _ in found] == [(kind, bound.session) for kind in kinds]
     assert [settled is not None for *_, settled in found] == [True] * 4 + [False] * 4
     for report_id, *_ in found:
-        (event,) = see(bound.store, events.listed, limit=10, entity_id=report_id)
+        (event,) = see(bound.store, events.list_events, limit=10, entity_id=report_id)
         assert (event.action, event.actor, event.session) == ("reported", AGENT.name, bound.session)
 
 
@@ -88,7 +88,7 @@ def test_every_report_leaves_a_row_and_an_event(bound):
 def test_a_learning_goes_where_its_scope_says(bound, scope, features):
     given = {"text": "tokens expire after an hour", "kind": "discovery", "rationale": "it was measured"}
     bound.tools("report_learning", **given, **({"scope": scope} if scope else {}))
-    found = see(bound.store, learnings.listed)
+    found = see(bound.store, learnings.list_learnings)
     assert [(one.feature, one.reason, one.source) for one in found] == [
         (feature, "it was measured", "agent") for feature in features
     ]
@@ -166,7 +166,7 @@ def test_blocked_on_a_task_says_which_one_was_understood(bound):
 
 
 def test_one_who_lost_the_task_is_told_at_once(bound):
-    do(bound.store, flow.start, bound.task.id, by=OTHER, force=True)
+    do(bound.store, task_moves.start, bound.task.id, by=OTHER, force=True)
     said = bound.tools.outcome("done", summary="built it")
     assert OTHER.name in said.text
     assert bound.settle().outcome == "left"
@@ -179,14 +179,14 @@ def test_without_a_session_the_task_held_is_meant_and_moved_at_once(tools, place
     task = put(store)
     error = tools.fails("done", summary="built it")
     assert (error["code"], "holds none" in error["message"]) == ("E_REFUSED", True)
-    do(store, flow.start, task.id, by=AGENT)
+    do(store, task_moves.start, task.id, by=AGENT)
     assert tools("done", summary="built it")["settled"]["outcome"] == "done"
     assert see(store, tasks.get, task.id).status == "done"
 
 
 def test_a_session_sees_only_its_own_task(bound):
     other = put(bound.store)
-    do(bound.store, flow.start, other.id, by=OTHER)
+    do(bound.store, task_moves.start, other.id, by=OTHER)
     bound.tools.caller = Caller(session=Session(actor=Actor(OTHER.name, "agent"), id=bound.session))
     assert bound.tools("flag", what="a typo")["comment"]["task_id"] == bound.task.id
 

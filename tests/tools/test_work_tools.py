@@ -155,7 +155,7 @@ def test_every_change_carries_the_agent_and_failures_leave_nothing(tools, place)
     add(tools, "one")
     tools.fails("task_add", tasks=[{"title": "two"}, {"title": "one"}])
     with place.open() as store, store.read() as tx:
-        found = events.listed(tx, limit=100)
+        found = events.list_events(tx, limit=100)
     assert [(event.actor, event.action) for event in found] == [("bna-1", "added")]
 
 

@@ -8,11 +8,11 @@ from binnacle.errors import Duplicate, InvalidInput
 from binnacle.work.feature import (
     Discipline,
     Feature,
-    changed_discipline,
-    changed_feature,
+    change_discipline,
+    change_feature,
     check_is_new,
     derive_acronym,
-    validated_feature,
+    validate_feature,
 )
 from places import NOW
 
@@ -55,13 +55,13 @@ def test_the_hundredth_of_the_same_name_still_gets_an_acronym():
 
 @pytest.mark.parametrize("acronym", ["auth", " AUTH ", "a1b2"])
 def test_an_acronym_is_put_into_capitals(acronym):
-    assert changed_feature(FEATURE, {"acronym": acronym}).acronym == acronym.strip().upper()
+    assert change_feature(FEATURE, {"acronym": acronym}).acronym == acronym.strip().upper()
 
 
 @pytest.mark.parametrize("acronym", ["", "ABC", "ABCDE", "A-BC", "ÄBCD"])
 def test_an_acronym_is_four_letters_or_digits(acronym):
     with pytest.raises(InvalidInput, match="four letters or digits"):
-        changed_feature(FEATURE, {"acronym": acronym})
+        change_feature(FEATURE, {"acronym": acronym})
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_name_that_exists_is_refused_even_by_force():
 
 
 def test_the_texts_of_a_feature_are_cleaned():
-    clean = validated_feature(
+    clean = validate_feature(
         Feature(
             name="login",
             title=" Log\x1bin ",
@@ -113,31 +113,31 @@ def test_the_texts_of_a_feature_are_cleaned():
 
 @pytest.mark.parametrize("name", ["description", "architecture", "boundaries"])
 def test_prose_that_goes_into_prompts_is_bounded(name):
-    changed_feature(FEATURE, {name: "x" * 3000})
+    change_feature(FEATURE, {name: "x" * 3000})
     with pytest.raises(InvalidInput, match="3001 characters"):
-        changed_feature(FEATURE, {name: "x" * 3001})
+        change_feature(FEATURE, {name: "x" * 3001})
 
 
 @pytest.mark.parametrize(("name", "limit"), [("knowledge_paths", 10), ("context_files", 30)])
 def test_the_lists_of_a_feature_are_bounded(name, limit):
     with pytest.raises(InvalidInput, match=f"at most {limit}"):
-        changed_feature(FEATURE, {name: tuple(f"{n}.md" for n in range(limit + 1))})
+        change_feature(FEATURE, {name: tuple(f"{n}.md" for n in range(limit + 1))})
 
 
 @pytest.mark.parametrize("name", ["name", "created_at", "titel"])
 def test_what_a_feature_does_not_have_is_not_changed(name):
     with pytest.raises(InvalidInput, match=f"a feature has no field '{name}'"):
-        changed_feature(FEATURE, {name: "x"})
+        change_feature(FEATURE, {name: "x"})
 
 
 def test_a_misspelt_field_of_a_discipline_gets_the_nearest():
     with pytest.raises(InvalidInput) as caught:
-        changed_discipline(DISCIPLINE, {"convention": "x"})
+        change_discipline(DISCIPLINE, {"convention": "x"})
     assert caught.value.hint == "did you mean 'conventions'?"
 
 
 def test_the_texts_of_a_discipline_are_cleaned():
-    changed = changed_discipline(
+    changed = change_discipline(
         DISCIPLINE, {"icon": "\x1b🔧", "skills": ("SQL", "SQL", ""), "denied_tools": ("debug_*",)}
     )
     assert (changed.icon, changed.skills, changed.denied_tools) == ("🔧", ("SQL",), ("debug_*",))

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from binnacle.errors import Full, InvalidInput
-from binnacle.work.learning import LIMIT, add, in_order, saturation
+from binnacle.work.learning import MAX_LEARNINGS, add, saturation, sort_by_trust
 from places import NOW
 from work.builders import a_learning
 
@@ -151,13 +151,13 @@ def full(**fields):
     """As many learnings as are kept, each with words of its own, oldest first."""
     return [
         a_learning(f"word{n}a word{n}b word{n}c", id=f"bnl-{n:04d}", created_at=NOW + timedelta(hours=n), **fields)
-        for n in range(LIMIT)
+        for n in range(MAX_LEARNINGS)
     ]
 
 
 def test_fifty_are_kept():
     known = full(source="auto")
-    assert LIMIT == 50
+    assert MAX_LEARNINGS == 50
     assert add(known[:49], a_learning("something else entirely")).pruned == ()
     assert add(known, a_learning("something else entirely")).pruned == ("bnl-0000",)
 
@@ -183,7 +183,7 @@ def test_a_full_list_still_counts_what_it_knows():
 
 
 def test_the_most_trustworthy_come_first():
-    listed = in_order(
+    listed = sort_by_trust(
         [
             a_learning("a", id="auto", source="auto", hit_count=99),
             a_learning("b", id="agent", source="agent"),

@@ -8,7 +8,7 @@ from binnacle.errors import InvalidInput
 from binnacle.work.report import (
     Question,
     Report,
-    choose,
+    choose_answer,
     is_same_work,
     may_requeue,
     outcome_of,
@@ -123,13 +123,13 @@ def test_every_report_can_be_told(kind, body, said):
     ],
 )
 def test_an_answer_is_an_option_or_words_of_ones_own(options, text, answer):
-    assert choose(question(*options), text) == answer
+    assert choose_answer(question(*options), text) == answer
 
 
 @pytest.mark.parametrize(("text", "word"), [("3", "2 options"), ("0", "2 options"), ("  ", "empty")])
 def test_an_answer_that_is_none_is_refused(text, word):
     with pytest.raises(InvalidInput, match=word):
-        choose(question("keep it", "drop it"), text)
+        choose_answer(question("keep it", "drop it"), text)
 
 
 def test_a_title_is_the_first_line_and_never_too_long():

@@ -4,12 +4,12 @@ import pytest
 
 from binnacle.errors import InvalidInput, Refused, WrongStatus
 from binnacle.work.status import STATUSES
-from binnacle.work.task import EDITABLE, NewTask, changed, check_close, validated
+from binnacle.work.task import EDITABLE, NewTask, check_close, find_changes, validate
 from work.builders import a_task
 
 
 def test_every_text_of_a_task_is_cleaned():
-    fields = validated(
+    fields = validate(
         NewTask(
             title=" mend\x1b it ",
             description="why\x00\n",
@@ -33,12 +33,12 @@ def test_every_text_of_a_task_is_cleaned():
 
 
 def test_tags_are_names_and_kept_once():
-    assert validated(NewTask(title="x", tags=("UI", "ui ", "Data Base")))["tags"] == ("ui", "data-base")
+    assert validate(NewTask(title="x", tags=("UI", "ui ", "Data Base")))["tags"] == ("ui", "data-base")
 
 
 @pytest.mark.parametrize("priority", [0, 4])
 def test_the_ends_of_the_priorities_are_accepted(priority):
-    assert validated(NewTask(title="x", priority=priority))["priority"] == priority
+    assert validate(NewTask(title="x", priority=priority))["priority"] == priority
 
 
 @pytest.mark.parametrize(
@@ -58,22 +58,22 @@ def test_the_ends_of_the_priorities_are_accepted(priority):
 )
 def test_what_does_not_fit_is_refused_with_a_hint(fields):
     with pytest.raises(InvalidInput) as caught:
-        validated(NewTask(**{"title": "x", **fields}))
+        validate(NewTask(**{"title": "x", **fields}))
     assert caught.value.hint
 
 
 def test_an_update_gives_only_what_really_changes():
     task = a_task(title="mend it", tags=("ui",))
-    assert changed(task, {"title": " mend  it ", "tags": ["ui"], "priority": 0}) == {"priority": 0}
+    assert find_changes(task, {"title": " mend  it ", "tags": ["ui"], "priority": 0}) == {"priority": 0}
 
 
 def test_priority_zero_is_a_change_and_not_nothing():
-    assert changed(a_task(priority=2), {"priority": 0}) == {"priority": 0}
+    assert find_changes(a_task(priority=2), {"priority": 0}) == {"priority": 0}
 
 
 def test_a_field_is_emptied_by_an_empty_value():
     task = a_task(feature="login", estimated_turns=3, description="long")
-    assert changed(task, {"feature": None, "estimated_turns": None, "description": ""}) == {
+    assert find_changes(task, {"feature": None, "estimated_turns": None, "description": ""}) == {
         "feature": None,
         "estimated_turns": None,
         "description": "",
@@ -84,12 +84,12 @@ def test_a_field_is_emptied_by_an_empty_value():
 def test_what_has_verbs_of_its_own_is_not_updated(name):
     assert name not in EDITABLE
     with pytest.raises(InvalidInput, match=f"no field '{name}' to update"):
-        changed(a_task(), {name: "x"})
+        find_changes(a_task(), {name: "x"})
 
 
 def test_a_misspelt_field_gets_the_nearest():
     with pytest.raises(InvalidInput) as caught:
-        changed(a_task(), {"descripton": "x"})
+        find_changes(a_task(), {"descripton": "x"})
     assert caught.value.hint == "did you mean 'description'?"
 
 
@@ -98,7 +98,7 @@ def test_a_misspelt_field_gets_the_nearest():
 )
 def test_a_value_of_the_wrong_kind_is_refused(changes):
     with pytest.raises(InvalidInput):
-        changed(a_task(), changes)
+        find_changes(a_task(), changes)
 
 
 @pytest.mark.parametrize("status", STATUSES)

@@ -10,7 +10,7 @@ from binnacle.plan.token_count import count
 from binnacle.project.project import Project
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.runner.template import Template, Values, check, find_template, render
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 from binnacle.tools.catalog import Catalog
 
 

@@ -94,10 +94,10 @@ def _recipes(project: Project) -> list[TrustItem]:
 
 def _brought(project: Project) -> list[Mapping[str, object]]:
     """The servers of disciplines; none while the store cannot be read, as nobody can use them then."""
-    from binnacle.store.features import listed_disciplines
+    from binnacle.store.features import list_disciplines
 
     with suppress(BinnacleError), open_store(project, create=False) as store, store.read() as tx:
-        return [one.upstreams for one in listed_disciplines(tx) if one.upstreams]
+        return [one.upstreams for one in list_disciplines(tx) if one.upstreams]
     return []
 
 

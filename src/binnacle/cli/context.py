@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from binnacle.cli.output import Format
     from binnacle.plan.rights import Rights
     from binnacle.project.project import Project
-    from binnacle.store.store import Reader, Store, Writer
+    from binnacle.store.store import Store
+    from binnacle.store.transaction import Reader, Writer
     from binnacle.work.actor import Actor
     from binnacle.work.session import Session
 
@@ -104,9 +105,9 @@ class Context:
 
     def reading(self) -> "AbstractContextManager[Reader]":
         """A consistent view of the store, in which no lapsed claim is left standing."""
-        from binnacle.store.tasks import reading
+        from binnacle.store.abandoned_work import read_current
 
-        return reading(self.store(create=False))
+        return read_current(self.store(create=False))
 
     @contextmanager
     def writing(self, *, claim: bool = False) -> "Generator[Writer]":

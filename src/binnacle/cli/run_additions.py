@@ -9,7 +9,7 @@ from binnacle.cli.context import Context
 from binnacle.project.store_opening import open_store
 from binnacle.sessions.run_sessions import own_session
 from binnacle.store import notes, tasks
-from binnacle.store.store import Writer
+from binnacle.store.transaction import Writer
 from binnacle.work.task import NewTask
 
 

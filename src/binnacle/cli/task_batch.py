@@ -13,7 +13,7 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError, UsageError
 from binnacle.store import tasks
-from binnacle.store.store import Reader, Writer
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work.ids import TaskId
 
 IDS = arg("ids", nargs="+", metavar="ID", completes="task", help="the task, or several; three digits of an id suffice")

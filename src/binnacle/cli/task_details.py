@@ -2,10 +2,10 @@
 
 from binnacle.cli.screen import Screen, marked
 from binnacle.cli.views import ago, fields, priority, prose
-from binnacle.store.details import Details, Related
+from binnacle.store.views.task_details import RelatedTask, TaskDetails
 
 
-def show_details(details: Details, screen: Screen) -> None:
+def show_details(details: TaskDetails, screen: Screen) -> None:
     """Prints everything about a task."""
     task = details.task
     screen.heading(f"{task.id}  {task.title}")
@@ -53,7 +53,7 @@ def show_details(details: Details, screen: Screen) -> None:
         screen.block(comment.body, indent=4)
 
 
-def _related(title: str, related: tuple[Related, ...], screen: Screen) -> None:
+def _related(title: str, related: tuple[RelatedTask, ...], screen: Screen) -> None:
     if not related:
         return
     screen.line()

@@ -53,8 +53,18 @@ DAILY = (
             *("ready", "search", "status", "task", "task_moves"),
         )
     ),
-    *("binnacle.store.details", "binnacle.store.events", "binnacle.store.flow", "binnacle.store.learnings"),
-    *("binnacle.store.notes", "binnacle.store.overview", "binnacle.store.search", "binnacle.store.sqlite"),
+    *(
+        "binnacle.store.views.task_details",
+        "binnacle.store.events",
+        "binnacle.store.task_moves",
+        "binnacle.store.learnings",
+    ),
+    *(
+        "binnacle.store.notes",
+        "binnacle.store.views.overview",
+        "binnacle.store.views.search",
+        "binnacle.store.engines.sqlite",
+    ),
 )
 """What the commands of every day load. Kept small: a fork costs in proportion to what the process holds."""
 

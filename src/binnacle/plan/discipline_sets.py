@@ -11,9 +11,9 @@ from msgspec import Struct
 from binnacle.config.yaml_file import YamlLines, load
 from binnacle.errors import BinnacleError, ConfigError, Duplicate, NotFound, did_you_mean
 from binnacle.store import features
-from binnacle.store.store import Reader, Writer
+from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.denials import check_denied
-from binnacle.work.feature import DISCIPLINE_FIELDS, Discipline, changed_discipline
+from binnacle.work.feature import DISCIPLINE_FIELDS, Discipline, change_discipline
 from binnacle.work.text import clean_name
 
 BOX = os.path.join(os.path.dirname(__file__), "disciplines")
@@ -85,7 +85,7 @@ def load_set(source: str) -> DisciplineSet:
 
 def import_set(tx: Writer, given: DisciplineSet, *, update: bool = False) -> Imported:
     """Adds the disciplines that are not there. Those that are stay as they are, unless they are to be updated."""
-    there = {one.name: one for one in features.listed_disciplines(tx)}
+    there = {one.name: one for one in features.list_disciplines(tx)}
     added, updated, kept, near = [], [], [], {}
     for persona in given.disciplines:
         name = clean_name(persona.name, what="discipline")
@@ -109,7 +109,7 @@ def _boxed() -> list[str]:
 def _fitting(tx: Reader, name: str, persona: Persona) -> dict[str, Any]:
     """What is said about it; without the acronym where another discipline has that."""
     fields = persona.fields
-    taken = {one.acronym for one in features.listed_disciplines(tx) if one.name != name}
+    taken = {one.acronym for one in features.list_disciplines(tx) if one.name != name}
     if fields.get("acronym", "").upper() in taken:
         del fields["acronym"]
     return fields
@@ -125,8 +125,8 @@ def _check(personas: Sequence[Persona], lines: YamlLines) -> None:
         blank = Discipline(name=name, title=name, acronym="XXXX", created_at=NEVER, updated_at=NEVER)
         for key, value in persona.fields.items():
             with _placed(lines.at("disciplines", index, key), key):
-                changed_discipline(blank, {key: value})
-                check_denied(value if key == "denied_tools" else ())
+                change_discipline(blank, {key: value})
+                check_denied(value if key == "denied_tools" else (), _work_tool_names)
         for what, word in (("name", name), ("acronym", (persona.acronym or "").upper())):
             if word and (first := seen.setdefault((what, word), place)) != place:
                 raise ConfigError(f"{place}: the {what} {word!r} is taken by {first}", hint="give each its own")
@@ -139,3 +139,9 @@ def _placed(place: str, key: str) -> Generator[None]:
         yield
     except BinnacleError as error:
         raise ConfigError(f"{place}: {key}: {error.message}", hint=error.next_steps) from error
+
+
+def _work_tool_names() -> list[str]:
+    from binnacle.tools.work import all_work_tools  # declares every tool, which takes a while
+
+    return all_work_tools.names()

@@ -11,12 +11,13 @@ from binnacle.config.directories import show_path
 from binnacle.config.repository_files import find_inside, is_below
 from binnacle.config.settings import load_settings
 from binnacle.plan.codebase import Codebase, survey
-from binnacle.store import comments, dependencies, features, learnings, notes, overview, reports, sessions, tasks
-from binnacle.store.details import Details, details
-from binnacle.store.overview import Overview
+from binnacle.store import comments, dependencies, features, learnings, notes, reports, sessions, tasks
 from binnacle.store.sessions import ITERATIONS
-from binnacle.store.store import Reader
 from binnacle.store.tasks import TASKS, TaskFilter
+from binnacle.store.transaction import Reader
+from binnacle.store.views import overview
+from binnacle.store.views.overview import ProjectOverview
+from binnacle.store.views.task_details import TaskDetails, load_details
 from binnacle.work.feature import Discipline, Feature
 from binnacle.work.journal import Comment, Note, Progress
 from binnacle.work.learning import Learning
@@ -65,7 +66,7 @@ class PromptData(Struct, frozen=True, kw_only=True):
     root: str
     """Name of the repository's folder."""
 
-    overview: Overview
+    overview: ProjectOverview
     codebase: Codebase | None = None
     features: tuple[Feature, ...] = ()
     disciplines: tuple[Discipline, ...] = ()
@@ -78,7 +79,7 @@ class PromptData(Struct, frozen=True, kw_only=True):
     listing: tuple[ListedTask, ...] = ()
     """Tasks of the feature, or of the project: the open ones by urgency, then those closed lately."""
 
-    task: Details | None = None
+    task: TaskDetails | None = None
     attempts: tuple[Comment, ...] = ()
     """What was said on the task before, the newest first."""
 
@@ -122,23 +123,23 @@ def load(
     Raises:
         NotFound: a task, feature or discipline that does not exist.
     """
-    about = details(tx, task) if task else None
+    about = load_details(tx, task) if task else None
     feature_name = feature or (about.task.feature if about else None)
     discipline_name = discipline or (about.task.discipline if about else None)
     owner = features.get(tx, feature_name) if feature_name else None
     settings = load_settings(repo)
     root = show_path(os.path.basename(os.path.abspath(repo)))
     unloaded: dict[str, int] = {}
-    before = reports.last_outcomes(tx, about.task.id) if about else reports.Outcomes()
+    before = reports.load_outcomes(tx, about.task.id) if about else reports.Outcomes()
     return PromptData(
         now=tx.now,
         project=settings.text("project.title") or root,
         description=settings.text("project.description"),
         root=root,
-        overview=overview.overview(tx),
+        overview=overview.load_overview(tx),
         codebase=survey(repo) if sections is None or "codebase" in sections else None,
-        features=tuple(features.listed(tx)),
-        disciplines=tuple(features.listed_disciplines(tx)),
+        features=tuple(features.list_features(tx)),
+        disciplines=tuple(features.list_disciplines(tx)),
         feature=owner,
         discipline=features.get_discipline(tx, discipline_name) if discipline_name else None,
         files=_files(repo, owner, about.task if about else None),
@@ -183,17 +184,17 @@ def _is_there(repo: str, path: str) -> bool:
 
 
 def _learnings(tx: Reader, feature: Feature | None) -> tuple[Learning, ...]:
-    own = learnings.listed(tx, feature=feature.name) if feature else []
-    return (*own, *learnings.listed(tx, project_only=True))
+    own = learnings.list_learnings(tx, feature=feature.name) if feature else []
+    return (*own, *learnings.list_learnings(tx, project_only=True))
 
 
 def _listing(tx: Reader, feature: Feature | None, unloaded: dict[str, int]) -> tuple[ListedTask, ...]:
     name = feature.name if feature else None
-    still_open, total = tasks.listed(tx, TaskFilter(feature=name), limit=TASK_LIMIT)
+    still_open, total = tasks.list_tasks(tx, TaskFilter(feature=name), limit=TASK_LIMIT)
     unloaded["tasks"] = total - len(still_open)
     where, values = TaskFilter(feature=name, status=("done", "cancelled")).where()
     closed = TASKS.select(tx, f"where {where} order by closed_at desc, number desc limit ?", *values, CLOSED_LIMIT)
-    waits = dependencies.of(tx, [one.id for one in still_open if one.open_dependencies])
+    waits = dependencies.dependencies_of(tx, [one.id for one in still_open if one.open_dependencies])
     known = tasks.get_many(tx, {edge.depends_on for edges in waits.values() for edge in edges})
     return tuple(
         ListedTask(
@@ -206,7 +207,7 @@ def _listing(tx: Reader, feature: Feature | None, unloaded: dict[str, int]) -> t
     )
 
 
-def _outcomes(tx: Reader, about: Details) -> tuple[PastOutcome, ...]:
+def _outcomes(tx: Reader, about: TaskDetails) -> tuple[PastOutcome, ...]:
     found = tasks.get_many(tx, [one.id for one in about.depends_on])
     return tuple(
         PastOutcome(task=found[one.id], reason=one.reason, summary=_summary(tx, found[one.id]))
@@ -217,18 +218,18 @@ def _outcomes(tx: Reader, about: Details) -> tuple[PastOutcome, ...]:
 def _summary(tx: Reader, task: Task) -> str:
     if task.closed_reason:
         return first_sentence(task.closed_reason)
-    return "".join(first_sentence(one.body) for one in comments.listed(tx, task.id, limit=1))
+    return "".join(first_sentence(one.body) for one in comments.list_comments(tx, task.id, limit=1))
 
 
 def _notes(tx: Reader, session: str | None, unloaded: dict[str, int]) -> tuple[Note, ...]:
-    found, total = notes.listed(tx, session=session, limit=30)
+    found, total = notes.list_notes(tx, session=session, limit=30)
     unloaded["notes"] = total - len(found)
     return tuple(found)
 
 
 def _history(tx: Reader, session: str | None) -> tuple[Iteration, ...]:
     if session:
-        told = [one for one in sessions.iterations(tx, session) if one.summary]
+        told = [one for one in sessions.list_iterations(tx, session) if one.summary]
         return tuple(told[-HISTORY_LIMIT:])
     newest = ITERATIONS.select(
         tx, "where summary <> '' order by ended_at desc, session, number desc limit ?", HISTORY_LIMIT
@@ -237,6 +238,6 @@ def _history(tx: Reader, session: str | None) -> tuple[Iteration, ...]:
 
 
 def _progress(tx: Reader, unloaded: dict[str, int]) -> tuple[Progress, ...]:
-    found, total = notes.listed_progress(tx, limit=15)
+    found, total = notes.list_progress(tx, limit=15)
     unloaded["progress"] = total - len(found)
     return tuple(found)

@@ -18,7 +18,7 @@ from binnacle.errors import BinnacleError, InvalidInput, NextStep, ToolDisabled
 from binnacle.plan.recipe import Recipe, ToolRule, matching, names_of, task_parameter
 from binnacle.plan.session_plan import Subject, bind, choose
 from binnacle.plan.tool_limits import CREATES, check_scope, task_check
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 from binnacle.tools import arguments
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import disabled_tool

@@ -16,7 +16,7 @@ from binnacle.plan.tool_limits import Check, expose
 from binnacle.plan.tool_mentions import Step, keep_known
 from binnacle.plan.tool_mentions import render as worded
 from binnacle.store import features, tasks
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.tool_search import FINDERS

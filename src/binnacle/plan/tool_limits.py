@@ -10,7 +10,7 @@ from msgspec.structs import FieldInfo
 from binnacle.errors import NotReady, Refused
 from binnacle.plan.recipe import Scope, ToolRule, task_parameter
 from binnacle.store import dependencies, tasks
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.exposed_tool import ExposedTool
@@ -75,7 +75,7 @@ def check_scope(tx: Reader, by: Actor, given: str | None, *, own: str | None, sc
         NotReady: the session works on no task.
         Refused: the task is outside the scope.
     """
-    mine = [tasks.get(tx, own)] if own else tasks.held_by(tx, by.name)
+    mine = [tasks.get(tx, own)] if own else tasks.list_held_by(tx, by.name)
     if not mine:
         raise NotReady("this session works on no task", hint=steps.ASK_FOR_TASK)
     meant = tasks.get(tx, given) if given else mine[0]
@@ -92,7 +92,7 @@ def check_scope(tx: Reader, by: Actor, given: str | None, *, own: str | None, sc
 def _is_near(tx: Reader, task: Task, own: Task) -> bool:
     if task.feature is not None and task.feature == own.feature:
         return True
-    return any(known.depends_on == own.id for known in dependencies.of(tx, [task.id]).get(task.id, ()))
+    return any(known.depends_on == own.id for known in dependencies.dependencies_of(tx, [task.id]).get(task.id, ()))
 
 
 def _scoped(spec: ToolSpec, scope: Scope, own: str | None, check: Check | None) -> ToolSpec:

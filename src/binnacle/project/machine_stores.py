@@ -14,8 +14,8 @@ from binnacle.config.identity_files import become
 from binnacle.config.project_record import read_record
 from binnacle.errors import Ambiguous, ConfigError, NotFound, Refused, StoreReadOnly
 from binnacle.project.project import Project
-from binnacle.store.health import Finding
-from binnacle.store.summary import summarise_file
+from binnacle.store.maintenance.checks import StoreFinding
+from binnacle.store.maintenance.file_summary import summarise_file
 
 Whereabouts = Literal["here", "there", "gone", "unknown"]
 """`here`: this project's; `there`: another place's; `gone`: that place is no more, or has become another project;
@@ -102,25 +102,25 @@ def announce_new_store(project: Project) -> None:
         )
 
 
-def examine_place(project: Project, *, tasks: int) -> list[Finding]:
+def examine_place(project: Project, *, tasks: int) -> list[StoreFinding]:
     """What is not as it should be about where the project is and what it is known by."""
-    found: list[Finding] = []
+    found: list[StoreFinding] = []
     if original := project.identity.copied_from:
-        found.append(Finding(severity="info", check="place", message=f"this is a copy of {show_path(original)}"))
+        found.append(StoreFinding(severity="info", check="place", message=f"this is a copy of {show_path(original)}"))
     record = read_record(record_file(project.id))
     if project.place.git_dir and record and record.kept == "path":
         message = f"the project's id cannot be kept in {show_path(project.place.git_dir)}"
         hint = "it follows from the path: moving the repository loses the tasks; make git's folder writable"
-        found.append(Finding(severity="info", check="place", message=message, hint=hint))
+        found.append(StoreFinding(severity="info", check="place", message=message, hint=hint))
     if record and _is_shared(record.place, project):
         message = f"{show_path(record.place)} has the same id and shares this store"
         hint = "remove the file info/binnacle from git's folder of the one that is a copy"
-        found.append(Finding(severity="warning", check="place", message=message, hint=hint))
+        found.append(StoreFinding(severity="warning", check="place", message=message, hint=hint))
     for store in () if project.settings.text("store.url") else find_lost(project):
         message = f"{show_path(store.place)} is gone and left {_count(store.tasks)} in the store {store.id}"
         hint = f"if it was this project: bn store adopt {store.id}; if it is not wanted: bn store prune {store.id}"
         severity: Literal["warning", "info"] = "info" if tasks else "warning"
-        found.append(Finding(severity=severity, check="lost store", message=message, hint=hint))
+        found.append(StoreFinding(severity=severity, check="lost store", message=message, hint=hint))
     return found
 
 

@@ -7,9 +7,10 @@ from binnacle.config.directories import Place
 from binnacle.config.git_config import read_origin
 from binnacle.config.identity_files import read_kept, remember_root, settle
 from binnacle.project.project import Project
+from binnacle.store.engines.project_schema import Tenant
 from binnacle.store.opening import open_postgres
-from binnacle.store.store import IsGone, Store
-from binnacle.store.tenancy import Tenant
+from binnacle.store.store import Store
+from binnacle.store.transaction import IsGone
 
 GIT_TIMEOUT_SECONDS = 20.0
 """To find the first commit in a long history. Without an answer in time the other fingerprints have to do."""

@@ -11,9 +11,10 @@ from typing import Literal, NamedTuple, TypeVar
 
 from binnacle.errors import StoreLost, StoreUnreachable
 from binnacle.runner.verdict import Standing
-from binnacle.store import comments, flow, sessions, tasks
-from binnacle.store.store import Reader, Store, Writer
+from binnacle.store import abandoned_work, comments, sessions, task_moves, tasks
+from binnacle.store.store import Store
 from binnacle.store.tasks import TaskFilter
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import Iteration
 from binnacle.work.status import is_closed
@@ -82,7 +83,7 @@ class Ledger:
         """Looks at the store, in which no lapsed claim is left standing."""
 
         def work() -> Result:
-            with self._open() as store, tasks.reading(store) as tx:
+            with self._open() as store, abandoned_work.read_current(store) as tx:
                 return look(tx)
 
         return await ride_out(work)
@@ -111,7 +112,7 @@ class Ledger:
 
     async def holds(self, session_id: str) -> bool:
         """Whether a session holds a task."""
-        return bool(await self.read(lambda tx: tasks.held_by(tx, session_id)))
+        return bool(await self.read(lambda tx: tasks.list_held_by(tx, session_id)))
 
     async def begin(self, session_id: str, *, is_planning: bool) -> Begun:
         """Begins the next iteration of a session, or goes on with the one that was broken off.
@@ -122,25 +123,25 @@ class Ledger:
 
     def _begin(self, tx: Writer, session_id: str, is_planning: bool) -> Begun:
         sessions.reopen(tx, session_id)
-        before = sessions.unfinished(tx, session_id)
+        before = sessions.find_unfinished(tx, session_id)
         iteration = before or sessions.begin_iteration(tx, session_id, first=0 if is_planning else 1)
         if is_planning:
             return Begun(iteration.number, before is not None, None)
-        partly, _ = tasks.listed(tx, TaskFilter(feature=self.feature, status=("partial",)), limit=500)
+        partly, _ = tasks.list_tasks(tx, TaskFilter(feature=self.feature, status=("partial",)), limit=500)
         for task in partly:
-            flow.reopen(tx, task.id, force=True)
-        held = next(iter(tasks.held_by(tx, session_id)), None)
+            task_moves.reopen(tx, task.id, force=True)
+        held = next(iter(tasks.list_held_by(tx, session_id)), None)
         if held is not None and iteration.task_started is None:
             sessions.note_task(tx, session_id, held.id)
         return Begun(iteration.number, before is not None, held)
 
     async def current(self, session_id: str) -> Iteration:
         """The newest iteration of a session."""
-        return (await self.read(lambda tx: sessions.iterations(tx, session_id)))[-1]
+        return (await self.read(lambda tx: sessions.list_iterations(tx, session_id)))[-1]
 
     async def last(self, session_id: str) -> Iteration | None:
         """The newest iteration of a session; None before the first."""
-        return next(reversed(await self.read(lambda tx: sessions.iterations(tx, session_id))), None)
+        return next(reversed(await self.read(lambda tx: sessions.list_iterations(tx, session_id))), None)
 
     async def finish(self, session_id: str, *, last_words: str) -> Iteration:
         """Ends an iteration. Where the agent wrote no summary, its last words stand for one."""
@@ -163,9 +164,9 @@ class Ledger:
         """Gives back what the sessions of a run that ends still hold. Says why on each task; returns their ids."""
 
         def give_back(tx: Writer) -> list[str]:
-            held = [task for session_id in session_ids for task in tasks.held_by(tx, session_id)]
+            held = [task for session_id in session_ids for task in tasks.list_held_by(tx, session_id)]
             for task in held:
-                flow.release(tx, task.id, force=True)
+                task_moves.release(tx, task.id, force=True)
                 comments.add(tx, task.id, f"Given back: {why}.")
             return [task.id for task in held]
 
@@ -197,16 +198,16 @@ class Ledger:
         """
 
         def give(tx: Writer) -> str:
-            known, _ = tasks.listed(tx, TaskFilter(feature=self.feature, closed_too=True), limit=100_000)
+            known, _ = tasks.list_tasks(tx, TaskFilter(feature=self.feature, closed_too=True), limit=100_000)
             task = next((one for one in known if one.title == title), None)
             if task is None:
                 new = NewTask(title=title, description=description, priority=0, feature=self.feature)
                 task = tasks.add(tx, [new])[0]
             elif is_closed(task.status):
-                task = flow.reopen(tx, task.id).task
-            if task.status == "pending" and not tasks.held_by(tx, session_id):
+                task = task_moves.reopen(tx, task.id).task
+            if task.status == "pending" and not tasks.list_held_by(tx, session_id):
                 with tx.acting_as(Actor(session_id, "agent"), session=None):
-                    flow.start(tx, task.id)
+                    task_moves.start(tx, task.id)
             return task.id
 
         return await self.write(give)
@@ -215,10 +216,13 @@ class Ledger:
 def _planning(tx: Reader, session_id: str, patience: timedelta) -> Planning:
     """Another machine is waited for as long as a claim lasts: then it has died of it."""
     own = sessions.get(tx, session_id)
-    if any(one.number > 0 or one.ended_at is not None for one in sessions.iterations(tx, own.id)):
+    if any(one.number > 0 or one.ended_at is not None for one in sessions.list_iterations(tx, own.id)):
         return "done"
     begun = [
-        one for other in sessions.named(tx, own.name) if other.id != own.id for one in sessions.iterations(tx, other.id)
+        one
+        for other in sessions.list_active_named(tx, own.name)
+        if other.id != own.id
+        for one in sessions.list_iterations(tx, other.id)
     ]
     if any(one.ended_at is not None for one in begun):
         return "done"

@@ -17,8 +17,9 @@ from binnacle.project.project import Project
 from binnacle.project.project_scripts import ProjectScripts
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import open_access, own_tools
-from binnacle.store import agents, overview, tasks
-from binnacle.store.store import Reader, Writer
+from binnacle.store import agents, tasks
+from binnacle.store.transaction import Reader, Writer
+from binnacle.store.views import overview
 from binnacle.tools.agent_identity import find_or_register, find_resumed, link, register_new
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
@@ -218,6 +219,6 @@ def _end_agent(tx: Writer, agent_id: str, reason: str) -> None:
 
 
 def _status(tx: Reader) -> str:
-    ready, _ = tasks.ready(tx, limit=10)
-    found = {"overview": overview.overview(tx), "ready": [brief(task) for task in ready]}
+    ready, _ = tasks.list_ready(tx, limit=10)
+    found = {"overview": overview.load_overview(tx), "ready": [brief(task) for task in ready]}
     return msgspec.json.encode(found).decode()

@@ -17,8 +17,8 @@ from binnacle.project.session_locks import is_abandoned, present
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.sessions.session_request import SessionRequest
-from binnacle.store import agents, flow, reports, sessions
-from binnacle.store.store import Reader, Writer
+from binnacle.store import agents, reports, sessions, task_moves
+from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.catalog import Catalog
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import SessionRecord, Terms
@@ -88,13 +88,13 @@ def begin_session(tx: Writer, project: Project, recipe: Recipe, terms: Terms, *,
         _bury(tx, project, about.task.id, but=session.id)
         if _has_reports(recipe):
             with tx.acting_as(agent_of(tx, session.id), session=session.id):
-                flow.start(tx, about.task.id)
+                task_moves.start(tx, about.task.id)
     return session
 
 
 def _bury(tx: Writer, project: Project, task_id: str, *, but: str) -> None:
     """Settles and ends the sessions on a task whose server was killed."""
-    others = [session.id for session in sessions.active_on(tx, task_id) if session.id != but]
+    others = [session.id for session in sessions.list_active_on(tx, task_id) if session.id != but]
     dead = [session for session in others if is_abandoned(project, session)]
     reports.settle_abandoned(tx, task_id, but=but, alive=set(others) - set(dead))
     for session in dead:

@@ -15,9 +15,9 @@ from binnacle.project.session_locks import alone, was_driven
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.sessions.planning import join_session, kept_input
-from binnacle.store import features, flow, sessions, tasks
-from binnacle.store.store import Reader, Writer
+from binnacle.store import features, sessions, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM
 from binnacle.work.session import SessionRecord, Terms
 
@@ -95,7 +95,7 @@ def reset_run(project: Project, name: str) -> None:
 
 def newest_run(tx: Reader, project: Project) -> str | None:
     """The name of the run of this machine that was begun last and has not ended."""
-    ours = (one for one in sessions.listed(tx) if one.status == "active" and was_driven(project, one.id))
+    ours = (one for one in sessions.list_sessions(tx) if one.status == "active" and was_driven(project, one.id))
     return next((one.name for one in ours if "/" not in one.name), None)
 
 
@@ -105,7 +105,7 @@ def _names(name: str, first: int, last: int) -> list[str]:
 
 def own_session(tx: Reader, project: Project, name: str) -> SessionRecord | None:
     """The session of this name that this machine drives, or left."""
-    return next((one for one in sessions.named(tx, name) if was_driven(project, one.id)), None)
+    return next((one for one in sessions.list_active_named(tx, name) if was_driven(project, one.id)), None)
 
 
 def _start(tx: Writer, name: str, terms: Terms) -> SessionRecord:
@@ -116,16 +116,16 @@ def _start(tx: Writer, name: str, terms: Terms) -> SessionRecord:
 
 def _dismiss(tx: Writer, session: SessionRecord | None) -> None:
     if session is not None:
-        for task in tasks.held_by(tx, session.id):
-            flow.release(tx, task.id, force=True)
+        for task in tasks.list_held_by(tx, session.id):
+            task_moves.release(tx, task.id, force=True)
         sessions.abort(tx, session.id, reason="its worker is gone")
 
 
 def _cancel_open(tx: Writer, feature: str | None) -> None:
     if feature is not None:
-        still_open, _ = tasks.listed(tx, TaskFilter(feature=feature), limit=100_000)
+        still_open, _ = tasks.list_tasks(tx, TaskFilter(feature=feature), limit=100_000)
         for task in still_open:
-            flow.skip(tx, task.id, reason="the run was reset", force=True)
+            task_moves.skip(tx, task.id, reason="the run was reset", force=True)
 
 
 def _ensure_feature(tx: Writer, name: str) -> str:

@@ -10,7 +10,7 @@ from binnacle.work.session import BARE, SessionRecord, Terms
 if TYPE_CHECKING:
     from binnacle.plan.recipe import Recipe
     from binnacle.plan.rights import Rights
-    from binnacle.store.store import Reader
+    from binnacle.store.transaction import Reader
 
 
 def find_rights(project: Project, tx: "Reader") -> "Rights | None":

@@ -3,10 +3,10 @@
 from typing import TypedDict, Unpack
 
 from binnacle.errors import NotFound, NotReady, did_you_mean
-from binnacle.store import flow, tasks
-from binnacle.store.holders import AGENTS
-from binnacle.store.ids import fresh_id
-from binnacle.store.store import Reader, Writer
+from binnacle.store import task_moves, tasks
+from binnacle.store.claim_holders import AGENTS
+from binnacle.store.fresh_ids import fresh_id
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.ids import AgentId, TaskId
 from binnacle.work.session import Agent
@@ -15,7 +15,7 @@ from binnacle.work.text import clean_line
 MAX_NAME_LENGTH = 64
 
 
-class Connection(TypedDict, total=False):
+class AgentConnection(TypedDict, total=False):
     """Where an agent's calls come from, by the columns they are kept in."""
 
     pid: int | None
@@ -35,7 +35,7 @@ def register(
     kind: str = "worker",
     agent_id: str | None = None,
     is_shell: bool = False,
-    **connection: Unpack[Connection],
+    **connection: Unpack[AgentConnection],
 ) -> Agent:
     """Makes an agent known, under a new id unless it has one already, as a planned session has.
 
@@ -55,21 +55,21 @@ def register(
     return agent
 
 
-def free_name(tx: Reader, wanted: str) -> str:
+def find_free_name(tx: Reader, wanted: str) -> str:
     """`wanted`, with a number behind it if another agent that has not ended is called that."""
-    taken = {agent.name for agent in listed(tx)}
+    taken = {agent.name for agent in list_agents(tx)}
     wanted = wanted[: MAX_NAME_LENGTH - 4]
     names = (wanted if number == 1 else f"{wanted}-{number}" for number in range(1, len(taken) + 2))
     return next(name for name in names if name not in taken)
 
 
-def connect(tx: Writer, agent_id: str, **connection: Unpack[Connection]) -> Agent:
+def connect(tx: Writer, agent_id: str, **connection: Unpack[AgentConnection]) -> Agent:
     """Notes where an agent's calls come from now; a sign of life."""
     AGENTS.update(tx, {**connection, "active_at": tx.now}, "id = ?", agent_id)
     return get(tx, agent_id)
 
 
-def register_shell(tx: Writer, agent_id: str, **connection: Unpack[Connection]) -> Agent:
+def register_shell(tx: Writer, agent_id: str, **connection: Unpack[AgentConnection]) -> Agent:
     """Notes that an agent has registered itself in its shell, too."""
     AGENTS.update(tx, {**connection, "registered": "shell", "active_at": tx.now}, "id = ?", agent_id)
     tx.record("agent", agent_id, "updated", {"registered": ["mcp", "shell"]})
@@ -94,7 +94,7 @@ def get(tx: Reader, agent_id: str) -> Agent:
     """The agent with this id, or an error naming the nearest one."""
     found = find(tx, agent_id)
     if found is None:
-        raise NotFound(f"no agent {agent_id!r}", hint=did_you_mean(agent_id, [agent.id for agent in listed(tx)]))
+        raise NotFound(f"no agent {agent_id!r}", hint=did_you_mean(agent_id, [agent.id for agent in list_agents(tx)]))
     return found
 
 
@@ -120,7 +120,7 @@ def get_active(tx: Reader, agent_id: str) -> Agent:
     return found
 
 
-def listed(tx: Reader) -> list[Agent]:
+def list_agents(tx: Reader) -> list[Agent]:
     """The agents that have not ended."""
     return AGENTS.select(tx, "where ended_at is null order by number")
 
@@ -151,15 +151,15 @@ def touch(tx: Writer, agent_id: str) -> None:
 def end(tx: Writer, agent_id: str, *, reason: str = "") -> list[TaskId]:
     """Ends an agent and gives back what it held. Returns the tasks given back."""
     agent = get(tx, agent_id)
-    held = tasks.held_by(tx, agent.id)
+    held = tasks.list_held_by(tx, agent.id)
     for task in held:
-        flow.release(tx, task.id, force=True)
+        task_moves.release(tx, task.id, force=True)
     AGENTS.update(tx, {"ended_at": tx.now}, "id = ?", agent.id)
     tx.record("agent", agent.id, "ended", {"reason": reason, "released": [task.id for task in held]})
     return [task.id for task in held]
 
 
-def join_session(tx: Writer, session_id: str, *, name: str, **connection: Unpack[Connection]) -> Agent:
+def join_session(tx: Writer, session_id: str, *, name: str, **connection: Unpack[AgentConnection]) -> Agent:
     """The agent that a planned session acts as, which has the session's own id; it works through `connection` now."""
     if find(tx, session_id) is None:
         register(tx, name=name, agent_id=session_id)

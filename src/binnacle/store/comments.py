@@ -2,11 +2,11 @@
 
 from binnacle.errors import InvalidInput, NotFound
 from binnacle.store import tasks
-from binnacle.store.ids import fresh_id
-from binnacle.store.rows import Table
-from binnacle.store.store import Reader, Writer
+from binnacle.store.fresh_ids import fresh_id
+from binnacle.store.table import Table
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
-from binnacle.work.journal import BODY_LIMIT, Comment
+from binnacle.work.journal import MAX_BODY_CHARACTERS, Comment
 from binnacle.work.text import clean_name, clean_text
 
 COMMENTS = Table("comment", Comment, times=("created_at", "updated_at"), key=("id",))
@@ -39,7 +39,7 @@ def get(tx: Reader, comment_id: str) -> Comment:
     return found
 
 
-def listed(tx: Reader, task_id: str, *, limit: int = 100) -> list[Comment]:
+def list_comments(tx: Reader, task_id: str, *, limit: int = 100) -> list[Comment]:
     """The newest comments on a task, oldest first."""
     return COMMENTS.select(tx, "where task_id = ? order by number desc limit ?", task_id, limit)[::-1]
 
@@ -61,7 +61,7 @@ def delete(tx: Writer, comment_id: str) -> Comment:
 
 
 def _body(text: str) -> str:
-    body = clean_text(text, what="comment", limit=BODY_LIMIT)
+    body = clean_text(text, what="comment", limit=MAX_BODY_CHARACTERS)
     if not body:
         raise InvalidInput("comment is empty", hint="say what was tried, found or decided")
     return body

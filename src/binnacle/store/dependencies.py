@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from binnacle.errors import Cycle, NotFound, Refused
-from binnacle.store import holders, tasks
-from binnacle.store.rows import marks
-from binnacle.store.store import Reader, Writer
+from binnacle.store import claim_holders, tasks
+from binnacle.store.table import placeholders
 from binnacle.store.tasks import DEPENDENCIES
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.graph import find_cycle
 from binnacle.work.ids import TaskId
@@ -14,22 +14,22 @@ from binnacle.work.status import is_closed
 from binnacle.work.task import Dependency, Task
 from binnacle.work.text import clean_optional_line
 
-ORDER = "order by created_at, task_id, depends_on"
+OLDEST_FIRST = "order by created_at, task_id, depends_on"
 
 
-def of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
+def dependencies_of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
     """What each of some tasks waits for, by its id. Tasks that wait for nothing are left out."""
     return _grouped(tx, "task_id", ids)
 
 
-def on(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
+def dependents_of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
     """What waits for each of some tasks, by its id."""
     return _grouped(tx, "depends_on", ids)
 
 
-def around(tx: Reader, task_id: str) -> list[Dependency]:
+def list_around(tx: Reader, task_id: str) -> list[Dependency]:
     """What a task waits for and what waits for it."""
-    return DEPENDENCIES.select(tx, f"where task_id = ? or depends_on = ? {ORDER}", task_id, task_id)
+    return DEPENDENCIES.select(tx, f"where task_id = ? or depends_on = ? {OLDEST_FIRST}", task_id, task_id)
 
 
 def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = False) -> Task:
@@ -39,11 +39,11 @@ def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = 
         Cycle: with the circle spelled out.
     """
     task, target = tasks.get(tx, text), tasks.get(tx, on_text)
-    holders.check_change(tx, task, fence=None, force=force)
+    claim_holders.check_change(tx, task, fence=None, force=force)
     reason = clean_optional_line(reason, what="reason", limit=500)
     if task.id == target.id:
         raise Cycle(f"{task.id} cannot wait for itself", hint="name two different tasks")
-    if any(known.depends_on == target.id for known in of(tx, [task.id]).get(task.id, ())):
+    if any(known.depends_on == target.id for known in dependencies_of(tx, [task.id]).get(task.id, ())):
         DEPENDENCIES.update(tx, {"reason": reason}, DEPENDENCIES.where_key, task.id, target.id)
         tx.record("task", task.id, "waits", {"on": [target.id], "reason": reason})
         return task
@@ -69,7 +69,7 @@ def replace(tx: Writer, text: str, on_texts: Sequence[str]) -> Task:
     """Makes a task wait for exactly these others."""
     task = tasks.get(tx, text)
     wanted = [tasks.resolve(tx, one) for one in on_texts]
-    there = [known.depends_on for known in of(tx, [task.id]).get(task.id, ())]
+    there = [known.depends_on for known in dependencies_of(tx, [task.id]).get(task.id, ())]
     for old in there:
         if old not in wanted:
             remove(tx, task.id, old)
@@ -82,16 +82,16 @@ def replace(tx: Writer, text: str, on_texts: Sequence[str]) -> Task:
 def remove(tx: Writer, text: str, on_text: str, *, force: bool = False) -> Task:
     """Lets one task no longer wait for another."""
     task, target = tasks.get(tx, text), tasks.resolve(tx, on_text)
-    holders.check_change(tx, task, fence=None, force=force)
+    claim_holders.check_change(tx, task, fence=None, force=force)
     if not DEPENDENCIES.delete(tx, DEPENDENCIES.where_key, task.id, target):
-        waits = ", ".join(known.depends_on for known in of(tx, [task.id]).get(task.id, ()))
+        waits = ", ".join(known.depends_on for known in dependencies_of(tx, [task.id]).get(task.id, ()))
         raise NotFound(f"{task.id} does not depend on {target}", hint=f"it depends on: {waits or 'nothing'}")
     recount(tx, [task.id])
     tx.record("task", task.id, "waits no more", {"on": target})
     return tasks.get(tx, task.id)
 
 
-def cancelled(tx: Reader, task_id: str) -> list[str]:
+def list_cancelled(tx: Reader, task_id: str) -> list[str]:
     """Dependencies that were cancelled: they do not hold a task up, but what they promised is missing."""
     rows = tx.rows(
         "select t.id from dependency d join task t on t.id = d.depends_on "
@@ -103,25 +103,25 @@ def cancelled(tx: Reader, task_id: str) -> list[str]:
 
 def recount(tx: Writer, ids: Sequence[str]) -> None:
     """Brings the number of open dependencies of some tasks in step with the truth."""
-    for start in range(0, len(ids), tasks.CHUNK):
-        part = ids[start : start + tasks.CHUNK]
+    for start in range(0, len(ids), tasks.IDS_PER_STATEMENT):
+        part = ids[start : start + tasks.IDS_PER_STATEMENT]
         tx.run(
             "update task set open_dependencies = (select count(*) from dependency d join task t on t.id = d.depends_on "
-            f"where d.task_id = task.id and t.status not in ('done', 'cancelled')) where id in {marks(part)}",
+            f"where d.task_id = task.id and t.status not in ('done', 'cancelled')) where id in {placeholders(part)}",
             *part,
         )
 
 
 def targets_of(tx: Reader, ids: Collection[str]) -> Mapping[str, Sequence[str]]:
     """What each of some tasks waits for, by id alone."""
-    return {task_id: [known.depends_on for known in found] for task_id, found in of(tx, ids).items()}
+    return {task_id: [known.depends_on for known in found] for task_id, found in dependencies_of(tx, ids).items()}
 
 
 def _grouped(tx: Reader, key: str, ids: Collection[str]) -> dict[str, list[Dependency]]:
     wanted = list(ids)
     found: dict[str, list[Dependency]] = {}
-    for start in range(0, len(wanted), tasks.CHUNK):
-        part = wanted[start : start + tasks.CHUNK]
-        for known in DEPENDENCIES.select(tx, f"where {key} in {marks(part)} {ORDER}", *part):
+    for start in range(0, len(wanted), tasks.IDS_PER_STATEMENT):
+        part = wanted[start : start + tasks.IDS_PER_STATEMENT]
+        for known in DEPENDENCIES.select(tx, f"where {key} in {placeholders(part)} {OLDEST_FIRST}", *part):
             found.setdefault(getattr(known, key), []).append(known)
     return found

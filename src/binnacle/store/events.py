@@ -5,17 +5,18 @@ from datetime import datetime
 
 import msgspec
 
-from binnacle.store.rows import Table, like_literal
-from binnacle.store.store import Reader, Store, stamp
+from binnacle.store.store import Store
+from binnacle.store.table import Table, escape_like
+from binnacle.store.transaction import Reader, stamp
 from binnacle.work.journal import Event
 
 EVENTS = Table("event", Event, json=("changes",), times=("at",))
 
-BATCH = 500
+FOLLOW_BATCH_EVENTS = 500
 """Events read at once while following."""
 
 
-def listed(
+def list_events(
     tx: Reader,
     *,
     limit: int,
@@ -39,10 +40,10 @@ def listed(
 
 def _pattern_about(task_id: str | None) -> str:
     """Finds a task in the changes of an event. No text in them looks like it: the quotes in a text are escaped."""
-    return f"%{like_literal(msgspec.json.encode({'task': task_id}).decode()[1:-1])}%"
+    return f"%{escape_like(msgspec.json.encode({'task': task_id}).decode()[1:-1])}%"
 
 
-def titles(tx: Reader, found: Sequence[Event]) -> dict[str, str]:
+def find_titles(tx: Reader, found: Sequence[Event]) -> dict[str, str]:
     """The titles of the tasks that events are about, by id. A task that is gone has none."""
     ids = {event.entity_id for event in found if event.entity == "task"}
     ids |= {str(event.changes["task"]) for event in found if "task" in event.changes}
@@ -50,7 +51,7 @@ def titles(tx: Reader, found: Sequence[Event]) -> dict[str, str]:
     return {row[0]: row[1] for row in rows if row is not None}
 
 
-def last(tx: Reader) -> int:
+def last_number(tx: Reader) -> int:
     """Number of the newest event; 0 when there is none."""
     return tx.count("select coalesce(max(seq), 0) from event")
 
@@ -73,6 +74,6 @@ def follow(store: Store, *, after: int, wait: float) -> Iterator[list[Event]]:
 def _list_after(store: Store, after: int) -> list[Event]:
     def read() -> list[Event]:
         with store.read() as tx:
-            return EVENTS.select(tx, "where seq > ? order by seq limit ?", after, BATCH)
+            return EVENTS.select(tx, "where seq > ? order by seq limit ?", after, FOLLOW_BATCH_EVENTS)
 
     return store.repeat_if_lost(read)

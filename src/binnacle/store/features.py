@@ -4,16 +4,16 @@ from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from binnacle.errors import Cycle, Duplicate, Hint, NotFound, Referenced, did_you_mean
-from binnacle.store.rows import Table, marks
-from binnacle.store.store import Reader, Writer
+from binnacle.store.table import Table, placeholders
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.feature import (
     DISCIPLINE_FIELDS,
     FEATURE_FIELDS,
     Discipline,
     Feature,
-    changed_discipline,
-    changed_feature,
+    change_discipline,
+    change_feature,
     check_is_new,
     derive_acronym,
 )
@@ -30,12 +30,12 @@ DISCIPLINES = Table(
 )
 
 
-def listed(tx: Reader) -> list[Feature]:
+def list_features(tx: Reader) -> list[Feature]:
     """All features by name."""
     return FEATURES.select(tx, "order by name")
 
 
-def listed_disciplines(tx: Reader) -> list[Discipline]:
+def list_disciplines(tx: Reader) -> list[Discipline]:
     """All disciplines by name."""
     return DISCIPLINES.select(tx, "order by name")
 
@@ -56,7 +56,7 @@ def add(tx: Writer, name: str, fields: Mapping[str, Any], *, force: bool = False
     """Creates a feature. A name that nearly exists is refused unless forced."""
     name = _new_name(tx, "feature", name, fields, force=force)
     blank = Feature(name=name, title=name, acronym="XXXX", created_at=tx.now, updated_at=tx.now)
-    feature = changed_feature(blank, _with_defaults(tx, "feature", name, fields))
+    feature = change_feature(blank, _with_defaults(tx, "feature", name, fields))
     _check_dependencies(tx, feature)
     _insert(tx, "feature", FEATURES, feature)
     return feature
@@ -66,7 +66,7 @@ def add_discipline(tx: Writer, name: str, fields: Mapping[str, Any], *, force: b
     """Creates a discipline. A name that nearly exists is refused unless forced."""
     name = _new_name(tx, "discipline", name, fields, force=force)
     blank = Discipline(name=name, title=name, acronym="XXXX", created_at=tx.now, updated_at=tx.now)
-    discipline = changed_discipline(blank, _with_defaults(tx, "discipline", name, fields))
+    discipline = change_discipline(blank, _with_defaults(tx, "discipline", name, fields))
     _insert(tx, "discipline", DISCIPLINES, discipline)
     return discipline
 
@@ -74,7 +74,7 @@ def add_discipline(tx: Writer, name: str, fields: Mapping[str, Any], *, force: b
 def update(tx: Writer, name: str, changes: Mapping[str, Any]) -> Feature:
     """Changes a feature. Nothing to change is no error."""
     feature = get(tx, name)
-    changed = changed_feature(feature, changes)
+    changed = change_feature(feature, changes)
     _check_dependencies(tx, changed)
     _save(tx, "feature", FEATURES, feature, changed)
     return get(tx, feature.name)
@@ -83,7 +83,7 @@ def update(tx: Writer, name: str, changes: Mapping[str, Any]) -> Feature:
 def update_discipline(tx: Writer, name: str, changes: Mapping[str, Any]) -> Discipline:
     """Changes a discipline. Nothing to change is no error."""
     discipline = get_discipline(tx, name)
-    _save(tx, "discipline", DISCIPLINES, discipline, changed_discipline(discipline, changes))
+    _save(tx, "discipline", DISCIPLINES, discipline, change_discipline(discipline, changes))
     return get_discipline(tx, discipline.name)
 
 
@@ -91,7 +91,7 @@ def delete(tx: Writer, name: str) -> Feature:
     """Removes a feature nothing refers to; its learnings count as a reference."""
     feature = get(tx, name)
     referrers = [f"task {row[0]}" for row in tx.rows("select id from task where feature = ? limit 6", feature.name)]
-    referrers += [f"feature {other.name}" for other in listed(tx) if feature.name in other.dependencies]
+    referrers += [f"feature {other.name}" for other in list_features(tx) if feature.name in other.dependencies]
     learnings = tx.count("select count(*) from learning where feature = ?", feature.name)
     referrers += [f"{learnings} learning(s)"] if learnings else []
     _remove(tx, "feature", feature.name, referrers, hint=steps.merge_feature(feature.name))
@@ -118,7 +118,7 @@ def check_exist(tx: Reader, sort: Sort, names: Collection[str | None]) -> None:
     wanted = sorted(name for name in names if name)
     if not wanted:
         return
-    found = {row[0] for row in tx.rows(f"select name from {sort} where name in {marks(wanted)}", *wanted)}
+    found = {row[0] for row in tx.rows(f"select name from {sort} where name in {placeholders(wanted)}", *wanted)}
     for name in wanted:
         if name not in found:
             _missing(tx, sort, name)
@@ -155,7 +155,7 @@ def _with_defaults(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any])
 
 def _check_dependencies(tx: Reader, feature: Feature) -> None:
     check_exist(tx, "feature", feature.dependencies)
-    graph = {other.name: other.dependencies for other in listed(tx)}
+    graph = {other.name: other.dependencies for other in list_features(tx)}
     for name in feature.dependencies:
         circle = find_cycle(feature.name, name, lambda names: {n: graph.get(n, ()) for n in names})
         if circle:

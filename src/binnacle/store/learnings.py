@@ -4,12 +4,12 @@ from typing import Any
 
 from binnacle.errors import NotFound
 from binnacle.store import features, tasks
-from binnacle.store.ids import fresh_id
-from binnacle.store.rows import Table
-from binnacle.store.store import Reader, Writer
+from binnacle.store.fresh_ids import fresh_id
+from binnacle.store.table import Table
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import learning as rules
 from binnacle.work import steps
-from binnacle.work.learning import Added, Learning, Source
+from binnacle.work.learning import AddedLearning, Learning, Source
 from binnacle.work.task import NewTask
 from binnacle.work.text import clean_name, fold
 
@@ -25,7 +25,7 @@ def add(
     source: Source | None = None,
     task: str | None = None,
     iteration: int | None = None,
-) -> Added:
+) -> AddedLearning:
     """Adds a learning, counts it when it is known, or lets it replace what it contradicts."""
     feature = features.get(tx, feature).name if feature else None
     new = Learning(
@@ -41,13 +41,13 @@ def add(
     )
     known = _of(tx, feature)
     added = rules.add(known, new)
-    keep(tx, added)
+    save_learning(tx, added)
     if feature and added.outcome == "added":
         _suggest_split(tx, feature, len(known) + 1 - len(added.pruned))
     return added
 
 
-def keep(tx: Writer, added: Added) -> None:
+def save_learning(tx: Writer, added: AddedLearning) -> None:
     """Writes what the rules decided."""
     kept = added.learning
     columns = LEARNINGS.row(kept)
@@ -63,11 +63,11 @@ def keep(tx: Writer, added: Added) -> None:
     tx.record("learning", kept.id, added.outcome, {**said, "was": added.was} if added.was else said)
 
 
-def listed(tx: Reader, *, feature: str | None = None, project_only: bool = False) -> list[Learning]:
+def list_learnings(tx: Reader, *, feature: str | None = None, project_only: bool = False) -> list[Learning]:
     """The learnings of a feature, of the project itself, or all there are; most trustworthy first."""
     if feature:
-        return rules.in_order(_of(tx, features.get(tx, feature).name))
-    return rules.in_order(_of(tx, None) if project_only else LEARNINGS.select(tx, "order by number"))
+        return rules.sort_by_trust(_of(tx, features.get(tx, feature).name))
+    return rules.sort_by_trust(_of(tx, None) if project_only else LEARNINGS.select(tx, "order by number"))
 
 
 def get(tx: Reader, learning_id: str) -> Learning:
@@ -110,7 +110,8 @@ def _suggest_split(tx: Writer, feature: str, count: int) -> None:
         [
             NewTask(
                 title=title,
-                description=f"{count} of {rules.LIMIT} learnings are in use; there is hardly room for what comes next.",
+                description=f"{count} of {rules.MAX_LEARNINGS} learnings are in use; "
+                "there is hardly room for what comes next.",
                 priority=1,
                 feature=feature,
                 tags=("auto-split", "system"),

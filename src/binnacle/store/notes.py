@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from binnacle.errors import InvalidInput, NotFound
-from binnacle.store.ids import fresh_ids
-from binnacle.store.rows import Table
-from binnacle.store.store import Reader, Writer
+from binnacle.store.fresh_ids import fresh_ids
+from binnacle.store.table import Table
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
-from binnacle.work.journal import BODY_LIMIT, Note, NoteType, Progress
+from binnacle.work.journal import MAX_BODY_CHARACTERS, Note, NoteType, Progress
 from binnacle.work.text import clean_text
 
 NOTES = Table("note", Note, times=("created_at",), key=("id",))
@@ -34,7 +34,7 @@ def add(tx: Writer, notes: Sequence[tuple[NoteType, str]], *, iteration: int | N
     return made
 
 
-def listed(
+def list_notes(
     tx: Reader, *, kind: NoteType | None = None, session: str | None = None, limit: int = 100
 ) -> tuple[list[Note], int]:
     """The newest notes, oldest first, and how many there are."""
@@ -71,14 +71,14 @@ def add_progress(tx: Writer, text: str) -> Progress:
     return made
 
 
-def listed_progress(tx: Reader, *, limit: int = 50) -> tuple[list[Progress], int]:
+def list_progress(tx: Reader, *, limit: int = 50) -> tuple[list[Progress], int]:
     """The newest entries of the log, oldest first, and how many there are."""
     found = PROGRESS.select(tx, "order by number desc limit ?", limit)
     return found[::-1], len(found) if len(found) < limit else tx.count("select count(*) from progress")
 
 
 def _filled(text: str, *, what: str) -> str:
-    clean = clean_text(text, what=what, limit=BODY_LIMIT)
+    clean = clean_text(text, what=what, limit=MAX_BODY_CHARACTERS)
     if not clean:
         raise InvalidInput(f"{what} is empty", hint="say it in a sentence")
     return clean

@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from binnacle.errors import ConfigError
-from binnacle.store.connection import Connection
-from binnacle.store.reconnecting import Reconnecting, retry_until
-from binnacle.store.schema import migrate
-from binnacle.store.store import DEFAULT_LEASE, IsGone, Store, never_gone
+from binnacle.store.engines.connection import StoreConnection
+from binnacle.store.engines.reconnection import ReconnectingConnection, retry_until
+from binnacle.store.schema_migration import migrate
+from binnacle.store.store import DEFAULT_LEASE, Store
+from binnacle.store.transaction import IsGone, never_gone
 
 if TYPE_CHECKING:
-    from binnacle.store.tenancy import Tenant
+    from binnacle.store.engines.project_schema import Tenant
 
 
 def open_sqlite(
@@ -24,7 +25,7 @@ def open_sqlite(
     create: bool = True,
 ) -> Store:
     """The store in the file at `path`; without `create`, a missing one reads as empty and is not made."""
-    from binnacle.store.sqlite import SqliteConnection
+    from binnacle.store.engines.sqlite import SqliteConnection
 
     return _open(lambda: SqliteConnection(path, timeout=timeout, create=create), lease=lease, is_gone=is_gone)
 
@@ -48,7 +49,7 @@ def open_postgres(
             f"store.url is not a PostgreSQL URL: {url.rsplit('@', maxsplit=1)[-1]!r}",
             hint="postgresql://user:password@host/database; leave it empty for SQLite",
         )
-    from binnacle.store.postgres import PostgresConnection
+    from binnacle.store.engines.postgres import PostgresConnection
 
     return _open(
         lambda: PostgresConnection(url, schema=schema, timeout=timeout),
@@ -60,17 +61,22 @@ def open_postgres(
 
 
 def _open(
-    connect: Callable[[], Connection], *, lease: timedelta, is_gone: IsGone, timeout: float = 0.0, outage: float = 0.0
+    connect: Callable[[], StoreConnection],
+    *,
+    lease: timedelta,
+    is_gone: IsGone,
+    timeout: float = 0.0,
+    outage: float = 0.0,
 ) -> Store:
-    def reopen() -> Connection:
+    def reopen() -> StoreConnection:
         return _prepare(connect())
 
     connection = retry_until(time.monotonic() + outage, reopen)
-    line = Reconnecting(connection, reopen, patience=max(timeout, outage))
+    line = ReconnectingConnection(connection, reopen, patience=max(timeout, outage))
     return Store(line, lease=lease, is_gone=is_gone)
 
 
-def _prepare(connection: Connection) -> Connection:
+def _prepare(connection: StoreConnection) -> StoreConnection:
     try:
         if connection.schema_version() == 0:
             connection.prepare()

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from binnacle.errors import InvalidInput, NotFound, Refused, did_you_mean
-from binnacle.store import flow, tasks
-from binnacle.store.ids import fresh_id
-from binnacle.store.rows import Table
-from binnacle.store.store import Reader, Writer
+from binnacle.store import task_moves, tasks
+from binnacle.store.fresh_ids import fresh_id
+from binnacle.store.table import Table
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
-from binnacle.work.report import WORDS_LIMIT, Question, choose
+from binnacle.work.report import MAX_WORDS_CHARACTERS, Question, choose_answer
 from binnacle.work.task import Task
 from binnacle.work.text import clean_lines, clean_optional_line, clean_text, fold
 
 QUESTIONS = Table("question", Question, json=("options",), times=("created_at", "answered_at"), key=("id",))
 
 OPEN = "answered_at is null"
-OPTIONS_LIMIT = 20
+MAX_OPTIONS = 20
 
 
-class Answered(NamedTuple):
+class AnswerResult(NamedTuple):
     """What an answer led to."""
 
     question: Question
@@ -38,16 +38,16 @@ def ask(
         id=fresh_id(tx, "question", "bnq-"),
         task_id=task_id,
         session=tx.session,
-        text=clean_text(text, what="question", limit=WORDS_LIMIT),
-        options=clean_lines(options, what="options", limit=OPTIONS_LIMIT),
-        preferred=clean_optional_line(preferred, what="preferred", limit=WORDS_LIMIT),
+        text=clean_text(text, what="question", limit=MAX_WORDS_CHARACTERS),
+        options=clean_lines(options, what="options", limit=MAX_OPTIONS),
+        preferred=clean_optional_line(preferred, what="preferred", limit=MAX_WORDS_CHARACTERS),
         blocking=blocking,
         asked_by=tx.by.name,
         created_at=tx.now,
     )
     if not wanted.text:
         raise InvalidInput("question is empty", hint="ask for what you need to know, in a sentence")
-    known = next((one for one in of_task(tx, task_id) if fold(one.text) == fold(wanted.text)), None)
+    known = next((one for one in list_task_questions(tx, task_id) if fold(one.text) == fold(wanted.text)), None)
     if known is None:
         QUESTIONS.insert(tx, [QUESTIONS.row(wanted)])
         tx.record("question", wanted.id, "asked", {"task": task_id, "text": wanted.text[:200], "blocking": blocking})
@@ -63,12 +63,12 @@ def get(tx: Reader, text: str) -> Question:
     wanted = f"bnq-{text.strip().casefold().removeprefix('bnq-')}"
     found = QUESTIONS.first(tx, "where id = ?", wanted)
     if found is None:
-        near = did_you_mean(wanted, [one.id for one in listed(tx)[0]])
+        near = did_you_mean(wanted, [one.id for one in list_questions(tx)[0]])
         raise NotFound(f"no question {text[:60]!r}", hint=near or steps.LIST_QUESTIONS)
     return found
 
 
-def listed(tx: Reader, *, answered_too: bool = False, limit: int = 100) -> tuple[list[Question], int]:
+def list_questions(tx: Reader, *, answered_too: bool = False, limit: int = 100) -> tuple[list[Question], int]:
     """The questions that wait for an answer, those that hold up a task first, and how many there are.
 
     With `answered_too` all of them, the open ones first, then the newest.
@@ -81,17 +81,17 @@ def listed(tx: Reader, *, answered_too: bool = False, limit: int = 100) -> tuple
     return found, len(found) if len(found) < limit else tx.count(f"select count(*) from question where {where}")
 
 
-def of_task(tx: Reader, task_id: str, *, limit: int = 50) -> list[Question]:
+def list_task_questions(tx: Reader, task_id: str, *, limit: int = 50) -> list[Question]:
     """The newest questions about a task, oldest first."""
     return QUESTIONS.select(tx, "where task_id = ? order by number desc limit ?", task_id, limit)[::-1]
 
 
-def holding_up(tx: Reader, task_id: str) -> list[Question]:
+def list_blocking(tx: Reader, task_id: str) -> list[Question]:
     """The questions without whose answers a task cannot go on."""
     return QUESTIONS.select(tx, f"where task_id = ? and {OPEN} and blocking = 1 order by number", task_id)
 
 
-def answer(tx: Writer, text: str, said: str) -> Answered:
+def answer(tx: Writer, text: str, said: str) -> AnswerResult:
     """Answers a question. A task that waited for nothing but this answer is pending again."""
     if tx.by.kind == "agent" or tx.session:
         raise Refused("questions are for people to answer", hint=("leave it open", steps.answer(text[:60])))
@@ -101,12 +101,12 @@ def answer(tx: Writer, text: str, said: str) -> Answered:
             f"{question.id} was answered by {question.answered_by}: {question.answer[:100]}",
             hint=("leave it as it is", steps.comment(question.task_id, words="or add to it with a comment")),
         )
-    words = choose(question, said)
+    words = choose_answer(question, said)
     columns = {"answer": words, "answered_by": tx.by.name, "answered_at": tx.now}
     QUESTIONS.update(tx, columns, "id = ?", question.id)
     tx.record("question", question.id, "answered", {"task": question.task_id, "answer": words[:200]})
-    still_open = len(holding_up(tx, question.task_id))
+    still_open = len(list_blocking(tx, question.task_id))
     task = tasks.get(tx, question.task_id)
     if task.status == "needs_input" and question.blocking and not still_open:
-        task = flow.reopen(tx, task.id, force=True).task
-    return Answered(get(tx, question.id), task, still_open)
+        task = task_moves.reopen(tx, task.id, force=True).task
+    return AnswerResult(get(tx, question.id), task, still_open)

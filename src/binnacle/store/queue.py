@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from binnacle.errors import WrongStatus
-from binnacle.store import ranks, tasks
-from binnacle.store.store import Reader, Writer
+from binnacle.store import queue_ranks, tasks
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.status import is_closed
 from binnacle.work.task import Task
 
 
-def listed(tx: Reader) -> list[Task]:
+def list_queue(tx: Reader) -> list[Task]:
     """The queue in order."""
     return tasks.TASKS.select(tx, "where queue_position is not null order by queue_position")
 
@@ -26,15 +26,15 @@ def add(tx: Writer, texts: Sequence[str], *, first: bool = False) -> list[Task]:
     for position, task in enumerate(chosen, start):
         tasks.TASKS.update(tx, {"queue_position": position}, "id = ?", task.id)
         tx.record("task", task.id, "queued", {"position": position})
-    ranks.refresh(tx, [task.id for task in chosen])
-    return listed(tx)
+    queue_ranks.refresh_ranks(tx, [task.id for task in chosen])
+    return list_queue(tx)
 
 
 def remove(tx: Writer, texts: Sequence[str]) -> list[Task]:
     """Takes tasks out of the queue; one that is not in it is no error. Returns the queue."""
     for text in texts:
         drop(tx, tasks.get(tx, text))
-    return listed(tx)
+    return list_queue(tx)
 
 
 def drop(tx: Writer, task: Task) -> None:
@@ -43,4 +43,4 @@ def drop(tx: Writer, task: Task) -> None:
         return
     tasks.TASKS.update(tx, {"queue_position": None}, "id = ?", task.id)
     tx.record("task", task.id, "unqueued", {})
-    ranks.refresh(tx, [task.id])
+    queue_ranks.refresh_ranks(tx, [task.id])

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from binnacle.errors import Ambiguous, BinnacleError, NotFound, Refused
-from binnacle.store import comments, dependencies, flow, questions, sessions, tasks
+from binnacle.store import comments, dependencies, questions, sessions, task_moves, tasks
 from binnacle.store.events import EVENTS
-from binnacle.store.ids import fresh_id
-from binnacle.store.rows import Table, marks
+from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.sessions import SESSIONS
-from binnacle.store.store import Reader, Writer
+from binnacle.store.table import Table, placeholders
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Event
 from binnacle.work.report import (
     CLOSING,
-    SILENT,
+    SILENT_REASON,
     Outcome,
     Question,
     Report,
@@ -37,12 +37,12 @@ from binnacle.work.text import fold
 
 REPORTS = Table("report", Report, json=("body",), times=("created_at", "settled_at"), key=("id",))
 
-_CLOSING = f"kind in {marks(CLOSING)}"
-TRIED = 10
+_CLOSING = f"kind in {placeholders(CLOSING)}"
+MAX_TRIED_ATTEMPTS = 10
 """Earlier attempts that the next one is told of."""
 
 
-class Bound(NamedTuple):
+class ReportTarget(NamedTuple):
     """What a call reports on."""
 
     task: Task
@@ -92,12 +92,12 @@ class Outcomes(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """In the order they were asked, with their answers."""
 
 
-def bound(tx: Writer) -> Bound:
+def find_target(tx: Writer) -> ReportTarget:
     """The task a report is about: that of the session, else the one the caller holds."""
     session = SESSIONS.first(tx, "where id = ?", tx.session) if tx.session else None
     if session is not None and session.task_id:
-        return Bound(tasks.get(tx, session.task_id), session)
-    held = tasks.held_by(tx, tx.by.name)
+        return ReportTarget(tasks.get(tx, session.task_id), session)
+    held = tasks.list_held_by(tx, tx.by.name)
     if not held:
         raise Refused(
             f"nothing to report on: the session is bound to no task, and {tx.by.name} holds none",
@@ -106,10 +106,12 @@ def bound(tx: Writer) -> Bound:
     if len(held) > 1:
         names = ", ".join(task.id for task in held)
         raise Ambiguous(f"{tx.by.name} holds several tasks: {names}", hint="finish or release all but one")
-    return Bound(held[0], None)
+    return ReportTarget(held[0], None)
 
 
-def keep(tx: Writer, on: Bound, kind: ReportKind, body: Mapping[str, Any], *, author: str | None = None) -> Report:
+def save_report(
+    tx: Writer, on: ReportTarget, kind: ReportKind, body: Mapping[str, Any], *, author: str | None = None
+) -> Report:
     """Keeps a report. A closing one is settled later, any other has its effect now."""
     report = Report(
         id=fresh_id(tx, "report", "bnr-"),
@@ -126,14 +128,14 @@ def keep(tx: Writer, on: Bound, kind: ReportKind, body: Mapping[str, Any], *, au
     return report
 
 
-def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> tuple[Bound, Report, Settled | None]:
+def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> tuple[ReportTarget, Report, Settled | None]:
     """Reports how the work on the task ended; settled now if no session is bound to the task."""
-    on = bound(tx)
-    report = keep(tx, on, kind, body)
+    on = find_target(tx)
+    report = save_report(tx, on, kind, body)
     return on, report, None if on.session else _settled(tx, on.task, report)
 
 
-def lost(tx: Reader, on: Bound, *, agents: Collection[str] = ()) -> str:
+def describe_loss(tx: Reader, on: ReportTarget, *, agents: Collection[str] = ()) -> str:
     """How a session lost its task to someone else; empty if it did not.
 
     `agents` are names the session worked under, besides those in its reports.
@@ -167,7 +169,7 @@ def settle(tx: Writer, session_id: str) -> Settled | None:
 def is_due(tx: Reader, session: SessionRecord) -> bool:
     """Whether a session that offers no reports has something to settle all the same: it still holds its task."""
     task = tasks.TASKS.first(tx, "where id = ?", session.task_id)
-    return task is not None and _holds(tx, Bound(task, session))
+    return task is not None and _holds(tx, ReportTarget(task, session))
 
 
 def settle_abandoned(tx: Writer, task_id: str, *, but: str, alive: Collection[str] = ()) -> list[Settled]:
@@ -195,15 +197,15 @@ def settle_abandoned(tx: Writer, task_id: str, *, but: str, alive: Collection[st
     return [one for one in found if one is not None]
 
 
-def last_outcomes(tx: Reader, task_id: str) -> Outcomes:
+def load_outcomes(tx: Reader, task_id: str) -> Outcomes:
     """What came of the work on a task so far, for whoever goes on with it."""
     reports = _attempts(tx, task_id)
     counted = [report for report in reports if report.outcome not in ("", "superseded")]
     return Outcomes(
         remaining=remaining_of(counted),
-        tried=tuple(Attempt(report=report, said=words_of(report)) for report in counted[:TRIED]),
+        tried=tuple(Attempt(report=report, said=words_of(report)) for report in counted[:MAX_TRIED_ATTEMPTS]),
         stuck=len(stuck_in_a_row(counted)),
-        questions=tuple(questions.of_task(tx, task_id)),
+        questions=tuple(questions.list_task_questions(tx, task_id)),
     )
 
 
@@ -211,23 +213,23 @@ def _settle(tx: Writer, session: SessionRecord, agents: Collection[str]) -> Sett
     task = tasks.TASKS.first(tx, "where id = ?", session.task_id)
     if task is None:
         return None
-    on = Bound(task, session)
+    on = ReportTarget(task, session)
     closing = REPORTS.select(
         tx, f"where session = ? and task_id = ? and {_CLOSING} order by number", session.id, task.id, *CLOSING
     )
     unsettled = [report for report in closing if report.settled_at is None]
-    gone = lost(tx, on, agents=agents)
+    gone = describe_loss(tx, on, agents=agents)
     if closing and not unsettled and (gone or not _holds(tx, on)):
         return None
     if not unsettled:
-        unsettled = [keep(tx, on, "stuck", {"reason": SILENT}, author=SYSTEM.name)]
+        unsettled = [save_report(tx, on, "stuck", {"reason": SILENT_REASON}, author=SYSTEM.name)]
     *others, report = unsettled
     for other in others:
         REPORTS.update(tx, {"settled_at": tx.now, "outcome": "superseded"}, "id = ?", other.id)
     return _settled(tx, task, report, gone=gone)
 
 
-def _holds(tx: Reader, on: Bound) -> bool:
+def _holds(tx: Reader, on: ReportTarget) -> bool:
     """Whether it was this session that took the task, and nobody has since."""
     if on.session is None or on.task.status != "in_progress":
         return False
@@ -254,7 +256,7 @@ def _settled(tx: Writer, task: Task, report: Report, *, gone: str = "") -> Settl
         outcome=outcome,
         note=note,
         flags=flags,
-        questions=tuple(one.id for one in questions.holding_up(tx, task.id)),
+        questions=tuple(one.id for one in questions.list_blocking(tx, task.id)),
         unblocked=unblocked,
     )
 
@@ -264,7 +266,7 @@ Came = tuple[Outcome, str, tuple[TaskId, ...]]
 
 def _left(tx: Writer, task: Task, report: Report, why: str) -> Came:
     """Leaves a task alone; what was said about it is kept for the reader."""
-    said = words_of(report) if report.author != SYSTEM.name else f"{SILENT[0].upper()}{SILENT[1:]}"
+    said = words_of(report) if report.author != SYSTEM.name else f"{SILENT_REASON[0].upper()}{SILENT_REASON[1:]}"
     comments.add(tx, task.id, f"{said}\n\n(Nothing was changed: {why}.)", author=report.author)
     return "left", why, ()
 
@@ -279,18 +281,18 @@ def _carried_out(tx: Writer, task: Task, report: Report) -> Came:
     if is_silent and not may_requeue(task.status):
         return "left", f"the task was already {task.status}", ()
     if task.status == "in_progress" and task.claimed_by != tx.by.name:
-        task = flow.release(tx, task.id, force=True).task
+        task = task_moves.release(tx, task.id, force=True).task
     unfinished = ""
     if report.kind == "done":
         try:
-            return "done", "", flow.finish(tx, task.id, reason=report.body["summary"]).unblocked
+            return "done", "", task_moves.finish(tx, task.id, reason=report.body["summary"]).unblocked
         except Refused as error:
             unfinished = error.message
     stuck = stuck_in_a_row(_attempts(tx, task.id))
     outcome = outcome_of(
         report.kind,
         unfinished=unfinished,
-        awaits_answer=bool(questions.holding_up(tx, task.id)),
+        awaits_answer=bool(questions.list_blocking(tx, task.id)),
         stuck_before=len(stuck),
         has_upstream=report.kind == "blocked" and _wait_for_upstream(tx, task, report),
     )
@@ -302,18 +304,18 @@ def _moved(tx: Writer, task: Task, report: Report, outcome: Outcome, *, unfinish
     if not may_requeue(task.status):
         return _left(tx, task, report, f"the task is {task.status}")
     if outcome == "blocked":
-        flow.block(tx, task.id, reason=_why_blocked(report, stuck), author=report.author, force=True)
+        task_moves.block(tx, task.id, reason=_why_blocked(report, stuck), author=report.author, force=True)
         return outcome, "", ()
     said = words_of(report)
     if unfinished:
         said = f"Reported done, but not finished: {unfinished}.\n\n{said}"
     comments.add(tx, task.id, said, author=report.author)
     if outcome == "needs_input":
-        flow.set_status(tx, task.id, "needs_input", force=True)
+        task_moves.set_status(tx, task.id, "needs_input", force=True)
     elif task.status == "in_progress":
-        flow.release(tx, task.id, force=True)
+        task_moves.release(tx, task.id, force=True)
     else:
-        flow.reopen(tx, task.id, force=True)
+        task_moves.reopen(tx, task.id, force=True)
     return outcome, unfinished, ()
 
 
@@ -324,7 +326,7 @@ def _why_blocked(report: Report, stuck: list[Report]) -> str:
     return f"stuck {len(stuck) + 1} times in a row\n" + "\n".join(f"- {reason}" for reason in reasons)
 
 
-def upstream(tx: Reader, body: Mapping[str, Any]) -> Task | None:
+def find_blocking_task(tx: Reader, body: Mapping[str, Any]) -> Task | None:
     """The task that a blocker names, by its id or its title."""
     if body.get("kind") == "external":
         return None
@@ -343,7 +345,7 @@ def upstream(tx: Reader, body: Mapping[str, Any]) -> Task | None:
 
 def _wait_for_upstream(tx: Writer, task: Task, report: Report) -> bool:
     """Makes the task wait for the one it is blocked on, if that is known and open, and no circle comes of it."""
-    target = upstream(tx, report.body)
+    target = find_blocking_task(tx, report.body)
     if target is None or is_closed(target.status):
         return False
     try:

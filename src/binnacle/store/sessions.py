@@ -2,10 +2,10 @@
 
 from binnacle.config import access_tokens
 from binnacle.errors import NotFound, Refused
-from binnacle.store.holders import AGENTS
-from binnacle.store.ids import fresh_id
-from binnacle.store.rows import Table
-from binnacle.store.store import Reader, Writer
+from binnacle.store.claim_holders import AGENTS
+from binnacle.store.fresh_ids import fresh_id
+from binnacle.store.table import Table
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.ids import SessionId
 from binnacle.work.session import (
@@ -72,7 +72,7 @@ def has_secret(tx: Reader, session_id: str, text: str) -> bool:
     return row is not None and access_tokens.id_of(text) == session_id and access_tokens.matches(text, row[0])
 
 
-def prove(tx: Reader, text: str) -> SessionRecord | None:
+def find_by_secret(tx: Reader, text: str) -> SessionRecord | None:
     """The session that a secret belongs to, if it goes on."""
     session_id = access_tokens.id_of(text)
     found = SESSIONS.first(tx, "where id = ? and status = 'active'", session_id)
@@ -87,22 +87,22 @@ def find(tx: Reader, text: str) -> SessionRecord:
     return found
 
 
-def listed(tx: Reader, *, limit: int = 50) -> list[SessionRecord]:
+def list_sessions(tx: Reader, *, limit: int = 50) -> list[SessionRecord]:
     """The newest sessions, newest first."""
     return SESSIONS.select(tx, "order by number desc limit ?", limit)
 
 
-def active_on(tx: Reader, task_id: str) -> list[SessionRecord]:
+def list_active_on(tx: Reader, task_id: str) -> list[SessionRecord]:
     """The sessions on a task that have not ended, oldest first."""
     return SESSIONS.select(tx, "where task_id = ? and status = 'active' order by number", task_id)
 
 
-def named(tx: Reader, name: str) -> list[SessionRecord]:
+def list_active_named(tx: Reader, name: str) -> list[SessionRecord]:
     """The sessions of this name that have not ended, the newest first."""
     return SESSIONS.select(tx, "where name = ? and status = 'active' order by number desc", name)
 
 
-def iterations(tx: Reader, session_id: str) -> list[Iteration]:
+def list_iterations(tx: Reader, session_id: str) -> list[Iteration]:
     """The iterations of a session in order."""
     return ITERATIONS.select(tx, "where session = ? order by number", session_id)
 
@@ -110,7 +110,7 @@ def iterations(tx: Reader, session_id: str) -> list[Iteration]:
 def begin_iteration(tx: Writer, session_id: str, *, first: int = 0) -> Iteration:
     """Opens the next iteration. Numbers run on from `first` without a gap, also after a crash."""
     session = _active(tx, session_id)
-    before = iterations(tx, session.id)
+    before = list_iterations(tx, session.id)
     if before and before[-1].ended_at is None:
         ITERATIONS.update(tx, {"ended_at": tx.now}, "session = ? and number = ?", session.id, before[-1].number)
     number = before[-1].number + 1 if before else first
@@ -120,7 +120,7 @@ def begin_iteration(tx: Writer, session_id: str, *, first: int = 0) -> Iteration
     return iteration
 
 
-def unfinished(tx: Reader, session_id: str) -> Iteration | None:
+def find_unfinished(tx: Reader, session_id: str) -> Iteration | None:
     """The iteration that was under way when whoever drove it was killed."""
     return ITERATIONS.first(tx, "where session = ? and ended_at is null order by number desc", session_id)
 
@@ -152,12 +152,12 @@ def summarize(tx: Writer, session_id: str, summary: str) -> Iteration:
 
 def close_iteration(tx: Writer, session_id: str, summary: str) -> Iteration:
     """Ends the newest iteration of a session, which may have ended itself; `summary` stands if there is none."""
-    iteration = iterations(tx, session_id)[-1]
+    iteration = list_iterations(tx, session_id)[-1]
     if not iteration.summary:
         columns = {"summary": clean_text(summary, what="summary", limit=5000), "ended_at": tx.now}
         ITERATIONS.update(tx, columns, "session = ? and number = ?", session_id, iteration.number)
         tx.record("session", session_id, "summary", {"number": iteration.number, "summary": summary[:200]})
-    return iterations(tx, session_id)[-1]
+    return list_iterations(tx, session_id)[-1]
 
 
 def complete(tx: Writer, session_id: str, *, reason: str = "") -> SessionRecord:

@@ -1,240 +1,65 @@
-"""A store and its transactions."""
+"""An open store: one connection, and one transaction at a time on it.
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+States. A store is idle, in a transaction (`read`, `write`, `claim`), or in a group:
+
+    idle ── read() ───────────────► reading ── leave ──────────────────────► idle
+    idle ── write() or claim() ───► writing ── leave: events, commit ──────► idle
+                                            └─ error: roll back ───────────► idle
+    idle ── begin_group() ─► group ── write(), write(), … ── commit_group() ─► idle
+
+`StoreLost` is the one error that leaves it open whether a change was made, and only a commit can raise it.
+
+Who owns what. Whoever opens a store owns it, uses it from one thread, and closes it; a store owns its connection
+(`ReconnectingConnection`, which replaces a lost one while the store is idle). A command has one store. A server has two
+for each project (`tools.work.access`): one for the event loop, which waits 5 ms for a lock and no longer, and one for a
+single worker thread, which may wait. The transactions (`Reader`, `Writer`) belong to the `with` block that made them.
+
+What happens at the same time. Other processes, and the other store of a server, use the same database.
+- Readers see one moment of it and block nobody: a WAL snapshot on SQLite, `repeatable read` on PostgreSQL.
+- Writers exclude each other from their beginning (`begin immediate`, or an advisory lock), not from their first change.
+  So a rule that was checked in a transaction still holds when it commits, and no change is made on an old view.
+- Claims of tasks alone pass each other on PostgreSQL: they share the writers' lock, skip rows that another claim has
+  locked, and claims of the same holder wait for each other.
+
+Why it cannot deadlock. SQLite has one lock. On PostgreSQL every transaction takes its locks in one order: writers,
+holder, rows, event order; what comes last is taken at the end, when no row is waited for any more. The event loop of a
+server never waits for the worker thread while it has a transaction open: it is told `StoreBusy` within 5 ms and hands
+the call over. Every wait for a lock is bounded by `store.timeout`; after it the error is `StoreBusy`, and nothing was
+changed.
+
+Why nothing is lost. A change and its events are one transaction, so the log never says more or less than was done.
+A connection that is lost before the commit takes the whole transaction with it (`StoreUnreachable`), and
+`repeat_if_lost` may run it again. If it is lost during the commit, `_find_out` waits for the writers' lock, which the
+lost transaction held, and looks for its last event in the log: it is there, or it never will be.
+"""
+
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
-
-import msgspec
+from typing import Self, TypeVar
 
 from binnacle.errors import StoreError, StoreLost, StoreUnreachable
-from binnacle.store.connection import Connection, Mode, Row
-from binnacle.store.reconnecting import Reconnecting
+from binnacle.store.engines.connection import StoreConnection, TransactionMode
+from binnacle.store.engines.reconnection import ReconnectingConnection
+from binnacle.store.group_commit import ChangeGroup
+from binnacle.store.transaction import IsGone, Reader, Writer, never_gone
 from binnacle.work.actor import Actor
-from binnacle.work.session import Agent
 
 Result = TypeVar("Result")
 
 DEFAULT_LEASE = timedelta(minutes=30)
 
-IsGone = Callable[[Agent], bool]
-"""Whether an agent's process is known to be gone. A store cannot see processes, so it is told how to ask."""
-
-
-def never_gone(agent: Agent) -> bool:  # noqa: ARG001
-    """Nobody can see the agents' processes; their claims run out after their time."""
-    return False
-
-
-Cells = dict[str, Any]
-"""A row as the engine keeps it, by column."""
-
-MAX_REMEMBERED_ROWS = 1000
-"""A change of more rows than this cannot be undone."""
-
-
-class RememberedTable(Protocol):
-    """A table whose rows are remembered before a change touches them."""
-
-    @property
-    def name(self) -> str: ...
-    def find(self, tx: "Reader", key: Sequence[str]) -> Cells | None:
-        """The row with this key as it is kept, if it is there."""
-
-
-class RecordedEvent(NamedTuple):
-    """An event that a transaction will leave in the log, in the order of its columns."""
-
-    at: str
-    actor: str
-    entity: str
-    entity_id: str
-    session: str | None
-    action: str
-    changes: str
-
-
-def stamp(moment: datetime) -> str:
-    """A time as it is kept: text of fixed width, so that it sorts and compares as text."""
-    utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-    return f"{utc.isoformat(timespec='milliseconds')[:23]}Z"
-
-
-class Reader:
-    """A transaction that sees one moment of the store."""
-
-    def __init__(self, connection: Connection, *, now: datetime, is_gone: IsGone = never_gone) -> None:
-        self._connection = connection
-        self.is_gone = is_gone
-        self.dialect = connection.dialect
-        self.now = now
-        """The moment the transaction began; every rule in it uses this one."""
-
-    def rows(self, sql: str, *parameters: Any) -> Sequence[Row]:
-        return self._connection.query(sql, parameters)
-
-    def row(self, sql: str, *parameters: Any) -> Row | None:
-        rows = self._connection.query(sql, parameters)
-        return rows[0] if rows else None
-
-    def count(self, sql: str, *parameters: Any) -> int:
-        """The single number a query gives."""
-        return int(self._connection.query(sql, parameters)[0][0])
-
-
-class Writer(Reader):
-    """A transaction that changes the store in someone's name."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        *,
-        now: datetime,
-        by: Actor,
-        session: str | None,
-        lease: timedelta,
-        is_gone: IsGone = never_gone,
-    ) -> None:
-        super().__init__(connection, now=now, is_gone=is_gone)
-        self.by = by
-        self.session = session
-        self.lease = lease
-        """How long a claim taken or renewed in this transaction lasts."""
-
-        self._events: list[RecordedEvent] = []
-        self.remembered: dict[tuple[RememberedTable, tuple[str, ...]], Cells | None] = {}
-        """The rows that a person's change touches, by table and key, as they were before; `None` if there was none."""
-
-        self.has_forgotten = False
-        """Whether it touches more rows than are remembered."""
-
-        self.number = 0
-        """Number of the last event of a person's change, once it is written: what the change is known by."""
-
-        self.undoes: tuple[int, ...] = ()
-        """The changes that this one undoes, by the numbers of their last events."""
-
-    @contextmanager
-    def acting_as(self, by: Actor, *, session: str | None) -> Generator[None]:
-        """Makes a part of the change in someone else's name."""
-        mine = self.by, self.session
-        self.by, self.session = by, session
-        try:
-            yield
-        finally:
-            self.by, self.session = mine
-
-    @property
-    def is_remembering(self) -> bool:
-        """Whether rows are to be remembered before they are touched. Only what people do is undone."""
-        return self.by.kind == "human" and not self.has_forgotten
-
-    def remember(self, table: RememberedTable, key: tuple[str, ...], before: Cells | None) -> None:
-        """Remembers what a row was like before this change touched it for the first time."""
-        self.remembered.setdefault((table, key), before)
-        self.has_forgotten = len(self.remembered) > MAX_REMEMBERED_ROWS
-
-    def run(self, sql: str, *parameters: Any) -> int:
-        """Runs a statement and returns how many rows it touched."""
-        return self._connection.execute(sql, parameters)
-
-    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        self._connection.execute_many(sql, rows)
-
-    def record(self, entity: str, entity_id: str, action: str, changes: Mapping[str, Any]) -> None:
-        """Appends an event to what this transaction will leave in the log."""
-        body = msgspec.json.encode(changes).decode()
-        event = RecordedEvent(stamp(self.now), self.by.name, entity, entity_id, self.session, action, body)
-        self._events.append(event)
-
-    def renew_claims(self) -> None:
-        """Makes the claims of the actor last a lease longer: every change an agent makes is a sign of life."""
-        self.run(
-            "update task set claim_expires_at = ? where claimed_by = ? and claim_expires_at is not null",
-            stamp(self.now + self.lease),
-            self.by.name,
-        )
-
-    def flush(self) -> bool:
-        """Writes the events; the last thing before the commit. Returns whether there were any."""
-        if not self._events:
-            return False
-        if self.by.kind == "agent":
-            self.renew_claims()
-        self._connection.hold_event_order()
-        self._connection.execute_many(
-            "insert into event (at, actor, entity, entity_id, session, action, changes) values (?, ?, ?, ?, ?, ?, ?)",
-            self._events,
-        )
-        if self.by.kind == "human":
-            from binnacle.store.images import keep
-
-            keep(self, self._events)
-        return True
-
-    def is_in_log(self, connection: Connection) -> bool:
-        """Whether the last event of this transaction is in the log, asked on a later connection.
-
-        It has the time, the actor and, for everything new, a random id in it: no other transaction has the same.
-        """
-        columns = ("at", "actor", "entity", "entity_id", "action", "changes")
-        where = " and ".join(f"{column} = ?" for column in columns)
-        values = [getattr(self._events[-1], column) for column in columns]
-        return bool(connection.query(f"select seq from event where {where} limit 1", values))
-
-
-class Group:
-    """Changes in one transaction, each of which can still be undone alone."""
-
-    def __init__(self, connection: Connection) -> None:
-        """`connection` has begun a transaction for them."""
-        self._connection = connection
-        self._is_first = True
-        self._announce = False
-        self._failure: StoreError | None = None
-
-    def begin(self) -> None:
-        self._check()
-        if not self._is_first:  # a savepoint is a tenth of a change; the first one gets along without
-            self._connection.execute("savepoint change")
-
-    def end(self, *, announce: bool) -> None:
-        if not self._is_first:
-            self._connection.execute("release savepoint change")
-        self._is_first = False
-        self._announce |= announce
-
-    def undo(self) -> None:
-        try:
-            if self._is_first:
-                self._connection.rollback()
-                self._connection.begin("write")
-            else:
-                self._connection.execute("rollback to savepoint change")
-                self._connection.execute("release savepoint change")
-        except StoreError as error:
-            # A full disk, say: the engine has undone the whole transaction by itself.
-            self._failure = error
-
-    def commit(self) -> None:
-        self._check()
-        self._connection.commit(announce=self._announce)
-
-    def _check(self) -> None:
-        if self._failure is not None:
-            raise StoreError(
-                "nothing was changed: another change, made together with this one, failed", hint="try again"
-            ) from self._failure
-
 
 class Store:
     """An open store. Closing it ends the connection; a transaction under way is undone."""
 
-    def __init__(self, line: Reconnecting, *, lease: timedelta = DEFAULT_LEASE, is_gone: IsGone = never_gone) -> None:
+    def __init__(
+        self, line: ReconnectingConnection, *, lease: timedelta = DEFAULT_LEASE, is_gone: IsGone = never_gone
+    ) -> None:
         self._line = line
         self._lease = lease
         self._is_gone = is_gone
-        self._group: Group | None = None
+        self._group: ChangeGroup | None = None
         self.is_busy = False
         """Whether a transaction is under way; another one has to wait for its end."""
 
@@ -242,7 +67,7 @@ class Store:
         self.dialect = line.connection.dialect
 
     @property
-    def _connection(self) -> Connection:
+    def _connection(self) -> StoreConnection:
         return self._line.connection
 
     def __enter__(self) -> Self:
@@ -264,7 +89,7 @@ class Store:
 
     @contextmanager
     def write(
-        self, *, by: Actor, session: str | None = None, now: datetime | None = None, mode: Mode = "write"
+        self, *, by: Actor, session: str | None = None, now: datetime | None = None, mode: TransactionMode = "write"
     ) -> Generator[Writer]:
         """One change by one actor. Leaving it commits; leaving it by an error undoes everything."""
         if self._group is None:
@@ -281,7 +106,7 @@ class Store:
                 is_gone=self._is_gone,
             )
             yield tx
-            announce = tx.flush()
+            announce = _write_log(tx)
             if self._group is None:
                 self._commit(tx, announce=announce)
             else:
@@ -323,7 +148,7 @@ class Store:
         A commit costs as much as several changes. Nothing may be read before the group is committed.
         """
         self._line.begin("write")
-        self._group = Group(self._connection)
+        self._group = ChangeGroup(self._connection)
 
     def commit_group(self) -> None:
         """Makes the changes since `begin_group` last. None of them is lost unless all are, and then this raises."""
@@ -356,3 +181,13 @@ class Store:
 
     def close(self) -> None:
         self._line.close()
+
+
+def _write_log(tx: Writer) -> bool:
+    """Writes what a transaction leaves in the log, and what undoing it takes. Returns whether it changed anything."""
+    events = tx.write_events()
+    if events and tx.by.kind == "human":
+        from binnacle.store import row_images  # only what people do is undone, and most transactions read
+
+        row_images.save_images(tx, events)
+    return bool(events)

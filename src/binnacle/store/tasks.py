@@ -1,8 +1,7 @@
 """Tasks: found, added, listed, changed and deleted. How they move through their statuses is in `flow`."""
 
 from collections import Counter
-from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,20 +13,17 @@ from binnacle.errors import (
     Duplicate,
     InvalidInput,
     NotFound,
-    Referenced,
     Refused,
-    StoreBusy,
-    StoreReadOnly,
 )
-from binnacle.store import features, holders, ranks
-from binnacle.store.ids import fresh_ids
-from binnacle.store.rows import Table, like_literal, marks
-from binnacle.store.store import Reader, Store, Writer, stamp
+from binnacle.store import claim_holders, features, queue_ranks
+from binnacle.store.fresh_ids import fresh_ids
+from binnacle.store.table import Table, escape_like, placeholders
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
 from binnacle.work.status import Kind, Status, is_closed, parse_status
-from binnacle.work.task import Dependency, NewTask, Task, changed, find_held, validated
+from binnacle.work.task import Dependency, NewTask, Task, find_changes, find_held, validate
 from binnacle.work.text import clean_optional_line, fold
 
 TASKS = Table(
@@ -39,7 +35,7 @@ TASKS = Table(
 )
 DEPENDENCIES = Table("dependency", Dependency, times=("created_at",), key=("task_id", "depends_on"))
 
-CHUNK = 500
+IDS_PER_STATEMENT = 500
 """Ids asked for in one statement."""
 
 
@@ -63,7 +59,7 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
         parts: list[str] = []
         values: list[Any] = []
         if self.status:
-            parts.append(f"status in {marks(self.status)}")
+            parts.append(f"status in {placeholders(self.status)}")
             values += self.status
         elif not self.closed_too:
             parts.append("status not in ('done', 'cancelled')")
@@ -73,7 +69,7 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
                 values.append(value)
         if self.tag is not None:
             parts.append("tags like ? escape '!'")
-            values.append(f'%"{like_literal(self.tag.casefold())}"%')
+            values.append(f'%"{escape_like(self.tag.casefold())}"%')
         return " and ".join(parts) or "1 = 1", values
 
 
@@ -95,12 +91,14 @@ def resolve(tx: Reader, text: str) -> TaskId:
     if found:
         raise Ambiguous(f"several tasks begin with {wanted!r}", hint=f"one of: {', '.join(found[:5])}")
     guesses = sorted(near_misses(wanted))
-    near = tx.row(f"select id, title from task where id in {marks(guesses)} order by number desc limit 1", *guesses)
+    near = tx.row(
+        f"select id, title from task where id in {placeholders(guesses)} order by number desc limit 1", *guesses
+    )
     hint = f"did you mean {near[0]} ({near[1][:60]})?" if near else steps.LIST_TASKS
     raise NotFound(f"no task {wanted!r}", hint=hint)
 
 
-def begin_with(tx: Reader, prefix: str, *, limit: int) -> list[tuple[str, str]]:
+def list_beginning_with(tx: Reader, prefix: str, *, limit: int) -> list[tuple[str, str]]:
     """Ids that begin with `prefix`, and the titles of those tasks."""
     range_of_ids = "select id, title from task where id >= ? and id < ? order by id limit ?"
     return [(row[0], row[1]) for row in tx.rows(range_of_ids, prefix, f"{prefix}g", limit)]
@@ -118,13 +116,13 @@ def get_many(tx: Reader, ids: Collection[str]) -> dict[str, Task]:
     """The tasks with these ids, by id."""
     wanted = list(ids)
     found: dict[str, Task] = {}
-    for start in range(0, len(wanted), CHUNK):
-        part = wanted[start : start + CHUNK]
-        found.update((task.id, task) for task in TASKS.select(tx, f"where id in {marks(part)}", *part))
+    for start in range(0, len(wanted), IDS_PER_STATEMENT):
+        part = wanted[start : start + IDS_PER_STATEMENT]
+        found.update((task.id, task) for task in TASKS.select(tx, f"where id in {placeholders(part)}", *part))
     return found
 
 
-def listed(tx: Reader, which: TaskFilter, *, limit: int, offset: int = 0) -> tuple[list[Task], int]:
+def list_tasks(tx: Reader, which: TaskFilter, *, limit: int, offset: int = 0) -> tuple[list[Task], int]:
     """A page of the tasks that match, most urgent first, and how many match in all."""
     where, values = which.where()
     page = TASKS.select(tx, f"where {where} order by priority, number limit ? offset ?", *values, limit, offset)
@@ -134,26 +132,26 @@ def listed(tx: Reader, which: TaskFilter, *, limit: int, offset: int = 0) -> tup
     return page, total
 
 
-def ready(tx: Reader, which: TaskFilter | None = None, *, limit: int) -> tuple[list[Task], int]:
+def list_ready(tx: Reader, which: TaskFilter | None = None, *, limit: int) -> tuple[list[Task], int]:
     """A page of the tasks that can be taken now, in the order to take them, and how many there are."""
-    where, values = ready_where(which)
+    where, values = ready_condition(which)
     page = TASKS.select(tx, f"where {where} order by queue_rank, priority, number limit ?", *values, limit)
     total = len(page) if len(page) < limit else tx.count(f"select count(*) from task where {where}", *values)
     return page, total
 
 
-def next_ready(tx: Reader, which: TaskFilter | None = None) -> Task | None:
+def find_next_ready(tx: Reader, which: TaskFilter | None = None) -> Task | None:
     """The task that is first in the ready order, if any."""
-    where, values = ready_where(which)
+    where, values = ready_condition(which)
     return TASKS.first(tx, f"where {where} order by queue_rank, priority, number", *values)
 
 
-def next_for(tx: Reader, by: Actor, which: TaskFilter | None = None) -> Task | None:
+def find_next_for(tx: Reader, by: Actor, which: TaskFilter | None = None) -> Task | None:
     """The task for `by` to work on next: the one an agent holds, else the first in the ready order, if any."""
-    return find_held(held_by(tx, by.name), by=by) or next_ready(tx, which)
+    return find_held(list_held_by(tx, by.name), by=by) or find_next_ready(tx, which)
 
 
-def ready_where(which: TaskFilter | None) -> tuple[str, list[Any]]:
+def ready_condition(which: TaskFilter | None) -> tuple[str, list[Any]]:
     """What makes a task ready, in the words of the index that holds them. Pending tasks are never claimed."""
     ready_now = "status = 'pending' and open_dependencies = 0"
     if which is None:
@@ -162,43 +160,19 @@ def ready_where(which: TaskFilter | None) -> tuple[str, list[Any]]:
     return f"{ready_now} and {where}", values
 
 
-def held_by(tx: Reader, name: str) -> list[Task]:
+def list_held_by(tx: Reader, name: str) -> list[Task]:
     """What someone works on now."""
     return TASKS.select(tx, "where claimed_by = ? and status = 'in_progress' order by number", name)
 
 
-def has_lapsed(tx: Reader) -> bool:
-    """Whether some claim has lapsed, by time or because its agent is gone, and `lapse` has something to do."""
-    row = tx.row("select 1 from task where claim_expires_at <= ? limit 1", stamp(tx.now))
-    return row is not None or bool(holders.gone(tx))
-
-
-@contextmanager
-def reading(store: Store) -> Generator[Reader]:
-    """A consistent view of the store, in which no lapsed claim is left standing if the store can be written."""
-    with store.read() as tx:
-        lapsed = has_lapsed(tx)
-        if not lapsed:
-            yield tx
-    if lapsed:
-        from binnacle.store.lapse import lapse
-        from binnacle.work.actor import SYSTEM
-
-        # Where nobody can write now, the lapsed claim stands a while longer; reading goes on.
-        with suppress(StoreBusy, StoreReadOnly), store.write(by=SYSTEM) as writer:
-            lapse(writer)
-        with store.read() as tx:
-            yield tx
-
-
-def blocked(tx: Reader, *, limit: int) -> tuple[list[Task], int]:
+def list_blocked(tx: Reader, *, limit: int) -> tuple[list[Task], int]:
     """A page of the tasks that cannot go on: waiting for others, blocked, partly done, or waiting for an answer."""
     where = "(status = 'pending' and open_dependencies > 0) or status in ('blocked', 'partial', 'needs_input')"
     page = TASKS.select(tx, f"where {where} order by priority, number limit ?", limit)
     return page, len(page) if len(page) < limit else tx.count(f"select count(*) from task where {where}")
 
 
-def children(tx: Reader, task_id: str) -> list[Task]:
+def list_parts(tx: Reader, task_id: str) -> list[Task]:
     """The parts a task was split into, in the order they were made."""
     return TASKS.select(tx, "where parent = ? order by number", task_id)
 
@@ -232,7 +206,7 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
         for on in ons
     ]
     DEPENDENCIES.insert(tx, links)
-    ranks.refresh(tx, [fields["id"] for fields in prepared if fields["parent"]])
+    queue_ranks.refresh_ranks(tx, [fields["id"] for fields in prepared if fields["parent"]])
     made = get_many(tx, ids)
     for task_id, ons in zip(ids, waits, strict=True):
         task = made[task_id]
@@ -244,10 +218,10 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
 def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | None = None, force: bool = False) -> Task:
     """Changes what is said about a task. Nothing to change is no error."""
     task = get(tx, text)
-    holders.check_change(tx, task, fence=fence, force=force)
+    claim_holders.check_change(tx, task, fence=fence, force=force)
     if changes.get("parent"):
         changes = {**changes, "parent": check_parent(tx, task, str(changes["parent"]))}
-    fields = changed(task, changes)
+    fields = find_changes(task, changes)
     if not fields:
         return task
     if "title" in fields:
@@ -258,35 +232,10 @@ def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | No
     features.check_exist(tx, "discipline", {fields.get("discipline")})
     TASKS.update(tx, {**fields, "updated_at": tx.now}, "id = ?", task.id)
     if "parent" in fields:
-        ranks.refresh(tx, [task.id])
+        queue_ranks.refresh_ranks(tx, [task.id])
     fields.pop("title_key", None)
     tx.record("task", task.id, "updated", {name: [getattr(task, name), new] for name, new in fields.items()})
     return get(tx, task.id)
-
-
-def delete(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Task:
-    """Removes a task nobody refers to, with its comments. Returns what it was."""
-    task = get(tx, text)
-    holders.check_change(tx, task, fence=fence, force=force)
-    rows = tx.rows(
-        "select task_id from dependency where depends_on = ? union select id from task where parent = ?",
-        task.id,
-        task.id,
-    )
-    if rows:
-        names = ", ".join(row[0] for row in rows[:5])
-        raise Referenced(
-            f"{task.id} is still referred to by {names}",
-            hint=steps.cancel(task.id),
-            details={"referrers": [row[0] for row in rows]},
-        )
-    if tx.is_remembering:
-        from binnacle.store.restoring import remember_what_goes_with
-
-        remember_what_goes_with(tx, task.id)
-    TASKS.delete(tx, "id = ?", task.id)
-    tx.record("task", task.id, "deleted", {"title": task.title, "status": task.status})
-    return task
 
 
 def check_title_is_free(tx: Reader, task: Task) -> None:
@@ -299,7 +248,7 @@ def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
     status = parse_status(draft.status)
     if status == "in_progress":
         raise InvalidInput("a new task cannot be in progress", hint=steps.start("ID", words="add it, then start it"))
-    fields = validated(draft)
+    fields = validate(draft)
     if fields["parent"]:
         fields["parent"] = resolve(tx, fields["parent"])
     closed_at = tx.now if is_closed(status) else None
@@ -312,10 +261,11 @@ def check_titles(tx: Reader, keys: Sequence[str]) -> None:
     repeated = [key for key, times in Counter(keys).items() if times > 1]
     if repeated:
         raise Duplicate(f"the same title twice in one batch: {repeated[0]!r}", hint="say what is different about them")
-    for start in range(0, len(keys), CHUNK):
-        part = keys[start : start + CHUNK]
+    for start in range(0, len(keys), IDS_PER_STATEMENT):
+        part = keys[start : start + IDS_PER_STATEMENT]
         found = tx.row(
-            f"select id, title, status from task where title_key in {marks(part)} and status <> 'cancelled' limit 1",
+            "select id, title, status from task "
+            f"where title_key in {placeholders(part)} and status <> 'cancelled' limit 1",
             *part,
         )
         if found:
@@ -354,14 +304,14 @@ def _statuses(tx: Reader, ids: Collection[TaskId]) -> dict[TaskId, Status]:
 
 def check_not_above(tx: Reader, parent: str | None, targets: Collection[str]) -> None:
     """Refuses a task that waits for what it is a part of: neither could ever be finished."""
-    for above in ancestors(tx, parent) if targets else ():
+    for above in list_ancestors(tx, parent) if targets else ():
         if above in targets:
             raise Cycle(
                 f"a part cannot wait for the whole: {above}", hint="the whole waits for its parts; leave it out"
             )
 
 
-def ancestors(tx: Reader, parent: str | None) -> list[TaskId]:
+def list_ancestors(tx: Reader, parent: str | None) -> list[TaskId]:
     """A task's parent and everything above it, the nearest first."""
     found: list[TaskId] = []
     while parent and parent not in found:
@@ -374,7 +324,7 @@ def ancestors(tx: Reader, parent: str | None) -> list[TaskId]:
 def check_parent(tx: Reader, task: Task, text: str) -> TaskId:
     """The id of the task that another is to be a part of. Refuses one that is its own part, or that it waits for."""
     parent = resolve(tx, text)
-    above = ancestors(tx, parent)
+    above = list_ancestors(tx, parent)
     if task.id in above:
         circle = [task.id, *above[: above.index(task.id) + 1]]
         raise Refused(f"{task.id} would be its own ancestor: {' → '.join(circle)}", hint="choose another parent")

@@ -15,15 +15,15 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.errors import BinnacleError, Hint, NextStep, NotFound, Refused
-from binnacle.store import restoring
+from binnacle.store import row_restoration
 from binnacle.store.events import EVENTS
-from binnacle.store.images import UNDOABLE, Image, is_as_left
-from binnacle.store.store import Reader, Writer
+from binnacle.store.row_images import UNDOABLE, RowImage, is_as_left
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.journal import Event
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class RecordedChange(Struct, frozen=True, kw_only=True):
     """What one command of a person did."""
 
     number: int
@@ -42,7 +42,7 @@ class Change(Struct, frozen=True, kw_only=True):
 class Undone(Struct, frozen=True, kw_only=True):
     """What undoing led to."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[RecordedChange, ...]
     """What was undone, the newest first."""
 
     task_ids: tuple[str, ...]
@@ -60,14 +60,14 @@ class _Entry(NamedTuple):
     has_images: bool
 
 
-def list_changes(tx: Reader, actor: str, *, limit: int) -> tuple[list[Change], int]:
+def list_changes(tx: Reader, actor: str, *, limit: int) -> tuple[list[RecordedChange], int]:
     """The newest changes of a person, newest first, and how many there are."""
     entries = _entries(tx, actor)
     undone = _find_undone(entries)
     return [_change(tx, entry, is_undone=entry.number in undone) for entry in entries[:limit]], len(entries)
 
 
-def choose_last(tx: Reader, actor: str, *, count: int) -> list[Change]:
+def choose_last(tx: Reader, actor: str, *, count: int) -> list[RecordedChange]:
     """The last changes of a person that were not undone yet, the newest first.
 
     Raises:
@@ -82,7 +82,7 @@ def choose_last(tx: Reader, actor: str, *, count: int) -> list[Change]:
     return [_change(tx, entry, is_undone=False) for entry in chosen]
 
 
-def choose(tx: Reader, actor: str, number: int) -> Change:
+def choose(tx: Reader, actor: str, number: int) -> RecordedChange:
     """One change of a person, by the number of one of its events.
 
     Raises:
@@ -101,7 +101,7 @@ def choose(tx: Reader, actor: str, number: int) -> Change:
     return _change(tx, entry, is_undone=False)
 
 
-def undo(tx: Writer, changes: Sequence[Change]) -> Undone:
+def undo(tx: Writer, changes: Sequence[RecordedChange]) -> Undone:
     """Undoes changes, the newest first, all or none.
 
     Raises:
@@ -114,10 +114,10 @@ def undo(tx: Writer, changes: Sequence[Change]) -> Undone:
         for image in images:
             _check_as_left(tx, change, image)
         try:
-            warnings += restoring.restore(tx, images)
+            warnings += row_restoration.restore(tx, images)
         except BinnacleError as error:
             raise _refusal(change, error.message, error.next_steps) from error
-        touched |= dict.fromkeys(restoring.tasks_of(images))
+        touched |= dict.fromkeys(row_restoration.list_task_ids(images))
         _record(tx, change)
     tx.undoes = tuple(change.number for change in changes)
     return Undone(changes=tuple(changes), task_ids=tuple(touched), warnings=tuple(warnings))
@@ -139,9 +139,9 @@ def _find_undone(entries: Sequence[_Entry]) -> set[int]:
     return undone
 
 
-def _change(tx: Reader, entry: _Entry, *, is_undone: bool) -> Change:
+def _change(tx: Reader, entry: _Entry, *, is_undone: bool) -> RecordedChange:
     events = EVENTS.select(tx, "where seq between ? and ? order by seq", entry.first, entry.number)
-    return Change(
+    return RecordedChange(
         number=entry.number,
         at=events[-1].at,
         events=tuple(events),
@@ -151,18 +151,18 @@ def _change(tx: Reader, entry: _Entry, *, is_undone: bool) -> Change:
     )
 
 
-def _images_of(tx: Reader, change: Change) -> tuple[Image, ...]:
+def _images_of(tx: Reader, change: RecordedChange) -> tuple[RowImage, ...]:
     row = tx.row("select images from undo where last_event = ?", change.number)
     if row is None or not row[0]:
         others = [event for event in change.events if event.entity not in UNDOABLE]
         what = f"it {others[0].action} {others[0].entity} {others[0].entity_id}" if others else "it changed too much"
         words = "only changes of tasks, comments, learnings and notes can be undone"
         raise _refusal(change, what, (words, steps.LIST_CHANGES))
-    return msgspec.json.decode(row[0], type=tuple[Image, ...])
+    return msgspec.json.decode(row[0], type=tuple[RowImage, ...])
 
 
-def _check_as_left(tx: Reader, change: Change, image: Image) -> None:
-    if is_as_left(image, restoring.TABLES[image.table].find(tx, image.key)):
+def _check_as_left(tx: Reader, change: RecordedChange, image: RowImage) -> None:
+    if is_as_left(image, row_restoration.TABLES[image.table].find(tx, image.key)):
         return
     entity_id = image.key[0]
     later = EVENTS.first(tx, "where entity_id = ? and seq > ? order by seq desc", entity_id, change.number)
@@ -170,11 +170,11 @@ def _check_as_left(tx: Reader, change: Change, image: Image) -> None:
     raise _refusal(change, f"{entity_id} was changed since{since}", steps.show_log(entity_id))
 
 
-def _refusal(change: Change, reason: str, hint: Hint) -> Refused:
+def _refusal(change: RecordedChange, reason: str, hint: Hint) -> Refused:
     return Refused(f"change {change.number} cannot be undone: {reason}", hint=hint, details={"change": change.number})
 
 
-def _record(tx: Writer, change: Change) -> None:
+def _record(tx: Writer, change: RecordedChange) -> None:
     """Records once what was undone of everything that the change did, with what it takes to tell of it."""
     recorded: set[tuple[str, str, str]] = set()
     for event in change.events:

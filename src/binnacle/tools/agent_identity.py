@@ -16,7 +16,7 @@ from binnacle.errors import NotReady, Refused
 from binnacle.lifecycle.presence import has_server, is_of_process, is_present, shell_of, standing
 from binnacle.lifecycle.processes import Process, ancestors
 from binnacle.store import agents, sessions, tasks
-from binnacle.store.store import Reader, Writer
+from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.client_facts import ClientFacts
 from binnacle.tools.planned_session import (
     AGENT_VARIABLE,
@@ -28,7 +28,7 @@ from binnacle.tools.planned_session import (
 from binnacle.work.session import Agent, is_planned
 
 
-def _connection(facts: ClientFacts) -> agents.Connection:
+def _connection(facts: ClientFacts) -> agents.AgentConnection:
     """Where an agent's calls come from, as it is kept with the agent."""
     process = facts.process
     return {
@@ -55,14 +55,14 @@ def find_or_register(tx: Writer, facts: ClientFacts, *, name: str | None = None,
 
 def find_resumed(tx: Reader, facts: ClientFacts, *, open_here: Collection[str]) -> Agent | None:
     """The agent that a connection is the next one of; the one that holds a task, if there are several."""
-    found = [agent for agent in agents.listed(tx) if _may_resume(agent, facts, open_here)]
-    holding = [agent for agent in found if tasks.held_by(tx, agent.id)]
+    found = [agent for agent in agents.list_agents(tx) if _may_resume(agent, facts, open_here)]
+    holding = [agent for agent in found if tasks.list_held_by(tx, agent.id)]
     return next(iter(holding or found), None)
 
 
 def register_new(tx: Writer, facts: ClientFacts, *, name: str | None) -> Agent:
     """Another agent of the same connection."""
-    wanted = name or agents.free_name(tx, facts.client or "agent")
+    wanted = name or agents.find_free_name(tx, facts.client or "agent")
     return agents.register(tx, name=wanted, **_connection(facts))
 
 
@@ -99,7 +99,7 @@ def find_in_shell(tx: Reader, environ: Mapping[str, str]) -> Agent | None:
         return named
     if (session := find_by_server(tx, environ)) is not None:
         return agents.get_active(tx, session.id)
-    known = [agent for agent in agents.listed(tx) if agent.pid is not None]
+    known = [agent for agent in agents.list_agents(tx) if agent.pid is not None]
     if not known:
         return None  # and no process needs to be looked at
     return _of_ancestors(known, ancestors())
@@ -121,7 +121,7 @@ def find_over_mcp(known: Sequence[Agent], environ: Mapping[str, str]) -> Agent |
 
 
 def _of_secret(tx: Reader, secret: str) -> Agent:
-    session = sessions.prove(tx, secret)
+    session = sessions.find_by_secret(tx, secret)
     if session is None:
         raise NotReady(
             f"{SESSION_VARIABLE} is not the secret of a session that goes on: {id_of(secret)!r}",
@@ -173,7 +173,7 @@ def reap(tx: Writer, *, only_gone: bool = False) -> list[Reaped]:
     With `only_gone`, silence alone is no reason.
     """
     found = []
-    for agent in agents.listed(tx):
+    for agent in agents.list_agents(tx):
         if is_planned(agent.id):
             continue  # it ends with its session
         is_gone = is_present(agent) is False

@@ -1,6 +1,6 @@
 """What a discipline may be denied: tools by any of their names, or patterns such as `debug_*`."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from binnacle.errors import Hint, InvalidInput, nearest
 from binnacle.work import steps
@@ -9,18 +9,18 @@ SHELL = ("binnacle-set_agent", "bn_run", "binnacle-orient", "binnacle-goodbye")
 """The tools of `tools.shell`, which are declared only where they can run."""
 
 
-def check_denied(entries: Iterable[str]) -> None:
+def check_denied(entries: Iterable[str], work_tools: Callable[[], Iterable[str]]) -> None:
     """Refuses the name of a tool that does not exist: a denial with a slip in it would deny nothing.
 
-    Patterns may match nothing, and tools of other MCP servers (`mcp_…`) come and go.
+    Patterns may match nothing, and tools of other MCP servers (`mcp_…`) come and go. `work_tools` gives the names of
+    the work tools; it is asked only if a name has to be looked up.
     """
     unknown = [entry for entry in entries if "*" not in entry and not entry.startswith("mcp_")]
     if not unknown:
         return
     from binnacle.tools.tool_search import FINDERS
-    from binnacle.tools.work.all_work_tools import names
 
-    known = [*names(), *SHELL, *FINDERS]
+    known = [*work_tools(), *SHELL, *FINDERS]
     for entry in unknown:
         if entry not in known:
             near = nearest(entry, known)

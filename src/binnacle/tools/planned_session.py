@@ -17,7 +17,7 @@ from binnacle.config.access_tokens import id_of
 from binnacle.errors import Refused
 from binnacle.lifecycle.processes import Process, ancestors, variable_of
 from binnacle.store import agents, sessions
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 from binnacle.work.session import Agent, SessionRecord, is_planned
 
 AGENT_VARIABLE = "BN_AGENT_ID"
@@ -35,7 +35,7 @@ def find_bound(tx: Reader, environ: Mapping[str, str]) -> SessionRecord | None:
     Raises:
         Refused: a server of several sessions is above, and nothing says which of them this is.
     """
-    mine = sessions.prove(tx, environ.get(SESSION_VARIABLE, "").strip())
+    mine = sessions.find_by_secret(tx, environ.get(SESSION_VARIABLE, "").strip())
     return mine or find_by_secret_above(tx) or find_by_server(tx, environ)
 
 
@@ -62,9 +62,9 @@ def _secrets_above() -> Iterator[str]:
 
 def find_by_secret_above(tx: Reader) -> SessionRecord | None:
     """The planned session in whose shell a command runs, as the processes above it were started."""
-    if not _planned(agents.listed(tx)):
+    if not _planned(agents.list_agents(tx)):
         return None  # and no process needs to be looked at
-    found = (sessions.prove(tx, secret) for secret in _secrets_above() if secret)
+    found = (sessions.find_by_secret(tx, secret) for secret in _secrets_above() if secret)
     return next((session for session in found if session), None)
 
 
@@ -74,7 +74,7 @@ def find_by_server(tx: Reader, environ: Mapping[str, str]) -> SessionRecord | No
     Raises:
         Refused: it has several, and nothing says which of them this is.
     """
-    known = agents.listed(tx)
+    known = agents.list_agents(tx)
     if not (planned := _planned(known)):
         return None
     above = ancestors()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from binnacle.errors import NextStep, PersonNeeded
 from binnacle.store import features, sessions
-from binnacle.store.store import Writer
+from binnacle.store.transaction import Writer
 
 POLICY = ("denied_tools", "upstreams")
 """The fields of a discipline that say what its sessions may do."""

@@ -12,7 +12,7 @@ from binnacle.errors import Duplicate, Flag, InvalidInput, did_you_mean
 from binnacle.work import steps
 from binnacle.work.text import clean_line, clean_lines, clean_name, clean_optional_line, clean_paths, clean_text
 
-PROSE_LIMIT = 3000
+MAX_PROSE_CHARACTERS = 3000
 """These texts are put into prompts whole; longer ones crowd out the task."""
 
 
@@ -63,22 +63,22 @@ FEATURE_FIELDS = tuple(n for n in Feature.__struct_fields__ if n not in {"name",
 DISCIPLINE_FIELDS = tuple(n for n in Discipline.__struct_fields__ if n not in {"name", "created_at", "updated_at"})
 
 
-def validated_feature(feature: Feature) -> Feature:
+def validate_feature(feature: Feature) -> Feature:
     """The feature cleaned and within its limits."""
     return msgspec.structs.replace(
         feature,
         title=clean_line(feature.title, what="title", limit=120),
         acronym=_acronym(feature.acronym),
-        description=clean_text(feature.description, what="description", limit=PROSE_LIMIT),
-        architecture=clean_text(feature.architecture, what="architecture", limit=PROSE_LIMIT),
-        boundaries=clean_text(feature.boundaries, what="boundaries", limit=PROSE_LIMIT),
+        description=clean_text(feature.description, what="description", limit=MAX_PROSE_CHARACTERS),
+        architecture=clean_text(feature.architecture, what="architecture", limit=MAX_PROSE_CHARACTERS),
+        boundaries=clean_text(feature.boundaries, what="boundaries", limit=MAX_PROSE_CHARACTERS),
         knowledge_paths=clean_paths(feature.knowledge_paths, what="knowledge_paths", limit=10),
         context_files=clean_paths(feature.context_files, what="context_files", limit=30),
         dependencies=tuple(clean_name(name, what="feature") for name in feature.dependencies),
     )
 
 
-def validated_discipline(discipline: Discipline) -> Discipline:
+def validate_discipline(discipline: Discipline) -> Discipline:
     """The discipline cleaned and within its limits."""
     return msgspec.structs.replace(
         discipline,
@@ -88,13 +88,13 @@ def validated_discipline(discipline: Discipline) -> Discipline:
         colour=clean_optional_line(discipline.colour, what="colour", limit=40),
         system_prompt=clean_text(discipline.system_prompt, what="system_prompt", limit=20_000),
         skills=clean_lines(discipline.skills, what="skills", limit=30),
-        conventions=clean_text(discipline.conventions, what="conventions", limit=PROSE_LIMIT),
+        conventions=clean_text(discipline.conventions, what="conventions", limit=MAX_PROSE_CHARACTERS),
         upstreams=_upstreams(discipline.upstreams),
         denied_tools=clean_lines(discipline.denied_tools, what="denied_tools"),
     )
 
 
-def changed_feature(feature: Feature, changes: Mapping[str, Any]) -> Feature:
+def change_feature(feature: Feature, changes: Mapping[str, Any]) -> Feature:
     """`feature` with `changes` applied and validated.
 
     Raises:
@@ -102,10 +102,10 @@ def changed_feature(feature: Feature, changes: Mapping[str, Any]) -> Feature:
     """
     _check_fields(changes, FEATURE_FIELDS, what="feature")
     with _of_the_right_kind(FEATURE_FIELDS):
-        return validated_feature(msgspec.structs.replace(feature, **changes))
+        return validate_feature(msgspec.structs.replace(feature, **changes))
 
 
-def changed_discipline(discipline: Discipline, changes: Mapping[str, Any]) -> Discipline:
+def change_discipline(discipline: Discipline, changes: Mapping[str, Any]) -> Discipline:
     """`discipline` with `changes` applied and validated.
 
     Raises:
@@ -113,7 +113,7 @@ def changed_discipline(discipline: Discipline, changes: Mapping[str, Any]) -> Di
     """
     _check_fields(changes, DISCIPLINE_FIELDS, what="discipline")
     with _of_the_right_kind(DISCIPLINE_FIELDS):
-        return validated_discipline(msgspec.structs.replace(discipline, **changes))
+        return validate_discipline(msgspec.structs.replace(discipline, **changes))
 
 
 def _upstreams(given: Any) -> dict[str, Any]:

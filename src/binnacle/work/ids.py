@@ -10,10 +10,10 @@ TaskId = NewType("TaskId", str)
 AgentId = NewType("AgentId", str)
 SessionId = NewType("SessionId", str)
 
-SHORTEST_PREFIX = 3
+MIN_ID_DIGITS = 3
 """Hex digits that suffice to name a task, if only one begins with them."""
 
-LONGEST = 40
+MAX_ID_DIGITS = 40
 """Hex digits looked at. More than any id has; the guesses at what was meant grow with the square of it."""
 
 _HEX = frozenset("0123456789abcdef")
@@ -46,10 +46,10 @@ def parse_task_id(text: str) -> str:
         InvalidInput: it cannot be the id of a task, nor the beginning of one.
     """
     digits = text.strip().casefold().removeprefix("bn-")
-    if not SHORTEST_PREFIX <= len(digits) <= LONGEST or not _HEX.issuperset(digits):
+    if not MIN_ID_DIGITS <= len(digits) <= MAX_ID_DIGITS or not _HEX.issuperset(digits):
         raise InvalidInput(
             f"not a task id: {text[:60]!r}",
-            hint=f"ids look like bn-1f3a; at least {SHORTEST_PREFIX} of the hex digits are needed",
+            hint=f"ids look like bn-1f3a; at least {MIN_ID_DIGITS} of the hex digits are needed",
         )
     return f"bn-{digits}"
 

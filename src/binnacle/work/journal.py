@@ -10,7 +10,7 @@ from binnacle.errors import InvalidInput, did_you_mean
 NoteType = Literal["learning", "stuck", "tip", "decision"]
 NOTE_TYPES: tuple[NoteType, ...] = ("learning", "stuck", "tip", "decision")
 
-BODY_LIMIT = 20_000
+MAX_BODY_CHARACTERS = 20_000
 
 
 class Comment(Struct, frozen=True, kw_only=True, omit_defaults=True):

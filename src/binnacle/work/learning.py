@@ -20,11 +20,11 @@ Source = Literal["auto", "agent", "human", "reviewed"]
 SOURCES: tuple[Source, ...] = ("human", "reviewed", "agent", "auto")
 """Most trusted first."""
 
-LIMIT = 50
+MAX_LEARNINGS = 50
 """Learnings a feature keeps, and the project as a whole."""
 
-TEXT_LIMIT = 500
-NEAR = 0.7
+MAX_LEARNING_CHARACTERS = 500
+SAME_LEARNING_SHARE = 0.7
 """Share of common words above which two learnings say the same."""
 
 _NEGATIONS = frozenset(
@@ -73,7 +73,7 @@ class Learning(Struct, frozen=True, kw_only=True, omit_defaults=True):
     updated_at: datetime
 
 
-class Added(NamedTuple):
+class AddedLearning(NamedTuple):
     """What adding a learning comes to."""
 
     outcome: Literal["added", "counted", "replaced"]
@@ -87,7 +87,7 @@ class Added(NamedTuple):
     """The text that was contradicted."""
 
 
-def add(existing: Sequence[Learning], new: Learning) -> Added:
+def add(existing: Sequence[Learning], new: Learning) -> AddedLearning:
     """Decides what becomes of `new` among the learnings of the same feature.
 
     Raises:
@@ -97,49 +97,49 @@ def add(existing: Sequence[Learning], new: Learning) -> Added:
     new = _cleaned(new)
     words = _words(new.text)
     for old in existing:
-        if fold(new.text) != fold(old.text) and _similarity(words, _words(old.text)) <= NEAR:
+        if fold(new.text) != fold(old.text) and _similarity(words, _words(old.text)) <= SAME_LEARNING_SHARE:
             continue
         if _is_negated(new.text) == _is_negated(old.text):
             again = msgspec.structs.replace(old, hit_count=old.hit_count + 1, updated_at=new.created_at)
-            return Added("counted", again)
+            return AddedLearning("counted", again)
         if old.reviewed and new.source in ("auto", "agent"):
             # What a person checked is not overruled by an agent; both stand, the checked one first.
             continue
-        reason = f"replaces the contrary: {old.text}"[: TEXT_LIMIT * 2]
+        reason = f"replaces the contrary: {old.text}"[: MAX_LEARNING_CHARACTERS * 2]
         fresh = msgspec.structs.replace(
             new, id=old.id, reason=f"{new.reason}; {reason}" if new.reason else reason, created_at=old.created_at
         )
-        return Added("replaced", fresh, was=old.text)
-    return Added("added", new, pruned=_pruned(existing))
+        return AddedLearning("replaced", fresh, was=old.text)
+    return AddedLearning("added", new, pruned=_pruned(existing))
 
 
-def in_order(learnings: Sequence[Learning]) -> list[Learning]:
+def sort_by_trust(learnings: Sequence[Learning]) -> list[Learning]:
     """Most trustworthy first: reviewed, then by source, then by how often it was found out."""
     return sorted(learnings, key=lambda item: (not item.reviewed, SOURCES.index(item.source), -item.hit_count))
 
 
 def saturation(count: int) -> Literal["low", "medium", "high", "critical"]:
     """How full a feature's learnings are. A critical one should be split into several features."""
-    share = count * 100 // LIMIT
+    share = count * 100 // MAX_LEARNINGS
     return "low" if share < 60 else "medium" if share < 80 else "high" if share < 90 else "critical"
 
 
 def _pruned(existing: Sequence[Learning]) -> tuple[str, ...]:
-    if len(existing) < LIMIT:
+    if len(existing) < MAX_LEARNINGS:
         return ()
     # What nobody reviewed or met twice goes first: machine-made before agent-made, oldest before newer.
     prunable = [x for x in existing if not x.reviewed and x.hit_count <= 1 and x.source in ("auto", "agent")]
     if not prunable:
         raise Full(
-            f"{LIMIT} learnings are kept and none of them may be pruned",
+            f"{MAX_LEARNINGS} learnings are kept and none of them may be pruned",
             hint=steps.DELETE_LEARNING,
         )
     return (min(prunable, key=lambda item: (item.source != "auto", item.created_at)).id,)
 
 
 def _cleaned(new: Learning) -> Learning:
-    text = clean_optional_line(new.text, what="learning", limit=TEXT_LIMIT)
-    reason = clean_optional_line(new.reason, what="reason", limit=TEXT_LIMIT)
+    text = clean_optional_line(new.text, what="learning", limit=MAX_LEARNING_CHARACTERS)
+    reason = clean_optional_line(new.reason, what="reason", limit=MAX_LEARNING_CHARACTERS)
     if new.source in ("auto", "agent"):
         text, reason = _INJECTIONS.sub("[REDACTED]", text), _INJECTIONS.sub("[REDACTED]", reason)
         if _is_shouting(text):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from binnacle.errors import InvalidInput
 from binnacle.work.status import Status
-from binnacle.work.text import TITLE_LIMIT, clean_optional_line, clean_text, fold
+from binnacle.work.text import MAX_TITLE_CHARACTERS, clean_optional_line, clean_text, fold
 
 ReportKind = Literal["done", "partial", "stuck", "blocked", "question", "flag", "learning", "suggestion"]
 CLOSING: tuple[ReportKind, ...] = ("done", "partial", "stuck", "blocked")
@@ -33,9 +33,9 @@ BlockerKind = Literal["upstream_task", "external"]
 STUCK_LIMIT = 3
 """Sessions that may get stuck on a task, one after the other, before people have to look at it."""
 
-WORDS_LIMIT = 2000
-SILENT = "the session ended without a report"
-NEAR = 0.7
+MAX_WORDS_CHARACTERS = 2000
+SILENT_REASON = "the session ended without a report"
+SAME_WORK_SHARE = 0.7
 """Share of common words above which two titles mean the same work."""
 
 
@@ -136,7 +136,7 @@ def may_requeue(status: Status) -> bool:
 def stuck_in_a_row(reports: Sequence[Report]) -> list[Report]:
     """The newest reports of being stuck with nothing else between them. `reports` are closing ones, newest first.
 
-    What was blocked for it begins anew: whoever unblocked the task gave it another chance.
+    After the task was blocked for it, counting starts again: whoever unblocked it gave it another chance.
     """
     found: list[Report] = []
     for report in reports:
@@ -162,9 +162,9 @@ def remaining_of(reports: Iterable[Report]) -> str:
     return ""
 
 
-def choose(question: Question, text: str) -> str:
+def choose_answer(question: Question, text: str) -> str:
     """The answer meant by `text`: the number or the words of an option, or words of one's own."""
-    said = clean_text(text, what="answer", limit=WORDS_LIMIT)
+    said = clean_text(text, what="answer", limit=MAX_WORDS_CHARACTERS)
     if not said:
         raise InvalidInput("answer is empty", hint="say it in a sentence, or give the number of an option")
     if not question.options:
@@ -182,15 +182,15 @@ def choose(question: Question, text: str) -> str:
 
 def title_for(what: str) -> str:
     """A title for suggested work: its first line, or as much of it as a title may have."""
-    first = clean_optional_line(what.strip().partition("\n")[0], what="suggestion", limit=WORDS_LIMIT)
-    return first if len(first) <= TITLE_LIMIT else f"{first[: TITLE_LIMIT - 1].rstrip()}…"
+    first = clean_optional_line(what.strip().partition("\n")[0], what="suggestion", limit=MAX_WORDS_CHARACTERS)
+    return first if len(first) <= MAX_TITLE_CHARACTERS else f"{first[: MAX_TITLE_CHARACTERS - 1].rstrip()}…"
 
 
 def is_same_work(a: str, b: str) -> bool:
     """Whether two titles mean the same piece of work to a reader."""
     ours, theirs = _words(a), _words(b)
     union = len(ours | theirs)
-    return fold(a) == fold(b) or (union > 0 and len(ours & theirs) / union > NEAR)
+    return fold(a) == fold(b) or (union > 0 and len(ours & theirs) / union > SAME_WORK_SHARE)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -107,7 +107,7 @@ EDITABLE = tuple(field.name for field in msgspec.structs.fields(TaskFields) if f
 """Fields that an update may change. Status has verbs of its own."""
 
 
-def validated(fields: TaskFields) -> dict[str, Any]:
+def validate(fields: TaskFields) -> dict[str, Any]:
     """The fields cleaned and within their limits, ready to be kept.
 
     Raises:
@@ -133,7 +133,7 @@ def validated(fields: TaskFields) -> dict[str, Any]:
     return raw
 
 
-def changed(task: Task, changes: Mapping[str, Any]) -> dict[str, Any]:
+def find_changes(task: Task, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `task` that `changes` really alters, validated.
 
     Raises:
@@ -144,7 +144,7 @@ def changed(task: Task, changes: Mapping[str, Any]) -> dict[str, Any]:
             raise InvalidInput(f"a task has no field {name!r} to update", hint=did_you_mean(name, EDITABLE))
     try:
         merged = msgspec.structs.replace(task, **changes)
-        fields = validated(merged)
+        fields = validate(merged)
     except (TypeError, AttributeError) as error:
         raise InvalidInput(f"a value of the wrong kind: {error}", hint=f"fields: {', '.join(EDITABLE)}") from error
     return {name: value for name, value in fields.items() if value != getattr(task, name)}

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from binnacle.errors import InvalidInput
 
-TITLE_LIMIT = 300
-TEXT_LIMIT = 50_000
-LIST_LIMIT = 100
+MAX_TITLE_CHARACTERS = 300
+MAX_TEXT_CHARACTERS = 50_000
+MAX_LIST_ENTRIES = 100
 
 _NEWLINE_AND_TAB = frozenset((0x09, 0x0A))
 _CONTROLS: dict[int, None] = dict.fromkeys(
@@ -25,7 +25,7 @@ _SPACES = dict.fromkeys((0x00, 0x0B, 0x0C, 0x0D, 0x85), " ")
 """Control characters that part words: in one line they become a space."""
 
 
-def clean_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
+def clean_line(text: str, *, what: str, limit: int = MAX_TITLE_CHARACTERS) -> str:
     """One line without control characters; runs of white space become one space.
 
     Raises:
@@ -37,21 +37,21 @@ def clean_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
     return line
 
 
-def clean_optional_line(text: str, *, what: str, limit: int = TITLE_LIMIT) -> str:
+def clean_optional_line(text: str, *, what: str, limit: int = MAX_TITLE_CHARACTERS) -> str:
     """As `clean_line`, but may come out empty."""
     line = " ".join(strip_controls(text.translate(_SPACES)).split())
     _check_length(line, what=what, limit=limit)
     return line
 
 
-def clean_text(text: str, *, what: str, limit: int = TEXT_LIMIT) -> str:
+def clean_text(text: str, *, what: str, limit: int = MAX_TEXT_CHARACTERS) -> str:
     """Text of several lines without control characters other than newline and tab."""
     clean = strip_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     _check_length(clean, what=what, limit=limit)
     return clean
 
 
-def clean_lines(items: Iterable[str], *, what: str, limit: int = LIST_LIMIT) -> tuple[str, ...]:
+def clean_lines(items: Iterable[str], *, what: str, limit: int = MAX_LIST_ENTRIES) -> tuple[str, ...]:
     """A list of distinct lines in the order given; empty ones are dropped."""
     if isinstance(items, str):
         raise InvalidInput(f"{what} is a list, not a text: {items[:60]!r}", hint=f'["{items[:20]}"]')

@@ -10,7 +10,7 @@ from binnacle.errors import Ambiguous, InvalidInput, Refused, WrongStatus
 from binnacle.lifecycle.presence import host_of, is_present, process_of, shell_of, standing
 from binnacle.lifecycle.processes import Process, ancestors, is_here
 from binnacle.store import agents, events, sessions, tasks
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 from binnacle.tools.agent_identity import reap
 from binnacle.work.session import Agent, is_planned
 from binnacle.work.task import brief
@@ -63,7 +63,7 @@ def _show_ended(answer: Any, screen: Screen) -> None:
 
 def line_of(tx: Reader, agent: Agent) -> dict[str, Any]:
     """An agent as a list shows it."""
-    held = tasks.held_by(tx, agent.id)
+    held = tasks.list_held_by(tx, agent.id)
     return {
         "id": agent.id,
         "name": agent.name,
@@ -84,7 +84,9 @@ def line_of(tx: Reader, agent: Agent) -> dict[str, Any]:
 
 def purpose_of(tx: Reader, agent: Agent) -> str:
     """What the agent last said it is there for; kept in the event log."""
-    said = [event.changes for event in events.listed(tx, entity_id=agent.id, limit=100) if event.action == "purpose"]
+    said = [
+        event.changes for event in events.list_events(tx, entity_id=agent.id, limit=100) if event.action == "purpose"
+    ]
     return str(said[-1]["purpose"]) if said else ""
 
 
@@ -98,7 +100,7 @@ def purpose_of(tx: Reader, agent: Agent) -> str:
 )
 def list_agents(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
-        found = [line_of(tx, agent) for agent in agents.listed(tx)]
+        found = [line_of(tx, agent) for agent in agents.list_agents(tx)]
     found = [one for one in found if args.status in (None, one["status"])]
     return {"agents": found, "total": len(found)}
 
@@ -111,7 +113,7 @@ def show(context: Context, args: Namespace) -> Any:
         return line_of(tx, agent) | {
             "process": process.name if process else None,
             "purpose": purpose_of(tx, agent),
-            "tasks": [brief(task) for task in tasks.held_by(tx, agent.id)],
+            "tasks": [brief(task) for task in tasks.list_held_by(tx, agent.id)],
             "ended_at": agent.ended_at,
         }
 
@@ -166,7 +168,7 @@ def reap_stale(context: Context, args: Namespace) -> Any:  # noqa: ARG001
 
 
 def _find(tx: Reader, text: str) -> Agent:
-    named = [agent for agent in agents.listed(tx) if agent.name == text]
+    named = [agent for agent in agents.list_agents(tx) if agent.name == text]
     if len(named) > 1:
         raise Ambiguous(f"several agents are called {text!r}", hint=f"one of: {', '.join(one.id for one in named)}")
     return named[0] if named else agents.get(tx, text)

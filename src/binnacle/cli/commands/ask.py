@@ -66,7 +66,7 @@ def _show_answered(answer: Any, screen: Screen) -> None:
 )
 def list_questions(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
-        found, total = questions.listed(tx, answered_too=args.all, limit=args.limit)
+        found, total = questions.list_questions(tx, answered_too=args.all, limit=args.limit)
     return {"questions": found, "total": total}
 
 

@@ -135,7 +135,7 @@ def _values_of(context: Context, argument: Argument, last: str) -> list[tuple[st
     from binnacle.store import features
 
     with context.reading() as tx:
-        found = features.listed(tx) if argument.completes == "feature" else features.listed_disciplines(tx)
+        found = features.list_features(tx) if argument.completes == "feature" else features.list_disciplines(tx)
         return [(one.name, one.title) for one in found]
 
 
@@ -148,7 +148,7 @@ def _tasks(context: Context, typed: str) -> list[tuple[str, str]]:
 
     with context.reading() as tx:
         if PREFIX.startswith(typed):
-            found, _ = tasks.listed(tx, tasks.TaskFilter(), limit=MAX_OFFERED)
+            found, _ = tasks.list_tasks(tx, tasks.TaskFilter(), limit=MAX_OFFERED)
             return [(task.id, task.title) for task in found]
-        begun = tasks.begin_with(tx, f"{PREFIX}{typed.removeprefix(PREFIX)}".lower(), limit=MAX_OFFERED)
+        begun = tasks.list_beginning_with(tx, f"{PREFIX}{typed.removeprefix(PREFIX)}".lower(), limit=MAX_OFFERED)
     return [(one if typed.startswith(PREFIX) else one.removeprefix(PREFIX), title) for one, title in begun]

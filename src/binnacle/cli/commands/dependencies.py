@@ -69,8 +69,8 @@ def remove(context: Context, args: Namespace) -> Any:
 )
 def tree(context: Context, args: Namespace) -> Any:
     from binnacle.store import tasks
-    from binnacle.store.graph import reachable
+    from binnacle.store.views.dependency_graph import load_reachable
 
     with context.reading() as tx:
         root = tasks.resolve(tx, args.id)
-        return {"root": root, **reachable(tx, [root])}
+        return {"root": root, **load_reachable(tx, [root])}

@@ -37,13 +37,14 @@ _NAMES = ("title", "acronym", "icon", "colour", "system_prompt", "skills", "conv
 
 def _fields(context: Context, args: Namespace) -> dict[str, Any]:
     from binnacle.tools.denials import check_denied
+    from binnacle.tools.work import all_work_tools
 
     found = given_fields(args, _NAMES)
     if found.get("system_prompt") == "-":
         found["system_prompt"] = context.read_input("-")
     if "upstreams" in found:
         found["upstreams"] = _upstreams(context, found["upstreams"])
-    check_denied(found.get("denied_tools", ()))
+    check_denied(found.get("denied_tools", ()), all_work_tools.names)
     return found
 
 
@@ -141,7 +142,7 @@ def add(context: Context, args: Namespace) -> Any:
 @DISCIPLINE.command("list", "all disciplines", "bn discipline list", view=_show_list, needs=reads("discipline_list"))
 def list_disciplines(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
-        return {"disciplines": features.listed_disciplines(tx)}
+        return {"disciplines": features.list_disciplines(tx)}
 
 
 @DISCIPLINE.command(

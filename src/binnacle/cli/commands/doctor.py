@@ -7,7 +7,7 @@ from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import StoreCorrupt
-from binnacle.store.health import Finding, examine
+from binnacle.store.maintenance.checks import StoreFinding, check_store
 
 DOCTOR = Group("doctor")
 
@@ -36,12 +36,12 @@ def _show(answer: Any, screen: Screen) -> None:
 def doctor(context: Context, args: Namespace) -> Any:
     salvaged: dict[str, Any] = {}
     try:
-        findings = examine(context.store(create=False), fix=args.fix)
+        findings = check_store(context.store(create=False), fix=args.fix)
         damaged = [f for f in findings if f.check == "integrity" and "the file is damaged" in f.message]
     except StoreCorrupt as error:
         if not args.fix:
             raise
-        findings, damaged = [], [Finding(severity="error", check="integrity", message=error.message, fixable=True)]
+        findings, damaged = [], [StoreFinding(severity="error", check="integrity", message=error.message, fixable=True)]
     if damaged and args.fix:
         findings, salvaged = _salvaged(context, damaged)
     findings = [*findings, *_examine_place(context, is_readable=not damaged or args.fix)]
@@ -50,7 +50,7 @@ def doctor(context: Context, args: Namespace) -> Any:
     return {"healthy": healthy, "findings": findings, "location": context.project.store_file, **salvaged}
 
 
-def _examine_place(context: Context, *, is_readable: bool) -> list[Finding]:
+def _examine_place(context: Context, *, is_readable: bool) -> list[StoreFinding]:
     from binnacle.project.machine_stores import examine_place
 
     if not is_readable:
@@ -59,17 +59,17 @@ def _examine_place(context: Context, *, is_readable: bool) -> list[Finding]:
         return examine_place(context.project, tasks=tx.count("select count(*) from task"))
 
 
-def _salvaged(context: Context, damaged: list[Finding]) -> tuple[list[Finding], dict[str, Any]]:
+def _salvaged(context: Context, damaged: list[StoreFinding]) -> tuple[list[StoreFinding], dict[str, Any]]:
     """A damaged file is set aside and what can be read of it put into a new one, which is then examined."""
     import msgspec
 
-    from binnacle.store.salvage import salvage
+    from binnacle.store.maintenance.recovery import recover_file
 
     context.close()
-    saved = salvage(context.project.store_file)
+    saved = recover_file(context.project.store_file)
     findings = [msgspec.structs.replace(finding, fixed=True, fixable=True, hint="") for finding in damaged]
     if loss := saved.describe_loss():
         hint = f"import the newest export, if there is one: bn store import FILE; the damaged file is {saved.kept}"
-        findings.append(Finding(severity="error", check="salvage", message=loss, hint=hint))
-    findings += examine(context.store(create=True), fix=True)
+        findings.append(StoreFinding(severity="error", check="salvage", message=loss, hint=hint))
+    findings += check_store(context.store(create=True), fix=True)
     return findings, {"salvaged": saved}

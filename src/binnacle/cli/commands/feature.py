@@ -102,7 +102,7 @@ def add(context: Context, args: Namespace) -> Any:
 @FEATURE.command("list", "all features", "bn feature list", view=_show_list, needs=reads("feature_list"))
 def list_features(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
-        return {"features": features.listed(tx)}
+        return {"features": features.list_features(tx)}
 
 
 @FEATURE.command(
@@ -113,7 +113,7 @@ def show(context: Context, args: Namespace) -> Any:
 
     with context.reading() as tx:
         feature = features.get(tx, args.name)
-        return {"feature": feature, "learnings": learnings.listed(tx, feature=feature.name)}
+        return {"feature": feature, "learnings": learnings.list_learnings(tx, feature=feature.name)}
 
 
 @FEATURE.command(
@@ -140,7 +140,7 @@ def update(context: Context, args: Namespace) -> Any:
     needs=changes("feature_merge"),
 )
 def merge(context: Context, args: Namespace) -> Any:
-    from binnacle.store.merging import merge as merge_features
+    from binnacle.store.feature_merge import merge_features
 
     with context.writing() as tx:
         return {"feature": merge_features(tx, args.name, args.into)}

@@ -15,7 +15,7 @@ from binnacle.errors import NotFound, Refused
 from binnacle.lifecycle.presence import process_of
 from binnacle.lifecycle.processes import Process, ancestors
 from binnacle.store import agents, tasks
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 from binnacle.tools.agent_identity import find_in_shell, find_named, find_over_mcp
 from binnacle.work.session import Agent
 
@@ -77,7 +77,7 @@ def goodbye(context: Context, args: Namespace) -> Any:
         return _over_mcp(context, args)
     with context.reading() as tx:
         leaving = _leaving(tx)
-        held = [task.id for task in tasks.held_by(tx, leaving.agent.id)]
+        held = [task.id for task in tasks.list_held_by(tx, leaving.agent.id)]
     _check_planner(leaving.agent, force=args.force)
     answer = _answer(leaving, args, held)
     if args.dry_run:
@@ -117,7 +117,7 @@ def _leaving(tx: Reader) -> Leaving:
 def _over_mcp(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
         try:
-            agent = find_named(tx, os.environ) or find_over_mcp(agents.listed(tx), os.environ)
+            agent = find_named(tx, os.environ) or find_over_mcp(agents.list_agents(tx), os.environ)
         except NotFound:
             agent = None
     if agent is None:

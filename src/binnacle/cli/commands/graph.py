@@ -7,7 +7,8 @@ from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.graph_drawing import dot, mermaid, print_tree
 from binnacle.cli.screen import Screen
-from binnacle.store import graph, tasks
+from binnacle.store import tasks
+from binnacle.store.views import dependency_graph
 
 GRAPH = Group("graph")
 
@@ -19,7 +20,11 @@ def _show(answer: Any, screen: Screen) -> None:
     if not answer["nodes"]:
         screen.line("no tasks; add one with: bn task add 'TITLE'")
     if answer["cut"]:
-        screen.line(screen.styled(f"only the first {graph.LIMIT} tasks are shown; narrow it with -f or an id", "dim"))
+        screen.line(
+            screen.styled(
+                f"only the first {dependency_graph.MAX_GRAPH_TASKS} tasks are shown; narrow it with -f or an id", "dim"
+            )
+        )
 
 
 @GRAPH.command(
@@ -36,9 +41,9 @@ def _show(answer: Any, screen: Screen) -> None:
 def show(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
         if args.id:
-            found = graph.reachable(tx, [tasks.resolve(tx, args.id)])
+            found = dependency_graph.load_reachable(tx, [tasks.resolve(tx, args.id)])
         else:
-            found = graph.whole(tx, feature=args.feature, closed_too=args.all)
+            found = dependency_graph.load_graph(tx, feature=args.feature, closed_too=args.all)
     if args.format in (None, "json"):
         return found
     screen = Screen()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from binnacle.plan.recipe import Recipe
     from binnacle.plan.session_plan import SessionPlan
     from binnacle.sessions.planning import Made
-    from binnacle.store.store import Writer
+    from binnacle.store.transaction import Writer
     from binnacle.work.actor import Actor
 
 LONGEST = 128 * 1024

@@ -77,7 +77,7 @@ def add(context: Context, args: Namespace) -> Any:
 )
 def list_learnings(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
-        return {"learnings": learnings.listed(tx, feature=args.feature, project_only=args.project)}
+        return {"learnings": learnings.list_learnings(tx, feature=args.feature, project_only=args.project)}
 
 
 @LEARNING.command(

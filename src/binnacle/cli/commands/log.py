@@ -69,9 +69,9 @@ def show(context: Context, args: Namespace) -> Any:
     since = parse_moment(args.since) if args.since else None
     with context.reading() as tx:
         entity_id = _entity(tx, args.of) if args.of else None
-        found = events.listed(tx, limit=args.limit, about=entity_id, actor=args.by, since=since)
-        last = found[-1].seq if found else events.last(tx)
-        titles = events.titles(tx, found) if context.human else {}
+        found = events.list_events(tx, limit=args.limit, about=entity_id, actor=args.by, since=since)
+        last = found[-1].seq if found else events.last_number(tx)
+        titles = events.find_titles(tx, found) if context.human else {}
     if not args.follow:
         return {"events": found, "titles": titles} if context.human else {"events": found}
     screen = Screen()
@@ -89,7 +89,7 @@ def show(context: Context, args: Namespace) -> Any:
 
 def _find_titles(store: "Store", found: Sequence[Event]) -> dict[str, str]:
     with store.read() as tx:
-        return events.titles(tx, found)
+        return events.find_titles(tx, found)
 
 
 def _entity(tx: Any, text: str) -> str:

@@ -61,7 +61,7 @@ def add(context: Context, args: Namespace) -> Any:
 def list_notes(context: Context, args: Namespace) -> Any:
     kind = parse_note_type(args.type) if args.type else None
     with context.reading() as tx:
-        found, total = notes.listed(tx, kind=kind, limit=args.limit)
+        found, total = notes.list_notes(tx, kind=kind, limit=args.limit)
     return {"notes": found, "total": total}
 
 
@@ -102,5 +102,5 @@ def add_progress(context: Context, args: Namespace) -> Any:
 )
 def list_progress(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
-        found, total = notes.listed_progress(tx, limit=args.limit)
+        found, total = notes.list_progress(tx, limit=args.limit)
     return {"progress": found, "total": total}

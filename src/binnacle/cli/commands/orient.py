@@ -11,8 +11,9 @@ from binnacle.errors import BinnacleError, InvalidInput, did_you_mean
 from binnacle.lifecycle.caller import Caller, find_caller
 from binnacle.lifecycle.presence import find_same, registration
 from binnacle.lifecycle.processes import ancestors
-from binnacle.store import agents, overview, queue, tasks
-from binnacle.store.store import Reader, Writer
+from binnacle.store import agents, queue, tasks
+from binnacle.store.transaction import Reader, Writer
+from binnacle.store.views import overview
 from binnacle.tools.agent_identity import find_named, find_over_mcp, reap
 from binnacle.tools.planned_session import AGENT_VARIABLE, MCP_VARIABLE
 from binnacle.work.actor import SYSTEM, Actor
@@ -103,7 +104,7 @@ def _find_or_register(tx: Writer, args: Namespace, caller: Caller | None) -> tup
 
 
 def _registered(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
-    known = agents.listed(tx)
+    known = agents.list_agents(tx)
     found = find_same(known, caller, name=args.name) if caller else find_over_mcp(known, os.environ)
     if found is None:
         return _register(tx, args, caller)
@@ -126,15 +127,15 @@ def _register(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
 
 def _state(tx: Reader, agent: Agent) -> dict[str, Any]:
     """How the project stands, in what an agent needs to choose."""
-    counts = overview.overview(tx)
-    ready, total = tasks.ready(tx, limit=SHOWN)
-    held = tasks.held_by(tx, agent.id)
+    counts = overview.load_overview(tx)
+    ready, total = tasks.list_ready(tx, limit=SHOWN)
+    held = tasks.list_held_by(tx, agent.id)
     return {
         "current_task": held[0].id if held else None,
         "total_tasks": counts.tasks,
         "ready_count": total,
         "in_progress_count": counts.by_status.get("in_progress", 0),
-        "blocked_count": tasks.blocked(tx, limit=1)[1],
+        "blocked_count": tasks.list_blocked(tx, limit=1)[1],
         "ready_ids": [task.id for task in ready],
-        "queue": [task.id for task in queue.listed(tx)],
+        "queue": [task.id for task in queue.list_queue(tx)],
     }

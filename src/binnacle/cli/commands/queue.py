@@ -27,7 +27,7 @@ def _answer(found: list[Task]) -> Any:
 @QUEUE.command("", "the queue in order", "bn queue", view=_show, needs=READS)
 def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
-        return _answer(queue.listed(tx))
+        return _answer(queue.list_queue(tx))
 
 
 @QUEUE.command(

@@ -80,7 +80,7 @@ def _show_next(answer: Any, screen: Screen) -> None:
 )
 def ready(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
-        page, total = tasks.ready(tx, filter_of(args), limit=args.limit)
+        page, total = tasks.list_ready(tx, filter_of(args), limit=args.limit)
     return {"tasks": [brief(task) for task in page], "total": total}
 
 
@@ -96,8 +96,8 @@ def blocked(context: Context, args: Namespace) -> Any:
     from binnacle.store import dependencies
 
     with context.reading() as tx:
-        page, total = tasks.blocked(tx, limit=args.limit)
-        known = dependencies.of(tx, [task.id for task in page])
+        page, total = tasks.list_blocked(tx, limit=args.limit)
+        known = dependencies.dependencies_of(tx, [task.id for task in page])
         ids = {one.depends_on for several in known.values() for one in several}
         still_open = {task.id for task in tasks.get_many(tx, ids).values() if task.closed_at is None}
     waits = {
@@ -125,15 +125,15 @@ def next_task(context: Context, args: Namespace) -> Any:
     if not args.claim:
         actor = context.actor
         with context.reading() as tx:
-            task = tasks.next_for(tx, actor, filter_of(args))
+            task = tasks.find_next_for(tx, actor, filter_of(args))
         is_held = task is not None and task.status == "in_progress"
         return {"task": brief(task) if task else None, "claimed": is_held} | ({"held": True} if is_held else {})
-    from binnacle.store import flow
+    from binnacle.store import task_moves
 
     rights = context.rights
     which = filter_of(args, feature=rights.feature if rights else None)
     with context.writing(claim=True) as writer:
-        move = flow.claim_next(writer, which, force=args.force)
+        move = task_moves.claim_next(writer, which, force=args.force)
     if move is None:
         return {"task": None, "claimed": False}
     answer = {"task": brief(move.task), "claimed": True, "fence": move.task.fence, "warnings": list(move.warnings)}

@@ -7,7 +7,7 @@ from binnacle.cli.command import Group, arg, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg, say_how_many_more
 from binnacle.cli.screen import Screen, marked
-from binnacle.store.search import count, find
+from binnacle.store.views.search import count_hits, find_text
 
 SEARCH = Group("search")
 
@@ -44,6 +44,6 @@ def _show(answer: Any, screen: Screen) -> None:
 def search(context: Context, args: Namespace) -> Any:
     text = " ".join(args.words)
     with context.reading() as tx:
-        hits = find(tx, text, entity=args.entity, limit=args.limit)
-        total = len(hits) if len(hits) < args.limit else count(tx, text, entity=args.entity)
+        hits = find_text(tx, text, entity=args.entity, limit=args.limit)
+        total = len(hits) if len(hits) < args.limit else count_hits(tx, text, entity=args.entity)
     return {"hits": hits, "total": total}

@@ -79,7 +79,7 @@ def _text(entry: "Entry") -> str:
 )
 def list_sessions(context: Context, args: Namespace) -> Any:
     with context.reading() as tx:
-        return {"sessions": sessions.listed(tx, limit=args.limit)}
+        return {"sessions": sessions.list_sessions(tx, limit=args.limit)}
 
 
 @SESSION.command("show", "a session with its iterations", "bn session show bns-1f3a", ID, view=_show_one, needs=READS)
@@ -88,7 +88,7 @@ def show(context: Context, args: Namespace) -> Any:
 
     with context.reading() as tx:
         session = sessions.find(tx, args.id)
-        iterations = sessions.iterations(tx, session.id)
+        iterations = sessions.list_iterations(tx, session.id)
     return {"session": session, "iterations": iterations, "folder": session_folder(context.project, session.id)}
 
 

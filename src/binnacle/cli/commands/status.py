@@ -6,8 +6,9 @@ from typing import Any
 from binnacle.cli.command import Group, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import STATUS_MARKS, Screen
-from binnacle.store import overview, questions, tasks
+from binnacle.store import questions, tasks
 from binnacle.store.tasks import TaskFilter
+from binnacle.store.views import overview
 from binnacle.work.report import Question
 from binnacle.work.task import brief
 
@@ -20,7 +21,7 @@ SHOWN = 5
 def _show_status(answer: Any, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
-    counts: overview.Overview = answer["overview"]
+    counts: overview.ProjectOverview = answer["overview"]
     screen.heading(answer["project"])
     if answer["not_trusted"]:
         count = len(answer["not_trusted"])
@@ -72,7 +73,7 @@ def _bar(part: int, whole: int, screen: Screen) -> str:
 def _show_stats(answer: Any, screen: Screen) -> None:
     from binnacle.cli.views import fields
 
-    stats: overview.Stats = answer
+    stats: overview.ProjectStats = answer
     counts = stats.overview
     fields(
         (
@@ -109,11 +110,11 @@ def _pairs(counts: dict[str, int]) -> str:
 )
 def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
-        counts = overview.overview(tx)
-        working, _ = tasks.listed(tx, TaskFilter(status=("in_progress",)), limit=SHOWN)
-        ready, _ = tasks.ready(tx, limit=SHOWN)
-        blocked, _ = tasks.blocked(tx, limit=SHOWN)
-        asked, _ = questions.listed(tx, limit=SHOWN)
+        counts = overview.load_overview(tx)
+        working, _ = tasks.list_tasks(tx, TaskFilter(status=("in_progress",)), limit=SHOWN)
+        ready, _ = tasks.list_ready(tx, limit=SHOWN)
+        blocked, _ = tasks.list_blocked(tx, limit=SHOWN)
+        asked, _ = questions.list_questions(tx, limit=SHOWN)
     project = context.project
     return {
         "project": project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,
@@ -141,4 +142,4 @@ def _not_trusted(context: Context) -> list[str]:
 @STATS.command("", "the project in numbers", "bn stats", view=_show_stats, needs=reads("project_progress"))
 def stats(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
-        return overview.stats(tx)
+        return overview.load_stats(tx)

@@ -41,8 +41,8 @@ def _show_import(answer: Any, screen: Screen) -> None:
     "show", "what the store is, where, and how much is in it", "bn store show", view=_show_fields, needs=READS
 )
 def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
-    from binnacle.store.schema import LATEST
-    from binnacle.store.transfer import TABLES
+    from binnacle.store.maintenance.export_format import TABLES
+    from binnacle.store.schema_migration import LATEST_SCHEMA
 
     store = context.store(create=False)
     path = context.project.store_file
@@ -55,7 +55,7 @@ def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
         "repo": context.project.repo,
         "project": context.project.id,
         "person": context.actor.name,
-        "schema": LATEST,
+        "schema": LATEST_SCHEMA,
         "bytes": os.path.getsize(path) if on_disk else None,
         "counts": {name: count for name, count in counts.items() if count},
     }
@@ -108,7 +108,7 @@ def export_file(store: Any, name: str) -> int:
 
 
 def _export(store: Any, file: IO[bytes]) -> int:
-    from binnacle.store.transfer import TABLES, export_lines
+    from binnacle.store.maintenance.export_format import TABLES, export_lines
 
     written = 0
     with store.read() as tx:
@@ -132,8 +132,8 @@ def _export(store: Any, file: IO[bytes]) -> int:
 def import_store(context: Context, args: Namespace) -> Any:
     import msgspec
 
-    from binnacle.store.importing import clear, import_content
-    from binnacle.store.transfer import read_lines
+    from binnacle.store.maintenance.export_format import read_lines
+    from binnacle.store.maintenance.importer import clear, import_content
 
     with ProgressBar("reading", 0) as bar:
         content = read_lines(_lines(args.file), advance=bar.advance)
@@ -168,7 +168,7 @@ def _lines(name: str) -> Iterator[bytes]:
     needs=by_person("clear the store"),
 )
 def clear_store(context: Context, args: Namespace) -> Any:
-    from binnacle.store.importing import clear
+    from binnacle.store.maintenance.importer import clear
 
     if not args.yes:
         raise UsageError(

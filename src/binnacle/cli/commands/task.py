@@ -17,7 +17,7 @@ from binnacle.work.status import Provenance, parse_kind, parse_priority, parse_s
 from binnacle.work.task import NewTask, Task, brief
 
 if TYPE_CHECKING:
-    from binnacle.store.store import Writer
+    from binnacle.store.transaction import Writer
 
 TASK = Group("task")
 
@@ -244,7 +244,7 @@ def list_tasks(context: Context, args: Namespace) -> Any:
             claimed_by=mine,
             closed_too=args.all,
         )
-        page, total = tasks.listed(tx, which, limit=args.limit, offset=args.offset)
+        page, total = tasks.list_tasks(tx, which, limit=args.limit, offset=args.offset)
     passed = {"offset": args.offset} if args.offset else {}
     return {"tasks": [brief(task) for task in page], "total": total, **passed}
 
@@ -258,9 +258,9 @@ def list_tasks(context: Context, args: Namespace) -> Any:
     needs=needs_of_each(lambda args: reading(call("task_get", id=args.id))),
 )
 def show(context: Context, args: Namespace) -> Any:
-    from binnacle.store.details import details
+    from binnacle.store.views.task_details import load_details
 
-    return read_each(context, args, details)
+    return read_each(context, args, load_details)
 
 
 @TASK.command(
@@ -281,7 +281,7 @@ def show(context: Context, args: Namespace) -> Any:
     needs=needs_of_each(_needs_of_update),
 )
 def update(context: Context, args: Namespace) -> Any:
-    from binnacle.store import flow, tasks
+    from binnacle.store import task_moves, tasks
 
     changes = fields_of(context, args)
     add = args.add_tag or ()
@@ -298,9 +298,9 @@ def update(context: Context, args: Namespace) -> Any:
         tags = changes.get("tags", task.tags)
         remove = removed_tags(args.remove_tag or (), task.tags)
         wanted = {**changes, "tags": retag(tags, add=add, remove=remove)} if add or remove else changes
-        move = flow.Move(tasks.update(tx, task.id, wanted, fence=args.fence, force=args.force))
+        move = task_moves.TaskMove(tasks.update(tx, task.id, wanted, fence=args.fence, force=args.force))
         if status is not None:
-            move = flow.set_status(tx, task.id, status, reason=args.reason, fence=args.fence, force=args.force)
+            move = task_moves.set_status(tx, task.id, status, reason=args.reason, fence=args.fence, force=args.force)
         missing = [f"{task.id} has no tag {name!r}" for name in remove if name.casefold() not in tags]
         return answer_of(move.task, unblocked=move.unblocked, warnings=(*move.warnings, *missing))
 
@@ -336,10 +336,10 @@ def move(context: Context, args: Namespace) -> Any:
     needs=needs_of_each(lambda args: calls(call("task_delete", id=args.id, fence=args.fence, force=args.force))),
 )
 def delete(context: Context, args: Namespace) -> Any:
-    from binnacle.store import tasks
+    from binnacle.store import task_deletion
 
     answer = change_each(
-        context, args, lambda tx, one: answer_of(tasks.delete(tx, one, fence=args.fence, force=args.force))
+        context, args, lambda tx, one: answer_of(task_deletion.delete_task(tx, one, fence=args.fence, force=args.force))
     )
     # What an agent deletes is not brought back by its own shell: it is not told how.
     return {**answer, "undo": "bn undo"} if context.human and context.actor.kind == "human" else answer

@@ -9,8 +9,8 @@ from binnacle.cli.commands.task import FENCE, FORCE, ID, TASK, answer_of
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.cli.task_batch import IDS, change_each, needs_of_each, view_each
-from binnacle.store import flow
-from binnacle.store.flow import Move
+from binnacle.store import task_moves
+from binnacle.store.task_moves import TaskMove
 from binnacle.work.task import NewTask, brief
 
 
@@ -26,11 +26,11 @@ def _show_split(answer: Any, screen: Screen) -> None:
     task_table([answer["task"], *answer["parts"]], 0, screen, empty="")
 
 
-def _answer(move: Move) -> dict[str, Any]:
+def _answer(move: TaskMove) -> dict[str, Any]:
     return answer_of(move.task, unblocked=move.unblocked, warnings=move.warnings)
 
 
-def _move_each(context: Context, args: Namespace, move: Callable[..., Move], *options: str) -> Any:
+def _move_each(context: Context, args: Namespace, move: Callable[..., TaskMove], *options: str) -> Any:
     """Moves every task that is named, with the options that this move takes."""
     given = {name: getattr(args, name) for name in options}
     return change_each(context, args, lambda tx, one: _answer(move(tx, one, **given)))
@@ -74,7 +74,7 @@ REASON = arg("-m", "--reason", default="", help="what came of it, or why")
     needs=needs_of_each(needs_of_move("in_progress")),
 )
 def start(context: Context, args: Namespace) -> Any:
-    return _move_each(context, args, flow.start, "force")
+    return _move_each(context, args, task_moves.start, "force")
 
 
 @TASK.command(
@@ -88,7 +88,7 @@ def start(context: Context, args: Namespace) -> Any:
     needs=needs_of_each(needs_of_move("pending", "task_release")),
 )
 def release(context: Context, args: Namespace) -> Any:
-    return _move_each(context, args, flow.release, "fence", "force")
+    return _move_each(context, args, task_moves.release, "fence", "force")
 
 
 @TASK.command(
@@ -103,7 +103,7 @@ def release(context: Context, args: Namespace) -> Any:
     needs=needs_of_each(needs_of_move("done")),
 )
 def done(context: Context, args: Namespace) -> Any:
-    return _move_each(context, args, flow.finish, "reason", "fence", "force")
+    return _move_each(context, args, task_moves.finish, "reason", "fence", "force")
 
 
 @TASK.command(
@@ -124,7 +124,7 @@ def done(context: Context, args: Namespace) -> Any:
     needs=needs_of_each(_needs_of_block),
 )
 def block(context: Context, args: Namespace) -> Any:
-    return _move_each(context, args, flow.block, "reason", "on", "fence", "force")
+    return _move_each(context, args, task_moves.block, "reason", "on", "fence", "force")
 
 
 @TASK.command(
@@ -139,7 +139,7 @@ def block(context: Context, args: Namespace) -> Any:
     needs=needs_of_each(needs_of_move("cancelled", "task_skip")),
 )
 def skip(context: Context, args: Namespace) -> Any:
-    return _move_each(context, args, flow.skip, "reason", "fence", "force")
+    return _move_each(context, args, task_moves.skip, "reason", "fence", "force")
 
 
 @TASK.command(
@@ -153,7 +153,7 @@ def skip(context: Context, args: Namespace) -> Any:
     needs=needs_of_each(needs_of_move("pending")),
 )
 def reopen(context: Context, args: Namespace) -> Any:
-    return _move_each(context, args, flow.reopen, "fence", "force")
+    return _move_each(context, args, task_moves.reopen, "fence", "force")
 
 
 @TASK.command(
@@ -170,5 +170,5 @@ def reopen(context: Context, args: Namespace) -> Any:
 def split(context: Context, args: Namespace) -> Any:
     with context.writing() as tx:
         wanted = [NewTask(title=title) for title in args.titles]
-        whole, parts = flow.split(tx, args.id, wanted, chain=args.chain, force=args.force)
+        whole, parts = task_moves.split(tx, args.id, wanted, chain=args.chain, force=args.force)
     return {"task": brief(whole), "parts": [brief(part) for part in parts]}

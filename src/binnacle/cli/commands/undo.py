@@ -11,8 +11,8 @@ from binnacle.cli.screen import Screen
 from binnacle.errors import UsageError
 
 if TYPE_CHECKING:
-    from binnacle.store.store import Reader, Writer
-    from binnacle.store.undo import Change
+    from binnacle.store.transaction import Reader, Writer
+    from binnacle.store.undo import RecordedChange
 
 UNDO = Group("undo")
 
@@ -131,15 +131,15 @@ def _list(context: Context, args: Namespace) -> Any:
         return {"changes": [{**_describe(tx, one), "state": _state(one)} for one in found], "total": total}
 
 
-def _describe(tx: "Reader", change: "Change") -> dict[str, Any]:
+def _describe(tx: "Reader", change: "RecordedChange") -> dict[str, Any]:
     from binnacle.cli.event_sentences import describe
-    from binnacle.store.events import titles
+    from binnacle.store.events import find_titles
 
-    named = titles(tx, change.events)
+    named = find_titles(tx, change.events)
     return {"number": change.number, "at": change.at, "what": [describe(event, named) for event in change.events]}
 
 
-def _state(change: "Change") -> str:
+def _state(change: "RecordedChange") -> str:
     if change.is_undone:
         return "undone"
     return "" if change.can_be_undone else "cannot be undone"

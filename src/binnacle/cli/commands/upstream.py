@@ -38,11 +38,11 @@ def find_server(found: "Overview", name: str, context: Context | None = None) ->
 
 def _bringing(context: Context, name: str) -> list[str]:
     """The disciplines that bring a server of that name."""
-    from binnacle.store.features import listed_disciplines
+    from binnacle.store.features import list_disciplines
 
     try:
         with context.reading() as tx:
-            return [one.name for one in listed_disciplines(tx) if name in one.upstreams]
+            return [one.name for one in list_disciplines(tx) if name in one.upstreams]
     except NotFound:  # there is no store yet
         return []
 

@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from binnacle.errors import BinnacleError, StoreBusy, StoreLost, TimedOut
-from binnacle.store import agents, tasks
-from binnacle.store.store import Reader, Store, Writer
+from binnacle.store import abandoned_work, agents
+from binnacle.store.store import Store
+from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.caller import Caller
 from binnacle.work import steps
 from binnacle.work.actor import SYSTEM
@@ -103,7 +104,7 @@ class Access:
         begin: Callable[[], AbstractContextManager[Reader]] = store.read
         if (now := time.monotonic()) >= self._look_at:
             self._look_at = now + LOOK
-            begin = partial(tasks.reading, store)
+            begin = partial(abandoned_work.read_current, store)
         with begin() as reader:
             return work(reader)
 
@@ -180,7 +181,7 @@ class Access:
 
 def _transact(store: Store, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
     if not writes:
-        with tasks.reading(store) as reader:
+        with abandoned_work.read_current(store) as reader:
             return work(reader)
     begin = store.claim if claims else store.write
     with begin(by=caller.actor, session=caller.session.id) as writer:

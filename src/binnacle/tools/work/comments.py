@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from binnacle.store import comments
-from binnacle.store.store import Writer
+from binnacle.store.transaction import Writer
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.work.task_text import TaskRef
 from binnacle.tools.work.typed_tool import tool

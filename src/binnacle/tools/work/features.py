@@ -5,13 +5,13 @@ from typing import Annotated, Any, TypedDict, Unpack
 from msgspec import Meta
 
 from binnacle.store import features, learnings
-from binnacle.store.merging import merge
-from binnacle.store.store import Reader, Writer
+from binnacle.store.feature_merge import merge_features
+from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.denials import check_denied
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.policy import check_discipline_change
 from binnacle.tools.work.task_text import Lines
-from binnacle.tools.work.typed_tool import tool
+from binnacle.tools.work.typed_tool import declared_names, tool
 from binnacle.work.feature import Discipline, Feature
 
 FEATURES, DISCIPLINES = "features", "disciplines"
@@ -94,7 +94,7 @@ def feature_update(tx: Writer, name: Name, **changes: Unpack[FeatureFields]) -> 
 def feature_get(tx: Reader, name: Name) -> ToolReply:
     """A feature with its boundaries, files and learnings."""
     found = features.get(tx, name)
-    known = learnings.listed(tx, feature=found.name)
+    known = learnings.list_learnings(tx, feature=found.name)
     text = _feature(found) + "".join(f"\nlearning: {one.text}" for one in known)
     return ToolReply({"feature": found, "learnings": known}, text)
 
@@ -102,7 +102,7 @@ def feature_get(tx: Reader, name: Name) -> ToolReply:
 @tool(title="List features", category=FEATURES, aliases=["list_features"])
 def feature_list(tx: Reader) -> ToolReply:
     """All features."""
-    found = features.listed(tx)
+    found = features.list_features(tx)
     text = "\n".join(f"{one.name} [{one.acronym}] {one.description[:120]}".rstrip() for one in found)
     return ToolReply({"features": found}, text or "No features.")
 
@@ -133,7 +133,7 @@ def feature_merge(
     tx: Writer, name: Name, into: Annotated[str, Meta(description="the feature that stays")]
 ) -> ToolReply:
     """Moves everything of a feature to another and removes it."""
-    kept = merge(tx, name, into)
+    kept = merge_features(tx, name, into)
     return ToolReply({"feature": kept}, f"Merged into {_feature(kept)}")
 
 
@@ -166,7 +166,7 @@ def feature_context(
 )
 def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[DisciplineFields]) -> ToolReply:
     """Adds a discipline: a persona that works on tasks."""
-    check_denied(fields.get("denied_tools", ()))
+    check_denied(fields.get("denied_tools", ()), declared_names)
     check_discipline_change(tx, name, fields)
     made = features.add_discipline(tx, name, fields, force=force)
     return ToolReply({"discipline": made}, f"Added discipline {_discipline(made)}")
@@ -182,7 +182,7 @@ def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Un
 )
 def discipline_update(tx: Writer, name: Name, **changes: Unpack[DisciplineFields]) -> ToolReply:
     """Changes a discipline. What is not given stays; a list given replaces the old one."""
-    check_denied(changes.get("denied_tools", ()))
+    check_denied(changes.get("denied_tools", ()), declared_names)
     check_discipline_change(tx, name, changes)
     made = features.update_discipline(tx, name, changes)
     return ToolReply({"discipline": made}, f"Changed discipline {_discipline(made)}")
@@ -198,7 +198,7 @@ def discipline_get(tx: Reader, name: Name) -> ToolReply:
 @tool(title="List disciplines", category=DISCIPLINES, aliases=["list_disciplines"])
 def discipline_list(tx: Reader) -> ToolReply:
     """All disciplines."""
-    found = features.listed_disciplines(tx)
+    found = features.list_disciplines(tx)
     text = "\n".join(f"{one.name} [{one.acronym}] {', '.join(one.skills)}".rstrip() for one in found)
     return ToolReply({"disciplines": found}, text or "No disciplines.")
 

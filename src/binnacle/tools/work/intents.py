@@ -4,14 +4,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from binnacle.store import intents, reports
+from binnacle.store import interim_reports, reports
 from binnacle.store.reports import Settled
-from binnacle.store.store import Writer
+from binnacle.store.transaction import Writer
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.work.task_text import Lines
 from binnacle.tools.work.typed_tool import tool
 from binnacle.work.report import (
-    WORDS_LIMIT,
+    MAX_WORDS_CHARACTERS,
     BlockerKind,
     Category,
     LearningKind,
@@ -62,7 +62,7 @@ def report_blocked(
     detail: Annotated[str, Meta(description="why it is needed")] = "",
 ) -> ToolReply:
     """Says that your task cannot go on before something else. Blocked on a task, it goes on when that is done."""
-    found = reports.upstream(tx, {"on": on, "kind": kind})
+    found = reports.find_blocking_task(tx, {"on": on, "kind": kind})
     if found is not None and not is_closed(found.status):
         said = f"it waits for {found.id} {found.title}"
     else:
@@ -82,7 +82,7 @@ def report_question(
     preferred: Annotated[str, Meta(description="what you would do")] = "",
 ) -> ToolReply:
     """Asks people about your task. They answer later, and the next session is told; do not wait."""
-    kept = intents.ask(tx, question, blocking=blocking, options=options, preferred=preferred)
+    kept = interim_reports.ask(tx, question, blocking=blocking, options=options, preferred=preferred)
     asked = kept.question
     assert asked is not None
     if asked.answered_at is not None:
@@ -103,7 +103,7 @@ def report_flag(
     category: Category | None = None,
 ) -> ToolReply:
     """Points out something wrong that is not your task to mend. It becomes a comment on the task."""
-    kept = intents.flag(tx, what, severity=severity, category=category)
+    kept = interim_reports.flag(tx, what, severity=severity, category=category)
     return ToolReply({"report": kept.report.id, "comment": kept.comment}, f"Flagged on {kept.report.task_id}")
 
 
@@ -123,7 +123,7 @@ def report_learning(
     scope: Annotated[Scope, Meta(description="whom it helps")] = "feature",
 ) -> ToolReply:
     """Keeps something found out that those who come after should know."""
-    kept = intents.learn(tx, text, kind=kind, rationale=rationale, scope=scope)
+    kept = interim_reports.learn(tx, text, kind=kind, rationale=rationale, scope=scope)
     if kept.learning is None:
         return ToolReply({"report": kept.report.id, "comment": kept.comment}, f"Kept on {kept.report.task_id}")
     outcome, learning = kept.learning.outcome, kept.learning.learning
@@ -147,7 +147,7 @@ def report_suggestion(
     feature: Annotated[str | None, Meta(description="name of an existing feature; that of your task otherwise")] = None,
 ) -> ToolReply:
     """Suggests work beyond your task. A new task or a split becomes a draft, anything else a comment."""
-    kept = intents.suggest(tx, what, kind=kind, why=why, feature=feature)
+    kept = interim_reports.suggest(tx, what, kind=kind, why=why, feature=feature)
     if kept.task is None:
         return ToolReply({"report": kept.report.id, "comment": kept.comment}, f"Noted on {kept.report.task_id}")
     said = f"Draft {kept.task.id}: {kept.task.title}"
@@ -155,14 +155,14 @@ def report_suggestion(
 
 
 def _closed(tx: Writer, closing: ReportKind, said: dict[str, str], *, detail: str = "", **more: Any) -> ToolReply:
-    body = {name: intents.words(value, what=name) for name, value in said.items()}
-    detail = clean_text(detail, what="detail", limit=WORDS_LIMIT)
+    body = {name: interim_reports.clean_words(value, what=name) for name, value in said.items()}
+    detail = clean_text(detail, what="detail", limit=MAX_WORDS_CHARACTERS)
     on, report, settled = reports.close(tx, closing, {**body, "detail": detail, **more})
     data: dict[str, Any] = {"report": report.id, "task": on.task.id}
     if settled is not None:
         return ToolReply({**data, "settled": settled}, _told(settled))
     text = f"Reported {closing} for {on.task.id}; it counts when this session ends. Stop here."
-    if why := reports.lost(tx, on):
+    if why := reports.describe_loss(tx, on):
         return ToolReply({**data, "warnings": [why]}, f"{text}\nwarning: {why}; it will only be kept as a comment")
     return ToolReply(data, text)
 

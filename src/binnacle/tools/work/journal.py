@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from binnacle.store import learnings
 from binnacle.store import notes as store_notes
-from binnacle.store.store import Reader, Writer
+from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.tool_spec import Alias
 from binnacle.tools.work.task_text import Limit
@@ -58,7 +58,7 @@ def learning_add(
 )
 def learning_list(tx: Reader, *, feature: FeatureName = None) -> ToolReply:
     """What was found out, most trustworthy first."""
-    found = learnings.listed(tx, feature=feature)
+    found = learnings.list_learnings(tx, feature=feature)
     return ToolReply({"learnings": found}, "\n".join(_learning(one) for one in found) or "No learnings.")
 
 
@@ -72,7 +72,7 @@ def progress_add(tx: Writer, text: Annotated[str, Meta(description="what happene
 @tool(title="Read the progress log", category=JOURNAL, aliases=["read_progress"])
 def progress_list(tx: Reader, *, limit: Limit = 20) -> ToolReply:
     """The newest entries of the project's running log."""
-    found, total = store_notes.listed_progress(tx, limit=limit)
+    found, total = store_notes.list_progress(tx, limit=limit)
     text = "\n".join(f"{one.created_at:%Y-%m-%d %H:%M} {one.author}: {one.text}" for one in found)
     return ToolReply({"progress": found, "total": total}, text or "No progress yet.")
 
@@ -104,5 +104,5 @@ def note_list(
     limit: Limit = 50,
 ) -> ToolReply:
     """The newest notes."""
-    found, total = store_notes.listed(tx, kind=parse_note_type(type) if type else None, limit=limit)
+    found, total = store_notes.list_notes(tx, kind=parse_note_type(type) if type else None, limit=limit)
     return ToolReply({"notes": found, "total": total}, "\n".join(_note(one) for one in found) or "No notes")

@@ -4,8 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from binnacle.store import features, overview, sessions
-from binnacle.store.store import Reader, Writer
+from binnacle.store import features, sessions
+from binnacle.store.transaction import Reader, Writer
+from binnacle.store.views import overview
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.work.typed_tool import tool
 from binnacle.work.session import SessionRecord
@@ -17,9 +18,9 @@ OPEN = ("E_REFUSED", "tasks are not finished; they are named")
 @tool(title="The project", category=PROJECT, aliases=["get_project_info"])
 def project_info(tx: Reader) -> ToolReply:
     """What the project consists of: its features, disciplines and how many tasks there are."""
-    counts = overview.overview(tx)
-    names = [one.name for one in features.listed(tx)]
-    people = [one.name for one in features.listed_disciplines(tx)]
+    counts = overview.load_overview(tx)
+    names = [one.name for one in features.list_features(tx)]
+    people = [one.name for one in features.list_disciplines(tx)]
     text = f"{counts.tasks} tasks, {counts.ready} ready\nfeatures: {', '.join(names) or 'none'}"
     text += f"\ndisciplines: {', '.join(people) or 'none'}"
     return ToolReply({"overview": counts, "features": names, "disciplines": people}, text)
@@ -28,7 +29,7 @@ def project_info(tx: Reader) -> ToolReply:
 @tool(title="How far the project is", category=PROJECT, aliases=["get_project_progress"])
 def project_progress(tx: Reader) -> ToolReply:
     """How many tasks stand where, for each feature."""
-    found = overview.stats(tx)
+    found = overview.load_stats(tx)
     status = ", ".join(f"{count} {name}" for name, count in found.overview.by_status.items())
     rows = [f"{one.feature or '(no feature)'}: {one.done} done, {one.open} open" for one in found.features]
     return ToolReply(found, "\n".join([status or "no tasks", *rows]))
@@ -45,7 +46,7 @@ def iteration_summary(
 ) -> ToolReply:
     """Records what came of this iteration. One summary an iteration."""
     session = _session(tx)
-    if not sessions.iterations(tx, session.id):
+    if not sessions.list_iterations(tx, session.id):
         sessions.begin_iteration(tx, session.id)
     done = sessions.summarize(tx, session.id, summary)
     return ToolReply({"session": session.id, "iteration": done}, f"Iteration {done.number} summarised")
@@ -69,5 +70,5 @@ def _session(tx: Writer) -> SessionRecord:
     """The session of the call; else the newest that is active; else a new one."""
     if tx.session and sessions.SESSIONS.first(tx, "where id = ?", tx.session):
         return sessions.get(tx, tx.session)
-    active = next((one for one in sessions.listed(tx, limit=20) if one.status == "active"), None)
+    active = next((one for one in sessions.list_sessions(tx, limit=20) if one.status == "active"), None)
     return active or sessions.start(tx, name=tx.by.name)

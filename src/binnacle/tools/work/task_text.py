@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta, Struct
 
-from binnacle.store.flow import Move
+from binnacle.store.task_moves import TaskMove
 from binnacle.tools.outcome import ToolReply
 from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
 from binnacle.work.task import Brief, NewTask, Task, brief
@@ -118,7 +118,7 @@ def listed(tasks: Sequence[Task], total: int, *, empty: str) -> ToolReply:
     return ToolReply({"tasks": [brief(task) for task in tasks], "total": total}, lines(tasks, total=total, empty=empty))
 
 
-def moved(move: Move, said: str) -> ToolReply:
+def moved(move: TaskMove, said: str) -> ToolReply:
     """What a move came to."""
     task = move.task
     data: dict[str, Any] = {"task": brief(task)}

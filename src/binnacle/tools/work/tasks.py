@@ -5,12 +5,12 @@ from typing import Annotated, Any, Unpack
 
 from msgspec import Meta
 
-from binnacle.store import comments, dependencies, flow
+from binnacle.store import comments, dependencies, task_deletion, task_moves
 from binnacle.store import tasks as store_tasks
-from binnacle.store.details import details
-from binnacle.store.search import find
-from binnacle.store.store import Reader, Writer
 from binnacle.store.tasks import TaskFilter
+from binnacle.store.transaction import Reader, Writer
+from binnacle.store.views.search import find_text
+from binnacle.store.views.task_details import load_details
 from binnacle.tools.outcome import ToolReply, as_json
 from binnacle.tools.tool_spec import Alias
 from binnacle.tools.work.task_text import (
@@ -77,7 +77,7 @@ def task_split(
     chain: Annotated[bool, Meta(description="each part waits for the one before")] = False,
 ) -> ToolReply:
     """Breaks a task into parts. The task waits for them and is ready again when all are done."""
-    whole, made = flow.split(tx, id, [new_task(one) for one in parts], chain=chain)
+    whole, made = task_moves.split(tx, id, [new_task(one) for one in parts], chain=chain)
     text = f"Split {line(whole)} into:\n{lines(made)}"
     return ToolReply({"task": brief(whole), "parts": [brief(part) for part in made]}, text)
 
@@ -106,10 +106,10 @@ def task_update(
     if depends_on is not None:
         wanted = depends_on.replace(",", " ").split() if isinstance(depends_on, str) else depends_on
         task = dependencies.replace(tx, task.id, wanted)
-    move = flow.Move(task)
+    move = task_moves.TaskMove(task)
     # What is in progress may be in the hands of someone else, or in ours for longer than the claim lasts.
     if status is not None and (parse_status(status) != task.status or task.status == "in_progress"):
-        move = flow.set_status(tx, task.id, parse_status(status), reason=reason, fence=fence)
+        move = task_moves.set_status(tx, task.id, parse_status(status), reason=reason, fence=fence)
     said: dict[str, Any] = {"status": move.task.status} if status is not None else {}
     said |= {name: value if isinstance(value, (str, int)) else list(value) for name, value in changes.items()}
     told = ", ".join(f"{name}={value}" for name, value in said.items()) or "nothing"
@@ -133,7 +133,7 @@ def task_status(
     fence: Fence = None,
 ) -> ToolReply:
     """Moves a task: in_progress takes it, done finishes it, cancelled sets it aside, pending gives it back."""
-    return moved(flow.set_status(tx, id, parse_status(status), reason=reason, fence=fence), f"{status}:")
+    return moved(task_moves.set_status(tx, id, parse_status(status), reason=reason, fence=fence), f"{status}:")
 
 
 @tool(title="Look at the next task", category=READ, aliases=["task-next"])
@@ -143,7 +143,7 @@ def task_next(
     """The task you work on, if any; else the one to take next, without taking it: queued ones first, then by
     priority and age."""
     which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
-    task = store_tasks.next_for(tx, by, which)
+    task = store_tasks.find_next_for(tx, by, which)
     if task is None:
         return ToolReply({"task": None}, "No ready tasks")
     data: dict[str, Any] = {"task": brief(task)}
@@ -172,7 +172,7 @@ def task_claim(
     """Takes the next ready task in one step; no one else gets it. If you work on one already, that is the answer. Use
     task_status to take a certain one."""
     which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
-    move = flow.claim_next(tx, which, force=force)
+    move = task_moves.claim_next(tx, which, force=force)
     if move is None:
         return ToolReply({"task": None}, "No ready tasks")
     reply = moved(move, "You already work on:" if move.was_held else "Taken:")
@@ -182,7 +182,7 @@ def task_claim(
 @tool(title="Give a task back", category=CHANGE, idempotent=True, synonyms=ID, errors=[GONE, LOST])
 def task_release(tx: Writer, id: TaskRef, *, fence: Fence = None) -> ToolReply:  # noqa: A002
     """Gives a task back, so that others can take it."""
-    return moved(flow.release(tx, id, fence=fence), "Released:")
+    return moved(task_moves.release(tx, id, fence=fence), "Released:")
 
 
 @tool(title="List tasks", category=READ, aliases=["task-list", "list_tasks"], synonyms={
@@ -213,8 +213,8 @@ def task_list(
         closed_too=closed_too,
     )
     if status == "ready":
-        return listed(*store_tasks.ready(tx, which, limit=limit), empty="Nothing is ready.")
-    page, total = store_tasks.listed(tx, which, limit=limit, offset=min(offset, MAX_OFFSET))
+        return listed(*store_tasks.list_ready(tx, which, limit=limit), empty="Nothing is ready.")
+    page, total = store_tasks.list_tasks(tx, which, limit=limit, offset=min(offset, MAX_OFFSET))
     ordered = sorted(page, key=lambda task: STATUSES.index(task.status))
     groups = [
         f"{group.replace('_', ' ').capitalize()}:\n"
@@ -228,7 +228,7 @@ def task_list(
 @tool(title="Read a task", category=READ, aliases=["get_task"], synonyms=ID, errors=[GONE])
 def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
     """Everything about a task: what is to be done, what it waits for, its parts, its comments."""
-    found = details(tx, id)
+    found = load_details(tx, id)
     task = found.task
     parts: list[str] = [f"{line(task)}\nstatus: {task.status}"]
     parts += [f"{name}: {value}" for name in ("description", "hints", "pseudocode") if (value := getattr(task, name))]
@@ -250,13 +250,13 @@ def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
 def task_dependencies(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
     """The tasks that a task depends on, each with what came of it: its closing words and newest comments."""
     task = store_tasks.get(tx, id)
-    ids = [known.depends_on for known in dependencies.of(tx, [task.id]).get(task.id, ())]
+    ids = [known.depends_on for known in dependencies.dependencies_of(tx, [task.id]).get(task.id, ())]
     found = store_tasks.get_many(tx, ids)
     data: list[dict[str, Any]] = [
         {
             "task": brief(found[one]),
             "closed_reason": found[one].closed_reason,
-            "comments": comments.listed(tx, one, limit=5),
+            "comments": comments.list_comments(tx, one, limit=5),
         }
         for one in ids
     ]
@@ -275,7 +275,7 @@ def task_search(
     tx: Reader, query: Annotated[str, Meta(description="words that must all occur")], *, limit: Limit = 20
 ) -> ToolReply:
     """Full-text search over tasks, comments, notes and learnings, best match first."""
-    hits = find(tx, query, limit=limit)
+    hits = find_text(tx, query, limit=limit)
     texts = [f"{hit.entity} {hit.id} {hit.title} {hit.snippet}".rstrip() for hit in hits]
     return ToolReply({"hits": hits}, "\n".join(texts) or "Nothing found.")
 
@@ -290,13 +290,13 @@ def task_block(
     fence: Fence = None,
 ) -> ToolReply:
     """Says that a task cannot go on, and why. Blocked on another task, it is ready again when that is done."""
-    return moved(flow.block(tx, id, reason=reason, on=on, fence=fence), "Blocked:")
+    return moved(task_moves.block(tx, id, reason=reason, on=on, fence=fence), "Blocked:")
 
 
 @tool(title="Skip a task", category=CHANGE, aliases=["skip_task"], synonyms=ID, errors=[GONE, LOST])
 def task_skip(tx: Writer, id: TaskRef, reason: str, *, fence: Fence = None) -> ToolReply:  # noqa: A002
     """Sets a task aside for good, with a reason. Its history stays."""
-    return moved(flow.skip(tx, id, reason=reason, fence=fence), "Skipped:")
+    return moved(task_moves.skip(tx, id, reason=reason, fence=fence), "Skipped:")
 
 
 @tool(
@@ -309,7 +309,7 @@ def task_skip(tx: Writer, id: TaskRef, reason: str, *, fence: Fence = None) -> T
 )
 def task_move(tx: Writer, id: TaskRef, feature: str) -> ToolReply:  # noqa: A002
     """Moves a task to another feature."""
-    return moved(flow.Move(store_tasks.update(tx, id, {"feature": feature})), "Moved:")
+    return moved(task_moves.TaskMove(store_tasks.update(tx, id, {"feature": feature})), "Moved:")
 
 
 @tool(
@@ -354,7 +354,7 @@ def task_enrich(
 ) -> ToolReply:
     """Works a draft out into a task that can be taken."""
     changes = {"pseudocode": pseudocode, **more}
-    return moved(flow.Move(flow.enrich(tx, id, changes)), "Enriched:")
+    return moved(task_moves.TaskMove(task_moves.enrich(tx, id, changes)), "Enriched:")
 
 
 @tool(
@@ -367,5 +367,5 @@ def task_enrich(
 )
 def task_delete(tx: Writer, id: TaskRef, *, fence: Fence = None) -> ToolReply:  # noqa: A002
     """Deletes a task that nothing refers to, with its comments. Skipping keeps its history."""
-    task = store_tasks.delete(tx, id, fence=fence)
+    task = task_deletion.delete_task(tx, id, fence=fence)
     return ToolReply({"deleted": brief(task)}, f"Deleted {line(task)}")

@@ -6,7 +6,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from binnacle.store.store import Writer
+from binnacle.store.transaction import Writer
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.tool_spec import Alias, Contract, Hints, ToolSpec

@@ -1,31 +1,32 @@
-"""Looks for what cannot be right in a store, and mends what follows from the rest."""
+"""Finds what cannot be right in a store, and fixes what can be worked out from the rest."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from binnacle.store import dependencies, features, flow, queue, ranks
-from binnacle.store.store import Reader, Store, Writer, stamp
+from binnacle.store import dependencies, features, lapsed_claims, queue, queue_ranks
+from binnacle.store.store import Store
+from binnacle.store.transaction import Reader, Writer, stamp
 from binnacle.work.actor import SYSTEM
 from binnacle.work.graph import find_cycle
 
 
-class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StoreFinding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that is not as it should be."""
 
     severity: Literal["error", "warning", "info"]
     check: str
     message: str
     fixable: bool = False
-    """Whether `bn doctor --fix` mends it."""
+    """Whether `bn doctor --fix` fixes it."""
 
     fixed: bool = False
     hint: str = ""
 
 
-class Check(NamedTuple):
-    """One thing to look at, and how to mend it."""
+class StoreCheck(NamedTuple):
+    """One thing to check, and how to fix it."""
 
     name: str
     find: Callable[[Reader], list[str]]
@@ -36,28 +37,28 @@ class Check(NamedTuple):
     hint: str = ""
 
 
-def examine(store: Store, *, fix: bool = False) -> list[Finding]:
-    """Runs every check; with `fix`, mends what can be mended and says so."""
-    findings: list[Finding] = []
+def check_store(store: Store, *, fix: bool = False) -> list[StoreFinding]:
+    """Runs every check; with `fix`, fixes what can be fixed and says so."""
+    findings: list[StoreFinding] = []
     for check in CHECKS:
         with store.read() as tx:
             messages = check.find(tx)
         if not messages:
             continue
-        mended = False
+        is_fixed = False
         if fix and check.fix is not None:
             with store.write(by=SYSTEM) as writer:
                 check.fix(writer)
-                mended = not check.find(writer)
+                is_fixed = not check.find(writer)
                 writer.record("store", "store", "mended", {"check": check.name, "found": len(messages)})
         findings += [
-            Finding(
+            StoreFinding(
                 severity=check.severity,
                 check=check.name,
                 message=message,
                 fixable=check.fix is not None,
-                fixed=mended,
-                hint=check.hint if check.fix is None else "" if mended else "bn doctor --fix",
+                fixed=is_fixed,
+                hint=check.hint if check.fix is None else "" if is_fixed else "bn doctor --fix",
             )
             for message in messages
         ]
@@ -113,7 +114,7 @@ def _queue(tx: Reader) -> list[str]:
         "select id, status from task where queue_position is not null and status in ('done', 'cancelled') limit 20"
     )
     ranked = tx.rows(
-        f"select id from task where queue_rank <> {ranks.UNQUEUED} "
+        f"select id from task where queue_rank <> {queue_ranks.UNQUEUED_RANK} "
         "and queue_position is null and parent is null limit 20"
     )
     return [f"{row[0]} is {row[1]} and still queued" for row in closed] + [
@@ -123,8 +124,8 @@ def _queue(tx: Reader) -> list[str]:
 
 def _fix_queue(tx: Writer) -> None:
     tx.run("update task set queue_position = null where status in ('done', 'cancelled')")
-    tx.run("update task set queue_rank = ?", ranks.UNQUEUED)
-    ranks.refresh(tx, [task.id for task in queue.listed(tx)])
+    tx.run("update task set queue_rank = ?", queue_ranks.UNQUEUED_RANK)
+    queue_ranks.refresh_ranks(tx, [task.id for task in queue.list_queue(tx)])
 
 
 def _circles(tx: Reader) -> list[str]:
@@ -153,7 +154,7 @@ _INDEXED = {
     "note": "content",
     "learning": "text, reason",
 }
-"""What the search index is made from: changing one of these columns writes it anew."""
+"""What the search index is made from: changing one of these columns writes the entry again."""
 
 
 def _index(tx: Reader) -> list[str]:
@@ -177,7 +178,7 @@ def _fix_index(tx: Writer) -> None:
 
 
 def _reinsert_notes(tx: Writer) -> None:
-    """Notes are never changed, so no trigger writes them anew: they are taken out and put back."""
+    """Notes are never changed, so no trigger indexes them again: they are taken out and put back."""
     rows = tx.rows("select number, id, type, content, session, iteration, author, created_at from note order by number")
     tx.run("delete from note")
     tx.run_many(
@@ -188,7 +189,7 @@ def _reinsert_notes(tx: Writer) -> None:
 
 
 def _feature_names(tx: Reader) -> list[str]:
-    found = features.listed(tx)
+    found = features.list_features(tx)
     names = {feature.name for feature in found}
     return [
         f"feature {feature.name} builds on {name}, which does not exist"
@@ -199,13 +200,13 @@ def _feature_names(tx: Reader) -> list[str]:
 
 
 CHECKS = (
-    Check("integrity", _integrity, hint="'bn store export' what can be read, then move the file away"),
-    Check("dependency counts", _counts, _fix_counts),
-    Check("claims", _claims, _fix_claims),
-    Check("lapsed claims", _lapsed, flow.expire, severity="info"),
-    Check("queue", _queue, _fix_queue, severity="warning"),
-    Check("circles", _circles, hint="remove one of them with: bn task dep rm"),
-    Check("search index", _index, _fix_index),
-    Check("features", _feature_names, severity="warning", hint="mend it with: bn feature update NAME --needs …"),
+    StoreCheck("integrity", _integrity, hint="'bn store export' what can be read, then move the file away"),
+    StoreCheck("dependency counts", _counts, _fix_counts),
+    StoreCheck("claims", _claims, _fix_claims),
+    StoreCheck("lapsed claims", _lapsed, lapsed_claims.release_lapsed, severity="info"),
+    StoreCheck("queue", _queue, _fix_queue, severity="warning"),
+    StoreCheck("circles", _circles, hint="remove one of them with: bn task dep rm"),
+    StoreCheck("search index", _index, _fix_index),
+    StoreCheck("features", _feature_names, severity="warning", hint="fix it with: bn feature update NAME --needs …"),
 )
-"""In this order: what is mended first is counted on by what follows."""
+"""In this order: later checks count on what earlier ones have fixed."""

@@ -1,7 +1,7 @@
 """Agents that hold tasks, and which of them are gone. What follows from that is in `flow` and `lapse`."""
 
-from binnacle.store.rows import Table
-from binnacle.store.store import Reader, Writer
+from binnacle.store.table import Table
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work.session import Agent
 from binnacle.work.task import Task, check_write
 
@@ -10,7 +10,7 @@ AGENTS = Table("agent", Agent, times=("created_at", "active_at", "ended_at"))
 _HELD = "select claimed_by from task where claimed_by is not null and status = 'in_progress'"
 
 
-def gone(tx: Reader) -> list[Agent]:
+def list_gone(tx: Reader) -> list[Agent]:
     """The agents that hold a task and whose process is gone, as far as that can be told from here."""
     holders = AGENTS.select(tx, f"where ended_at is null and id in ({_HELD}) order by number")
     return [agent for agent in holders if tx.is_gone(agent)]

@@ -34,7 +34,7 @@ class Tenant(Struct, frozen=True, kw_only=True):
     """What the repository is known by."""
 
 
-class Owner(Struct, frozen=True, kw_only=True):
+class SchemaOwner(Struct, frozen=True, kw_only=True):
     """Whose schema it is, as its comment says."""
 
     binnacle: str
@@ -44,16 +44,16 @@ class Owner(Struct, frozen=True, kw_only=True):
     """Fingerprints of the repositories that share it."""
 
 
-class Choice(Struct, frozen=True):
+class SchemaChoice(Struct, frozen=True):
     """The schema to use, and what its comment has to say from now on."""
 
     schema: str
-    owner: Owner
+    owner: SchemaOwner
     is_recorded: bool
     """Whether the comment says so already."""
 
 
-def choose_schema(schemas: Mapping[str, Owner | None], tenant: Tenant) -> Choice:
+def choose_schema(schemas: Mapping[str, SchemaOwner | None], tenant: Tenant) -> SchemaChoice:
     """The schema of `tenant` among those there are; a new one if none is.
 
     Raises:
@@ -85,12 +85,12 @@ def choose_schema(schemas: Mapping[str, Owner | None], tenant: Tenant) -> Choice
     return _choice(FIRST_SCHEMA if is_first else schema, None, tenant)
 
 
-def _choice(schema: str, owner: Owner | None, tenant: Tenant) -> Choice:
+def _choice(schema: str, owner: SchemaOwner | None, tenant: Tenant) -> SchemaChoice:
     known = owner.repositories if owner else ()
-    wanted = Owner(
+    wanted = SchemaOwner(
         binnacle=owner.binnacle if owner else tenant.name, repositories=tuple(sorted({*known, *tenant.fingerprints}))
     )
-    return Choice(schema, wanted, is_recorded=wanted == owner)
+    return SchemaChoice(schema, wanted, is_recorded=wanted == owner)
 
 
 def schema_name(project: str) -> str:
@@ -99,9 +99,9 @@ def schema_name(project: str) -> str:
     return f"bn_{plain or 'project'}"[:MAX_SCHEMA_CHARACTERS]
 
 
-def parse_owner(comment: str | None) -> Owner | None:
+def parse_owner(comment: str | None) -> SchemaOwner | None:
     """What a schema's comment says; `None` if it says nothing of ours."""
     try:
-        return msgspec.json.decode(comment or "", type=Owner)
+        return msgspec.json.decode(comment or "", type=SchemaOwner)
     except msgspec.DecodeError:
         return None

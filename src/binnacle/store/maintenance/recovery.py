@@ -1,4 +1,4 @@
-"""Saves what can still be read from a damaged SQLite store into a new one. The damaged file is kept."""
+"""Saves what can still be read from a damaged SQLite store into a new one, and keeps the damaged file."""
 
 import os
 import sqlite3
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from binnacle.store.connection import Row
+from binnacle.store.engines.connection import Row
+from binnacle.store.maintenance.export_format import TABLES
 from binnacle.store.opening import open_sqlite
-from binnacle.store.store import Writer
-from binnacle.store.transfer import TABLES
+from binnacle.store.transaction import Writer
 from binnacle.work.actor import SYSTEM
 
 
-class Salvage(Struct, frozen=True, kw_only=True):
+class RecoveredStore(Struct, frozen=True, kw_only=True):
     """What was saved."""
 
     kept: str
@@ -48,7 +48,7 @@ class _Found(NamedTuple):
     """How many rows there should be, as far as that can be known."""
 
 
-def salvage(path: str) -> Salvage:
+def recover_file(path: str) -> RecoveredStore:
     """Moves the damaged file aside and makes a new store from what can be read of it.
 
     Both directions are tried in every table, so that one damaged page costs only what is on it and between.
@@ -74,7 +74,7 @@ def salvage(path: str) -> Salvage:
     finally:
         source.close()
     lost = {name: None if count is None else count - saved[name] for name, count in expected.items()}
-    return Salvage(
+    return RecoveredStore(
         kept=kept,
         rows={name: count for name, count in saved.items() if count},
         lost={name: count for name, count in lost.items() if count is None or count > 0},
@@ -101,7 +101,7 @@ def _read_table(source: sqlite3.Connection, table: str) -> _Found:
 
 
 def _count(source: sqlite3.Connection, table: str) -> int | None:
-    """How many rows a table has, which SQLite reads from an index: that may be whole where the table is not."""
+    """How many rows a table has, which SQLite reads from an index: that may be readable where the table is not."""
     try:
         return int(source.execute(f"select count(*) from {table}").fetchone()[0])
     except sqlite3.DatabaseError:
@@ -114,8 +114,8 @@ def _insert(tx: Writer, table: str, columns: list[str], rows: list[Row]) -> None
         return
     marks = ", ".join("?" * len(columns))
     # Text with bytes that are no text makes SQLite's own checks fail later; such rows are left behind.
-    whole = [row for row in rows if all(cell is None or isinstance(cell, (int, str)) for cell in row)]
-    tx.run_many(f"insert or ignore into {table} ({', '.join(columns)}) values ({marks})", whole)
+    readable = [row for row in rows if all(cell is None or isinstance(cell, (int, str)) for cell in row)]
+    tx.run_many(f"insert or ignore into {table} ({', '.join(columns)}) values ({marks})", readable)
 
 
 def _drop_orphans(tx: Writer) -> None:

@@ -4,16 +4,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from binnacle.errors import Cycle, NotFound, Referenced, Refused
-from binnacle.store import dependencies, features, holders, ranks, tasks
+from binnacle.store import claim_holders, dependencies, features, queue_ranks, tasks
 from binnacle.store.comments import COMMENTS
-from binnacle.store.images import Image
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES
 from binnacle.store.questions import QUESTIONS
 from binnacle.store.reports import REPORTS
-from binnacle.store.rows import Table
-from binnacle.store.store import Cells, Reader, Writer, stamp
+from binnacle.store.row_images import RowImage
+from binnacle.store.table import Table
+from binnacle.store.task_deletion import remember_dependents
 from binnacle.store.tasks import DEPENDENCIES, TASKS
+from binnacle.store.transaction import Cells, Reader, Writer, stamp
 from binnacle.work import steps
 from binnacle.work.graph import find_cycle
 from binnacle.work.task import may_change
@@ -27,7 +28,7 @@ TABLES: dict[str, Table[Any]] = {
 FREED = {"status": "pending", "claimed_by": None, "claim_expires_at": None}
 
 
-def restore(tx: Writer, images: Sequence[Image]) -> list[str]:
+def restore(tx: Writer, images: Sequence[RowImage]) -> list[str]:
     """Restores rows, and what follows from them. Returns warnings.
 
     Raises:
@@ -44,17 +45,11 @@ def restore(tx: Writer, images: Sequence[Image]) -> list[str]:
     for image in in_order:
         if image.table == "task" and image.before is not None and image.before.get("parent"):
             _set_parent(tx, image.key[0], image.before["parent"])
-    _settle(tx, tasks_of(images))
+    _settle(tx, list_task_ids(images))
     return warnings
 
 
-def remember_what_goes_with(tx: Writer, task_id: str) -> None:
-    """Remembers what the engine removes together with a task, or lets go of it."""
-    for table in (DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS):
-        table.remember(tx, "where task_id = ?", task_id)
-
-
-def tasks_of(images: Iterable[Image]) -> list[str]:
+def list_task_ids(images: Iterable[RowImage]) -> list[str]:
     """The tasks that images are about, each once."""
     found: dict[str, None] = {}
     for image in images:
@@ -66,7 +61,7 @@ def tasks_of(images: Iterable[Image]) -> list[str]:
     return list(found)
 
 
-def _remove(tx: Writer, images: Sequence[Image]) -> None:
+def _remove(tx: Writer, images: Sequence[RowImage]) -> None:
     """Removes the rows that were not there before, what refers to others first."""
     added = [image for image in images if image.before is None]
     own = {f"{image.table} {image.key[0]}" for image in images}
@@ -76,7 +71,7 @@ def _remove(tx: Writer, images: Sequence[Image]) -> None:
     for image in added:
         if image.table == "task":
             _check_unused(tx, image.key[0], own)
-            remember_what_goes_with(tx, image.key[0])
+            remember_dependents(tx, image.key[0])
         table = TABLES[image.table]
         table.delete(tx, table.where_key, *image.key)
 
@@ -102,7 +97,7 @@ _USES = " union all ".join(
 )
 
 
-def _change(tx: Writer, image: Image, before: Cells) -> list[str]:
+def _change(tx: Writer, image: RowImage, before: Cells) -> list[str]:
     table = TABLES[image.table]
     cells = dict(before)
     if image.table != "task":
@@ -115,7 +110,7 @@ def _change(tx: Writer, image: Image, before: Cells) -> list[str]:
     return warnings
 
 
-def _insert(tx: Writer, image: Image, before: Cells) -> list[str]:
+def _insert(tx: Writer, image: RowImage, before: Cells) -> list[str]:
     cells = dict(before)
     warnings: list[str] = []
     if image.table == "task":
@@ -154,9 +149,9 @@ def _stands(tx: Reader, holder: str, expires_at: str | None) -> bool:
     """Whether somebody may have a claim back: a person always, an agent that is there and has taken no other task."""
     if expires_at is None:
         return True
-    agent = holders.AGENTS.first(tx, "where id = ? and ended_at is null", holder)
+    agent = claim_holders.AGENTS.first(tx, "where id = ? and ended_at is null", holder)
     is_there = agent is not None and not tx.is_gone(agent)
-    return is_there and expires_at > stamp(tx.now) and not tasks.held_by(tx, holder)
+    return is_there and expires_at > stamp(tx.now) and not tasks.list_held_by(tx, holder)
 
 
 def _check_link(tx: Reader, task_id: str, target: str) -> None:
@@ -175,6 +170,6 @@ def _set_parent(tx: Writer, task_id: str, parent: str) -> None:
 
 def _settle(tx: Writer, ids: Sequence[str]) -> None:
     """Works out what follows from the restored rows."""
-    waiting = [known.task_id for several in dependencies.on(tx, ids).values() for known in several]
+    waiting = [known.task_id for several in dependencies.dependents_of(tx, ids).values() for known in several]
     dependencies.recount(tx, list(dict.fromkeys([*ids, *waiting])))
-    ranks.refresh(tx, ids)
+    queue_ranks.refresh_ranks(tx, ids)

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from binnacle.errors import Duplicate, InvalidInput
 from binnacle.store import comments, learnings, questions, tasks
-from binnacle.store.reports import bound, keep
-from binnacle.store.store import Reader, Writer
+from binnacle.store.reports import find_target, save_report
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work.journal import Comment
-from binnacle.work.learning import Added
+from binnacle.work.learning import AddedLearning
 from binnacle.work.report import (
-    WORDS_LIMIT,
+    MAX_WORDS_CHARACTERS,
     Category,
     LearningKind,
     Question,
@@ -25,66 +25,76 @@ from binnacle.work.report import (
 from binnacle.work.task import NewTask, Task
 from binnacle.work.text import clean_name, clean_text
 
-COMPARED = 500
+MAX_COMPARED_TASKS = 500
 """Open tasks of a feature, the newest, that a suggestion is compared with."""
 
 
-class Kept(NamedTuple):
+class InterimResult(NamedTuple):
     """A report and what it led to at once; one of the four, or a comment and nothing else."""
 
     report: Report
     comment: Comment | None = None
-    learning: Added | None = None
+    learning: AddedLearning | None = None
     task: Task | None = None
     question: Question | None = None
 
 
-def words(text: str, *, what: str) -> str:
+def clean_words(text: str, *, what: str) -> str:
     """What an agent says, cleaned; it may not be empty."""
-    said = clean_text(text, what=what, limit=WORDS_LIMIT)
+    said = clean_text(text, what=what, limit=MAX_WORDS_CHARACTERS)
     if not said:
         raise InvalidInput(f"{what} is empty", hint="say it in a sentence")
     return said
 
 
-def ask(tx: Writer, text: str, *, blocking: bool, options: Sequence[str] = (), preferred: str = "") -> Kept:
+def ask(tx: Writer, text: str, *, blocking: bool, options: Sequence[str] = (), preferred: str = "") -> InterimResult:
     """Asks people about the task."""
-    on = bound(tx)
+    on = find_target(tx)
     question = questions.ask(tx, on.task.id, text, blocking=blocking, options=options, preferred=preferred)
     body = {"question": question.text, "blocking": blocking, "id": question.id}
-    return Kept(keep(tx, on, "question", body), question=question)
+    return InterimResult(save_report(tx, on, "question", body), question=question)
 
 
-def flag(tx: Writer, what: str, *, severity: Severity, category: Category | None = None) -> Kept:
+def flag(tx: Writer, what: str, *, severity: Severity, category: Category | None = None) -> InterimResult:
     """Points something out, as a comment on the task."""
-    on = bound(tx)
-    report = keep(tx, on, "flag", {"what": words(what, what="what"), "severity": severity, "category": category})
-    return Kept(report, comment=comments.add(tx, on.task.id, words_of(report)))
+    on = find_target(tx)
+    report = save_report(
+        tx, on, "flag", {"what": clean_words(what, what="what"), "severity": severity, "category": category}
+    )
+    return InterimResult(report, comment=comments.add(tx, on.task.id, words_of(report)))
 
 
-def learn(tx: Writer, text: str, *, kind: LearningKind, rationale: str = "", scope: Scope = "feature") -> Kept:
+def learn(tx: Writer, text: str, *, kind: LearningKind, rationale: str = "", scope: Scope = "feature") -> InterimResult:
     """Keeps what was found out: for the project, for the feature of the task if it has one, or on the task alone."""
-    on = bound(tx)
-    said = {"text": words(text, what="text"), "rationale": clean_text(rationale, what="rationale", limit=WORDS_LIMIT)}
-    report = keep(tx, on, "learning", {**said, "kind": kind, "scope": scope})
+    on = find_target(tx)
+    said = {
+        "text": clean_words(text, what="text"),
+        "rationale": clean_text(rationale, what="rationale", limit=MAX_WORDS_CHARACTERS),
+    }
+    report = save_report(tx, on, "learning", {**said, "kind": kind, "scope": scope})
     if scope == "task":
-        return Kept(report, comment=comments.add(tx, on.task.id, words_of(report)))
+        return InterimResult(report, comment=comments.add(tx, on.task.id, words_of(report)))
     feature = on.task.feature if scope == "feature" else None
     added = learnings.add(tx, said["text"], feature=feature, reason=said["rationale"], task=on.task.id)
-    return Kept(report, learning=added)
+    return InterimResult(report, learning=added)
 
 
-def suggest(tx: Writer, what: str, *, kind: SuggestionKind, why: str, feature: str | None = None) -> Kept:
+def suggest(tx: Writer, what: str, *, kind: SuggestionKind, why: str, feature: str | None = None) -> InterimResult:
     """Suggests work. New work becomes a draft that a person or a planner decides on, anything else a comment.
 
     Raises:
         Duplicate: naming the open task that means the same.
     """
-    on = bound(tx)
-    body = {"what": words(what, what="what"), "why": words(why, what="why"), "kind": kind, "feature": feature}
+    on = find_target(tx)
+    body = {
+        "what": clean_words(what, what="what"),
+        "why": clean_words(why, what="why"),
+        "kind": kind,
+        "feature": feature,
+    }
     if kind not in ("new_task", "split"):
-        report = keep(tx, on, "suggestion", body)
-        return Kept(report, comment=comments.add(tx, on.task.id, words_of(report)))
+        report = save_report(tx, on, "suggestion", body)
+        return InterimResult(report, comment=comments.add(tx, on.task.id, words_of(report)))
     title = title_for(body["what"] or "")
     name = clean_name(feature, what="feature") if feature else on.task.feature
     _check_is_new(tx, title, name)
@@ -97,8 +107,8 @@ def suggest(tx: Writer, what: str, *, kind: SuggestionKind, why: str, feature: s
         feature=name,
         provenance="agent",
     )
-    report = keep(tx, on, "suggestion", body)
-    return Kept(report, task=tasks.add(tx, [draft])[0])
+    report = save_report(tx, on, "suggestion", body)
+    return InterimResult(report, task=tasks.add(tx, [draft])[0])
 
 
 def _check_is_new(tx: Reader, title: str, feature: str | None) -> None:
@@ -108,7 +118,7 @@ def _check_is_new(tx: Reader, title: str, feature: str | None) -> None:
         f"select id, title, status from task where {where} and status not in ('done', 'cancelled') "
         "order by number desc limit ?",
         *values,
-        COMPARED,
+        MAX_COMPARED_TASKS,
     )
     for task_id, known, status in rows:
         if is_same_work(title, known):

@@ -3,24 +3,24 @@
 import os
 
 from binnacle.errors import StoreNewer, StoreReadOnly
-from binnacle.store.connection import Connection
+from binnacle.store.engines.connection import StoreConnection
 from binnacle.work import steps
 
-FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+MIGRATIONS_FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
-LATEST = 5
+LATEST_SCHEMA = 5
 """Number of the newest migration. A constant, so that opening a store lists no directory."""
 
 
-def migrate(connection: Connection, *, to: int = LATEST) -> int:
+def migrate(connection: StoreConnection, *, to: int = LATEST_SCHEMA) -> int:
     """Applies what is missing and returns the version found before.
 
     A store of a newer program is refused before anything in it is touched.
     """
     found = connection.schema_version()
-    if found > LATEST:
+    if found > LATEST_SCHEMA:
         raise StoreNewer(
-            f"{connection.location} was written by a newer Binnacle (schema {found}, this one knows {LATEST})",
+            f"{connection.location} was written by a newer Binnacle (schema {found}, this one knows {LATEST_SCHEMA})",
             hint=(steps.ask_person("upgrade Binnacle"), "nothing was changed"),
         )
     for version in range(found + 1, to + 1):
@@ -28,7 +28,7 @@ def migrate(connection: Connection, *, to: int = LATEST) -> int:
     return found
 
 
-def _apply(connection: Connection, version: int) -> None:
+def _apply(connection: StoreConnection, version: int) -> None:
     try:
         connection.begin("write")
     except StoreReadOnly as error:
@@ -39,7 +39,9 @@ def _apply(connection: Connection, version: int) -> None:
     try:
         # Another process may have applied it while this one waited for the lock.
         if connection.schema_version() < version:
-            connection.run_script(migration(version, connection.dialect.name).format_map(connection.dialect._asdict()))
+            connection.run_script(
+                load_migration(version, connection.dialect.name).format_map(connection.dialect._asdict())
+            )
             connection.set_schema_version(version)
         connection.commit(announce=False)
     except BaseException:
@@ -47,11 +49,11 @@ def _apply(connection: Connection, version: int) -> None:
         raise
 
 
-def migration(version: int, dialect: str) -> str:
+def load_migration(version: int, dialect: str) -> str:
     """The text of one migration: shared by both engines, or written for each."""
-    for name in sorted(os.listdir(FOLDER)):
+    for name in sorted(os.listdir(MIGRATIONS_FOLDER)):
         stem = name.removesuffix(".sql")
         if stem.startswith(f"{version:04d}_") and stem.rpartition(".")[2] in (stem, dialect):
-            with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+            with open(os.path.join(MIGRATIONS_FOLDER, name), encoding="utf-8") as file:
                 return file.read()
     raise AssertionError(f"migration {version} is missing")

@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 from binnacle.work.status import PRIORITIES, STATUSES
 
 
-class Overview(Struct, frozen=True, kw_only=True):
+class ProjectOverview(Struct, frozen=True, kw_only=True):
     """How many tasks there are, and how they stand."""
 
     tasks: int
@@ -26,10 +26,10 @@ class FeatureCount(Struct, frozen=True, kw_only=True):
     done: int
 
 
-class Stats(Struct, frozen=True, kw_only=True):
+class ProjectStats(Struct, frozen=True, kw_only=True):
     """The overview and what it is made of."""
 
-    overview: Overview
+    overview: ProjectOverview
     open_by_priority: dict[str, int]
     by_kind: dict[str, int]
     features: list[FeatureCount]
@@ -42,13 +42,13 @@ class Stats(Struct, frozen=True, kw_only=True):
     events: int
 
 
-def overview(tx: Reader) -> Overview:
+def load_overview(tx: Reader) -> ProjectOverview:
     """The numbers that `bn` shows."""
     counts = dict.fromkeys(STATUSES, 0) | {
         r[0]: r[1] for r in tx.rows("select status, count(*) from task group by status")
     }
     waiting = tx.count("select count(*) from task where status = 'pending' and open_dependencies > 0")
-    return Overview(
+    return ProjectOverview(
         tasks=sum(counts.values()),
         ready=counts["pending"] - waiting,
         waiting=waiting,
@@ -57,7 +57,7 @@ def overview(tx: Reader) -> Overview:
     )
 
 
-def stats(tx: Reader) -> Stats:
+def load_stats(tx: Reader) -> ProjectStats:
     """Everything worth counting."""
     still_open = "status not in ('done', 'cancelled')"
     priorities = tx.rows(f"select priority, count(*) from task where {still_open} group by priority order by priority")
@@ -68,8 +68,8 @@ def stats(tx: Reader) -> Stats:
     claims = tx.rows(
         "select claimed_by, count(*) from task where claimed_by is not null group by claimed_by order by claimed_by"
     )
-    return Stats(
-        overview=overview(tx),
+    return ProjectStats(
+        overview=load_overview(tx),
         open_by_priority={PRIORITIES[row[0]]: row[1] for row in priorities},
         by_kind={row[0]: row[1] for row in tx.rows("select kind, count(*) from task group by kind order by kind")},
         features=[FeatureCount(feature=row[0], open=row[1], done=row[2]) for row in features],

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from binnacle.errors import InvalidInput, Refused, WrongStatus
-from binnacle.store import comments, dependencies, holders, queue, sessions, tasks
-from binnacle.store.rows import cell, marks
-from binnacle.store.store import Writer, stamp
+from binnacle.store import claim_holders, comments, dependencies, lapsed_claims, queue, sessions, tasks
+from binnacle.store.lapsed_claims import UNCLAIMED
+from binnacle.store.table import encode_cell
 from binnacle.store.tasks import TASKS, TaskFilter
+from binnacle.store.transaction import Writer
 from binnacle.work import steps
-from binnacle.work.actor import SYSTEM
 from binnacle.work.ids import TaskId
 from binnacle.work.status import Status, is_closed
 from binnacle.work.task import (
@@ -29,7 +29,7 @@ from binnacle.work.task import (
 from binnacle.work.text import clean_text
 
 
-class Move(NamedTuple):
+class TaskMove(NamedTuple):
     """What a move led to."""
 
     task: Task
@@ -41,20 +41,17 @@ class Move(NamedTuple):
     """Whether the actor works on it already, and was given it again instead of another."""
 
 
-FREE: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
-
-
-def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = False) -> Move | None:
+def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = False) -> TaskMove | None:
     """Takes the task that is first in the ready order, in one atomic statement; None when nothing is ready.
 
     An agent that holds a task gets that one, whatever it asks for, and its claim is renewed; `force` takes another.
     """
-    expire(tx)
+    lapsed_claims.release_lapsed(tx)
     check_can_hold(tx.by)
-    held = None if force else find_held(tasks.held_by(tx, tx.by.name), by=tx.by)
+    held = None if force else find_held(tasks.list_held_by(tx, tx.by.name), by=tx.by)
     if held is not None:
-        return Move(_renew(tx, held), was_held=True)
-    where, values = tasks.ready_where(which)
+        return TaskMove(_renew(tx, held), was_held=True)
+    where, values = tasks.ready_condition(which)
     taken = _claim_columns(tx)
     assignments = ", ".join(f"{name} = ?" for name in taken)
     row = tx.row(
@@ -67,24 +64,24 @@ def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = Fal
         return None
     task = TASKS.value(row)
     if tx.is_remembering:
-        before = {"status": "pending", **FREE, "fence": task.fence - 1}
+        before = {"status": "pending", **UNCLAIMED, "fence": task.fence - 1}
         tx.remember(TASKS, (task.id,), TASKS.row(msgspec.structs.replace(task, **before)))
     return _started(tx, task)
 
 
-def start(tx: Writer, text: str, *, force: bool = False) -> Move:
+def start(tx: Writer, text: str, *, force: bool = False) -> TaskMove:
     """Takes one task. Taking what one already holds renews the claim and keeps its fence."""
     task = _found(tx, text)
     check_can_hold(tx.by)
-    check_start(task, by=tx.by, now=tx.now, holding=tasks.held_by(tx, tx.by.name), force=force)
+    check_start(task, by=tx.by, now=tx.now, holding=tasks.list_held_by(tx, tx.by.name), force=force)
     if task.status == "in_progress" and task.claimed_by == tx.by.name:
-        return Move(_renew(tx, task))
+        return TaskMove(_renew(tx, task))
     TASKS.update(tx, {**_claim_columns(tx), "fence": task.fence + 1}, "id = ?", task.id)
     started = _started(tx, tasks.get(tx, task.id))
     return started._replace(warnings=(*_name_holder(tx, task), *started.warnings))
 
 
-def release(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Move:
+def release(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> TaskMove:
     """Gives a task back: it is pending again and may be taken by others."""
     task = _writable(tx, text, fence, force)
     if task.status != "in_progress":
@@ -92,15 +89,15 @@ def release(tx: Writer, text: str, *, fence: int | None = None, force: bool = Fa
     return _move(tx, task, "pending", "released")
 
 
-def finish(tx: Writer, text: str, *, reason: str = "", fence: int | None = None, force: bool = False) -> Move:
+def finish(tx: Writer, text: str, *, reason: str = "", fence: int | None = None, force: bool = False) -> TaskMove:
     """Marks a task done."""
     task = _writable(tx, text, fence, force)
-    open_parts = [part.id for part in tasks.children(tx, task.id) if not is_closed(part.status)]
+    open_parts = [part.id for part in tasks.list_parts(tx, task.id) if not is_closed(part.status)]
     check_close(task, open_children=open_parts, force=force)
     return _move(tx, task, "done", "done", closed_reason=clean_text(reason, what="reason", limit=2000))
 
 
-def skip(tx: Writer, text: str, *, reason: str, fence: int | None = None, force: bool = False) -> Move:
+def skip(tx: Writer, text: str, *, reason: str, fence: int | None = None, force: bool = False) -> TaskMove:
     """Sets a task aside for good. The reason is required: the next reader asks why."""
     task = _writable(tx, text, fence, force)
     reason = clean_text(reason, what="reason", limit=2000)
@@ -120,7 +117,7 @@ def block(
     author: str | None = None,
     fence: int | None = None,
     force: bool = False,
-) -> Move:
+) -> TaskMove:
     """Says that a task cannot go on, and why; in the words of `author`, if not the actor's own.
 
     Blocked `on` another task, it waits for that one and becomes ready by itself when it is done. If that is
@@ -140,22 +137,22 @@ def block(
         warning = f"{other.id} is {other.status}; someone has to look at it before this goes on"
         waiting = dependencies.add(tx, task.id, other.id, reason=reason[:500])
         return moved._replace(task=waiting, warnings=(*moved.warnings, warning))
-    moved = _move(tx, task, "pending", "blocked", note=reason) if task.status != "pending" else Move(task)
+    moved = _move(tx, task, "pending", "blocked", note=reason) if task.status != "pending" else TaskMove(task)
     return moved._replace(task=dependencies.add(tx, task.id, on, reason=reason[:500]))
 
 
-def reopen(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Move:
+def reopen(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> TaskMove:
     """Makes a task pending again, from whatever it was."""
     task = _writable(tx, text, fence, force)
     if task.status == "pending":
-        return Move(task)
+        return TaskMove(task)
     tasks.check_title_is_free(tx, task)
     return _move(tx, task, "pending", "reopened", closed_reason="")
 
 
 def set_status(
     tx: Writer, text: str, status: Status, *, reason: str = "", fence: int | None = None, force: bool = False
-) -> Move:
+) -> TaskMove:
     """Brings a task to a status by the move that leads there, with that move's rules."""
     match status:
         case "in_progress":
@@ -224,20 +221,6 @@ def split(
     return tasks.get(tx, task.id), made
 
 
-def expire(tx: Writer) -> list[TaskId]:
-    """Gives back the tasks whose claims have lapsed: their time is over, or their agent is gone."""
-    is_gone = {agent.id for agent in holders.gone(tx)}
-    lapsed = "claim_expires_at <= ?" + (f" or claimed_by in {marks(list(is_gone))}" if is_gone else "")
-    where = f"where ({lapsed}) and status = 'in_progress' order by number{tx.dialect.skip_locked}"
-    found = TASKS.select(tx, where, stamp(tx.now), *is_gone)
-    with tx.acting_as(SYSTEM, session=tx.session):
-        for task in found:
-            TASKS.update(tx, {"status": "pending", **FREE, "updated_at": tx.now}, "id = ?", task.id)
-            why = {"reason": "its process is gone"} if task.claimed_by in is_gone else {}
-            tx.record("task", task.id, "lapsed", {"claimed_by": task.claimed_by, **why})
-    return [task.id for task in found]
-
-
 def _claim_columns(tx: Writer) -> dict[str, Any]:
     columns = {
         "status": "in_progress",
@@ -245,7 +228,7 @@ def _claim_columns(tx: Writer) -> dict[str, Any]:
         "claim_expires_at": lease_end(tx.by, now=tx.now, lease=tx.lease),
         "updated_at": tx.now,
     }
-    return {name: cell(value) for name, value in columns.items()}
+    return {name: encode_cell(value) for name, value in columns.items()}
 
 
 def _renew(tx: Writer, task: Task) -> Task:
@@ -254,29 +237,29 @@ def _renew(tx: Writer, task: Task) -> Task:
     return tasks.get(tx, task.id)
 
 
-def _started(tx: Writer, task: Task) -> Move:
+def _started(tx: Writer, task: Task) -> TaskMove:
     sessions.note_start(tx, task.id)
     tx.record("task", task.id, "started", {"claimed_by": task.claimed_by, "fence": task.fence})
-    dropped = dependencies.cancelled(tx, task.id)
+    dropped = dependencies.list_cancelled(tx, task.id)
     warnings = (f"depends on cancelled work: {', '.join(dropped)}",) if dropped else ()
-    return Move(task, warnings=warnings)
+    return TaskMove(task, warnings=warnings)
 
 
 def _writable(tx: Writer, text: str, fence: int | None, force: bool) -> Task:
     task = tasks.get(tx, text) if force else _found(tx, text)
-    holders.check_change(tx, task, fence=fence, force=force)
+    claim_holders.check_change(tx, task, fence=fence, force=force)
     return task
 
 
 def _found(tx: Writer, text: str) -> Task:
     """A task, given back first if somebody holds it who is gone."""
     task = tasks.get(tx, text)
-    if task.claimed_by not in (None, tx.by.name) and expire(tx):
+    if task.claimed_by not in (None, tx.by.name) and lapsed_claims.release_lapsed(tx):
         task = tasks.get(tx, task.id)
     return task
 
 
-def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = "", **columns: Any) -> Move:
+def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = "", **columns: Any) -> TaskMove:
     """Changes the status and everything that follows from it."""
     closing, opening = (
         is_closed(status) and not is_closed(task.status),
@@ -284,19 +267,19 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
     )
     if closing or opening:
         columns["closed_at"] = tx.now if closing else None
-    TASKS.update(tx, {"status": status, **FREE, "updated_at": tx.now, **columns}, "id = ?", task.id)
+    TASKS.update(tx, {"status": status, **UNCLAIMED, "updated_at": tx.now, **columns}, "id = ?", task.id)
     reason = note or columns.get("closed_reason")
     said = {"reason": reason} if reason else {}
     tx.record("task", task.id, action, {"status": [task.status, status], **said})
     unblocked: tuple[TaskId, ...] = ()
     if closing or opening:
-        waiting = [known.task_id for known in dependencies.on(tx, [task.id]).get(task.id, ())]
+        waiting = [known.task_id for known in dependencies.dependents_of(tx, [task.id]).get(task.id, ())]
         dependencies.recount(tx, waiting)
         if closing:
             queue.drop(tx, task)
             found = tasks.get_many(tx, waiting).values()
             unblocked = tuple(sorted(t.id for t in found if not t.open_dependencies and not is_closed(t.status)))
-    return Move(tasks.get(tx, task.id), unblocked, _name_holder(tx, task))
+    return TaskMove(tasks.get(tx, task.id), unblocked, _name_holder(tx, task))
 
 
 def _name_holder(tx: Writer, task: Task) -> tuple[str, ...]:

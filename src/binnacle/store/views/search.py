@@ -6,15 +6,15 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.errors import InvalidInput
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 
 Entity = Literal["task", "comment", "note", "learning"]
 
-SNIPPET = 160
+SNIPPET_CHARACTERS = 160
 """Characters of text shown with a hit."""
 
 
-class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SearchHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that matches."""
 
     entity: Entity
@@ -29,14 +29,14 @@ class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     snippet: str = ""
 
 
-def find(tx: Reader, text: str, *, entity: Entity | None = None, limit: int = 20) -> list[Hit]:
+def find_text(tx: Reader, text: str, *, entity: Entity | None = None, limit: int = 20) -> list[SearchHit]:
     """What contains all words of `text`, or words beginning with them; titles count more than the rest."""
     words = _words(_bare(text) if tx.dialect.name == "postgres" else text)
     ranked = _sqlite(tx, words, entity, limit) if tx.dialect.name == "sqlite" else _postgres(tx, words, entity, limit)
     return [_hit(tx, kind, key, body, words) for kind, key, body in ranked]
 
 
-def count(tx: Reader, text: str, *, entity: Entity | None = None) -> int:
+def count_hits(tx: Reader, text: str, *, entity: Entity | None = None) -> int:
     """How much there is to find."""
     condition = "and entity = ?" if entity else ""
     only = (entity,) if entity else ()
@@ -113,7 +113,7 @@ def _postgres_pattern(words: list[str]) -> str:
     return " & ".join(f"{word}:*" for word in words)
 
 
-def _hit(tx: Reader, entity: Entity, key: str, body: str, words: list[str]) -> Hit:
+def _hit(tx: Reader, entity: Entity, key: str, body: str, words: list[str]) -> SearchHit:
     task_id: str | None = key if entity == "task" else None
     if entity == "comment":
         row = tx.row("select task_id from comment where id = ?", key)
@@ -122,7 +122,7 @@ def _hit(tx: Reader, entity: Entity, key: str, body: str, words: list[str]) -> H
     title, status = (row[0], row[1]) if row else ("", "")
     if row and entity == "task":  # its tags are indexed as they are kept, which is not how people write them
         body = " ".join([row[2], row[3], *(f"+{tag}" for tag in msgspec.json.decode(row[4]))])
-    return Hit(entity=entity, id=key, task_id=task_id, title=title, status=status, snippet=_snippet(body, words))
+    return SearchHit(entity=entity, id=key, task_id=task_id, title=title, status=status, snippet=_snippet(body, words))
 
 
 def _snippet(body: str, words: list[str]) -> str:
@@ -130,6 +130,6 @@ def _snippet(body: str, words: list[str]) -> str:
     flat = " ".join(body.split())
     lowered = flat.lower()
     places = [place for word in words if (place := lowered.find(word.lower()[:5])) >= 0]
-    start = max(0, min(places, default=0) - SNIPPET // 4)
-    cut = flat[start : start + SNIPPET]
-    return f"{'…' if start else ''}{cut}{'…' if start + SNIPPET < len(flat) else ''}"
+    start = max(0, min(places, default=0) - SNIPPET_CHARACTERS // 4)
+    cut = flat[start : start + SNIPPET_CHARACTERS]
+    return f"{'…' if start else ''}{cut}{'…' if start + SNIPPET_CHARACTERS < len(flat) else ''}"

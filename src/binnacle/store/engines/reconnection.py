@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from binnacle.errors import StoreError, StoreUnreachable
-from binnacle.store.connection import Connection, Mode
+from binnacle.store.engines.connection import StoreConnection, TransactionMode
 
 Result = TypeVar("Result")
 
-PAUSE_SECONDS = 0.2
+RECONNECT_PAUSE_SECONDS = 0.2
 """Between two attempts to connect. A database that restarts refuses at once."""
 
 
@@ -30,13 +30,13 @@ def retry_until(end: float, attempt: Callable[[], Result]) -> Result:
         except StoreUnreachable:
             if time.monotonic() >= end:
                 raise
-        time.sleep(PAUSE_SECONDS)
+        time.sleep(RECONNECT_PAUSE_SECONDS)
 
 
-class Reconnecting:
+class ReconnectingConnection:
     """One connection at a time. Closing it closes the one in use."""
 
-    def __init__(self, connection: Connection, reopen: Callable[[], Connection], *, patience: float) -> None:
+    def __init__(self, connection: StoreConnection, reopen: Callable[[], StoreConnection], *, patience: float) -> None:
         """`patience` is how long to wait for a database that has gone away, in seconds."""
         self.connection = connection
         self._reopen = reopen
@@ -45,7 +45,7 @@ class Reconnecting:
         self.is_down = False
         """Whether the last attempt was given up. Until one succeeds, each call tries only once: calls wait in line."""
 
-    def begin(self, mode: Mode, *, holder: str = "") -> None:
+    def begin(self, mode: TransactionMode, *, holder: str = "") -> None:
         """Begins a transaction, on a new connection if the old one is lost."""
         self._with_connection(lambda: self.connection.begin(mode, holder=holder), patience=self._patience)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 Row = Sequence[Any]
 
-Mode = Literal["read", "write", "claim"]
+TransactionMode = Literal["read", "write", "claim"]
 """How a transaction begins.
 
 `read` sees one moment of the store and cannot change it. `write` keeps every other
@@ -32,7 +32,7 @@ class Dialect(NamedTuple):
     """Ends a subselect that is to pass over rows another claim has in hand."""
 
 
-class Connection(Protocol):
+class StoreConnection(Protocol):
     """One connection to one store. Not for use by several threads at once."""
 
     dialect: Dialect
@@ -42,7 +42,7 @@ class Connection(Protocol):
     def is_lost(self) -> bool:
         """Whether nothing can be done with it any more: it was cut or closed, or its file was moved or removed."""
 
-    def begin(self, mode: Mode, *, holder: str = "") -> None:
+    def begin(self, mode: TransactionMode, *, holder: str = "") -> None:
         """Begins a transaction. Claims of one `holder` wait for each other: it may hold only one task."""
 
     def commit(self, *, announce: bool) -> None:

@@ -1,4 +1,4 @@
-"""A whole store as JSON lines, and back: into another engine, another store, or git.
+"""A complete store as JSON lines, and back: into another engine, another store, or git.
 
 The first line is the manifest, every further line one entity as `{"task": {…}}`, the
 last line the checksums. What follows from other data (open dependencies, ranks, the
@@ -14,24 +14,24 @@ from msgspec import Raw, Struct
 
 from binnacle import __version__
 from binnacle.errors import InvalidInput
+from binnacle.store.claim_holders import AGENTS
 from binnacle.store.comments import COMMENTS
 from binnacle.store.events import EVENTS
 from binnacle.store.features import DISCIPLINES, FEATURES
-from binnacle.store.holders import AGENTS
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES, PROGRESS
 from binnacle.store.questions import QUESTIONS
 from binnacle.store.reports import REPORTS
-from binnacle.store.rows import Table
-from binnacle.store.schema import LATEST
+from binnacle.store.schema_migration import LATEST_SCHEMA
 from binnacle.store.sessions import ITERATIONS, SESSIONS
-from binnacle.store.store import Reader, stamp
+from binnacle.store.table import Table
 from binnacle.store.tasks import DEPENDENCIES, TASKS
+from binnacle.store.transaction import Reader, stamp
 from binnacle.work import steps
 from binnacle.work.text import strip_controls
 
-FORMAT = "binnacle-store"
-VERSION = 1
+EXPORT_FORMAT = "binnacle-store"
+EXPORT_VERSION = 1
 
 TABLES: dict[str, tuple[Table[Any], str]] = {
     "feature": (FEATURES, "number"),
@@ -51,14 +51,14 @@ TABLES: dict[str, tuple[Table[Any], str]] = {
 }
 """Everything a store holds, what is referred to before what refers to it, and the order it is written in."""
 
-PAGE = 1000
+PAGE_ROWS = 1000
 """Rows read at once."""
 
 Advance = Callable[[int], None]
 """Called with the number of lines dealt with so far."""
 
 
-class Manifest(Struct, frozen=True, kw_only=True):
+class ExportManifest(Struct, frozen=True, kw_only=True):
     """What a file says about itself."""
 
     format: str
@@ -69,10 +69,10 @@ class Manifest(Struct, frozen=True, kw_only=True):
     counts: dict[str, int]
 
 
-class Content(Struct, frozen=True, kw_only=True):
-    """A file that was read and found whole."""
+class ExportContent(Struct, frozen=True, kw_only=True):
+    """A file that was read and found complete."""
 
-    manifest: Manifest
+    manifest: ExportManifest
     entities: dict[str, list[Any]]
     """By table, each a value of the table's struct."""
 
@@ -80,16 +80,21 @@ class Content(Struct, frozen=True, kw_only=True):
 def export_lines(tx: Reader, *, advance: Advance = lambda _: None) -> Iterator[bytes]:
     """The store, line by line."""
     counts = {name: tx.count(f"select count(*) from {name}") for name in TABLES}
-    manifest = Manifest(
-        format=FORMAT, version=VERSION, binnacle=__version__, schema=LATEST, exported_at=stamp(tx.now), counts=counts
+    manifest = ExportManifest(
+        format=EXPORT_FORMAT,
+        version=EXPORT_VERSION,
+        binnacle=__version__,
+        schema=LATEST_SCHEMA,
+        exported_at=stamp(tx.now),
+        counts=counts,
     )
     yield msgspec.json.encode(manifest) + b"\n"
     checksums = {}
     written = 0
     for name, (table, order) in TABLES.items():
         digest = hashlib.sha256()
-        for offset in range(0, counts[name], PAGE):
-            for value in table.select(tx, f"order by {order} limit ? offset ?", PAGE, offset):
+        for offset in range(0, counts[name], PAGE_ROWS):
+            for value in table.select(tx, f"order by {order} limit ? offset ?", PAGE_ROWS, offset):
                 line = msgspec.json.encode({name: value}) + b"\n"
                 digest.update(line)
                 written += 1
@@ -99,7 +104,7 @@ def export_lines(tx: Reader, *, advance: Advance = lambda _: None) -> Iterator[b
     yield msgspec.json.encode({"checksums": checksums}) + b"\n"
 
 
-def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> Content:
+def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> ExportContent:
     """Reads an export and checks it, before anything is changed by it.
 
     Raises:
@@ -107,7 +112,7 @@ def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> 
     """
     entities: dict[str, list[Any]] = {name: [] for name in TABLES}
     digests = {name: hashlib.sha256() for name in TABLES}
-    manifest: Manifest | None = None
+    manifest: ExportManifest | None = None
     checksums: dict[str, str] | None = None
     for number, line in enumerate(lines, 1):
         if manifest is None:
@@ -121,7 +126,7 @@ def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> 
             continue
         digests[name].update(line if line.endswith(b"\n") else line + b"\n")
         entities[name].append(value)
-        if number % PAGE == 0:
+        if number % PAGE_ROWS == 0:
             advance(number)
     if manifest is None or checksums is None:
         raise InvalidInput("the file ends too early: its checksums are missing", hint="export the store again")
@@ -129,15 +134,15 @@ def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> 
     for name, found in entities.items():
         if len(found) != manifest.counts.get(name, 0) or digests[name].hexdigest() != checksums.get(name, nothing):
             raise InvalidInput(f"the {name} lines are not what was exported", hint="the file was changed or cut")
-    return Content(manifest=manifest, entities=entities)
+    return ExportContent(manifest=manifest, entities=entities)
 
 
-def _manifest(line: bytes) -> Manifest:
+def _manifest(line: bytes) -> ExportManifest:
     try:
-        manifest = msgspec.json.decode(line, type=Manifest)
+        manifest = msgspec.json.decode(line, type=ExportManifest)
     except msgspec.DecodeError as error:
         raise InvalidInput(f"not a store export: line 1: {error}", hint=steps.EXPORT_STORE) from error
-    if manifest.format != FORMAT or manifest.version > VERSION or manifest.schema > LATEST:
+    if manifest.format != EXPORT_FORMAT or manifest.version > EXPORT_VERSION or manifest.schema > LATEST_SCHEMA:
         raise InvalidInput(
             f"the export is of a kind this program does not know: {manifest.format} {manifest.version}, "
             f"schema {manifest.schema}, written by Binnacle {manifest.binnacle}",

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from binnacle.store import dependencies, ranks
-from binnacle.store.ids import fresh_id
-from binnacle.store.rows import Table
-from binnacle.store.store import Writer
-from binnacle.store.tasks import CHUNK, TASKS
-from binnacle.store.transfer import TABLES, Advance, Content
+from binnacle.store import dependencies, queue_ranks
+from binnacle.store.fresh_ids import fresh_id
+from binnacle.store.maintenance.export_format import TABLES, Advance, ExportContent
+from binnacle.store.table import Table
+from binnacle.store.tasks import IDS_PER_STATEMENT, TASKS
+from binnacle.store.transaction import Writer
 from binnacle.work.feature import derive_acronym
 from binnacle.work.graph import find_cycle
 from binnacle.work.journal import Event
@@ -43,7 +43,7 @@ _REFERENCES = {
 """Which fields of what refer to which table, so that new ids are carried along."""
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class ImportReport(Struct, frozen=True, kw_only=True):
     """What an import came to."""
 
     added: dict[str, int]
@@ -60,20 +60,20 @@ class Report(Struct, frozen=True, kw_only=True):
     """Dependencies that would have closed a circle."""
 
 
-class Import:
+class StoreImport:
     """One import under way, within one transaction."""
 
-    def __init__(self, tx: Writer, content: Content, *, advance: Advance = lambda _: None) -> None:
+    def __init__(self, tx: Writer, content: ExportContent, *, advance: Advance = lambda _: None) -> None:
         self._tx = tx
         self._content = content
         self._advance = advance
         self._ids: dict[str, dict[str, str]] = {name: {} for name in TABLES}
         self._known: dict[str, set[str]] = {name: set() for name in TABLES}
-        self._report = Report(added={}, skipped={}, remapped={}, renamed={}, dropped=[])
+        self._report = ImportReport(added={}, skipped={}, remapped={}, renamed={}, dropped=[])
         self._parents: list[tuple[str, str]] = []
         self._handled = 0
 
-    def run(self) -> Report:
+    def run(self) -> ImportReport:
         """Brings everything in and returns what it came to."""
         for name, (table, _) in TABLES.items():
             values = self._content.entities[name]
@@ -166,7 +166,7 @@ class Import:
         new: dict[str, list[str]] = {}
 
         def targets(ids: Any) -> dict[str, list[str]]:
-            known = dependencies.of(self._tx, ids)
+            known = dependencies.dependencies_of(self._tx, ids)
             return {one: [d.depends_on for d in known.get(one, ())] + new.get(one, []) for one in ids}
 
         for edge in sorted(edges, key=lambda edge: edge.task_id in self._known["task"]):
@@ -179,8 +179,8 @@ class Import:
 
     def _insert(self, name: str, table: Table[Any], values: list[Any]) -> None:
         offset = self._queue_offset() if name == "task" else 0
-        for start in range(0, len(values), CHUNK):
-            part = [table.row(value) for value in values[start : start + CHUNK]]
+        for start in range(0, len(values), IDS_PER_STATEMENT):
+            part = [table.row(value) for value in values[start : start + IDS_PER_STATEMENT]]
             for row in part:
                 if name != "iteration":
                     row.pop("number", None)
@@ -211,7 +211,7 @@ class Import:
         ids = [self._ids["task"].get(task.id, task.id) for task in self._content.entities["task"]]
         dependencies.recount(self._tx, ids)
         queued = self._tx.rows("select id from task where queue_position is not null")
-        ranks.refresh(self._tx, [row[0] for row in queued])
+        queue_ranks.refresh_ranks(self._tx, [row[0] for row in queued])
 
     def _count(self, name: str, added: int, skipped: int) -> None:
         if added:
@@ -220,9 +220,9 @@ class Import:
             self._report.skipped[name] = skipped
 
 
-def import_content(tx: Writer, content: Content, *, advance: Advance = lambda _: None) -> Report:
+def import_content(tx: Writer, content: ExportContent, *, advance: Advance = lambda _: None) -> ImportReport:
     """Merges an export into the store, all or nothing."""
-    return Import(tx, content, advance=advance).run()
+    return StoreImport(tx, content, advance=advance).run()
 
 
 def clear(tx: Writer) -> dict[str, int]:

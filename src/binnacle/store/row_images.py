@@ -12,19 +12,19 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from binnacle.store.store import Cells, RecordedEvent, Writer
+from binnacle.store.transaction import Cells, RecordedEvent, Writer
 from binnacle.work.actor import SYSTEM
 
 UNDOABLE = ("task", "comment", "learning", "note")
 """Entities whose changes can be undone."""
 
-KEPT_CHANGES = 200
+MAX_UNDOABLE_CHANGES = 200
 """How many changes of one person can be undone."""
 
 _NOT_COMPARED = frozenset({"number", "open_dependencies", "fence", "updated_at"})
 
 
-class Image(Struct, frozen=True, kw_only=True):
+class RowImage(Struct, frozen=True, kw_only=True):
     """One row, as far as a change changed it."""
 
     table: str
@@ -35,7 +35,7 @@ class Image(Struct, frozen=True, kw_only=True):
     after: Cells | None
 
 
-def keep(tx: Writer, events: Sequence[RecordedEvent]) -> None:
+def save_images(tx: Writer, events: Sequence[RecordedEvent]) -> None:
     """Keeps what it takes to undo the change that has just written these events."""
     last = tx.number = tx.count("select max(seq) from event")
     images = _images(tx) if _is_covered(tx, events) else ()
@@ -52,7 +52,7 @@ def keep(tx: Writer, events: Sequence[RecordedEvent]) -> None:
         "(select last_event from undo where actor = ? order by last_event desc limit 1 offset ?)",
         tx.by.name,
         tx.by.name,
-        KEPT_CHANGES,
+        MAX_UNDOABLE_CHANGES,
     )
 
 
@@ -67,18 +67,18 @@ def _is_covered(tx: Writer, events: Sequence[RecordedEvent]) -> bool:
     )
 
 
-def _images(tx: Writer) -> tuple[Image, ...]:
+def _images(tx: Writer) -> tuple[RowImage, ...]:
     made = (_image(table.name, key, before, table.find(tx, key)) for (table, key), before in tx.remembered.items())
     return tuple(image for image in made if image is not None)
 
 
-def _image(name: str, key: tuple[str, ...], before: Cells | None, after: Cells | None) -> Image | None:
+def _image(name: str, key: tuple[str, ...], before: Cells | None, after: Cells | None) -> RowImage | None:
     if before is None or after is None:
-        return None if before is after else Image(table=name, key=key, before=before, after=after)
+        return None if before is after else RowImage(table=name, key=key, before=before, after=after)
     differing = {field for field in before if before[field] != after[field]} - _NOT_COMPARED
     if not differing:
         return None
-    return Image(
+    return RowImage(
         table=name,
         key=key,
         before={field: before[field] for field in differing},
@@ -86,7 +86,7 @@ def _image(name: str, key: tuple[str, ...], before: Cells | None, after: Cells |
     )
 
 
-def is_as_left(image: Image, now: Cells | None) -> bool:
+def is_as_left(image: RowImage, now: Cells | None) -> bool:
     """Whether a row is still what the change made of it."""
     if image.after is None or now is None:
         return image.after is now

@@ -4,19 +4,19 @@ import msgspec
 
 from binnacle.errors import Full, InvalidInput
 from binnacle.store import features, learnings
-from binnacle.store.store import Writer, stamp
+from binnacle.store.transaction import Writer, stamp
 from binnacle.work import learning as rules
-from binnacle.work.feature import PROSE_LIMIT, Feature
+from binnacle.work.feature import MAX_PROSE_CHARACTERS, Feature
 
 
-def merge(tx: Writer, source: str, into: str) -> Feature:
+def merge_features(tx: Writer, source: str, into: str) -> Feature:
     """Moves everything of `source` to `into` and removes `source`."""
     old, new = features.get(tx, source), features.get(tx, into)
     if old.name == new.name:
         raise InvalidInput(f"a feature cannot be merged into itself: {old.name!r}", hint="name two features")
     moved = tx.run("update task set feature = ?, updated_at = ? where feature = ?", new.name, stamp(tx.now), old.name)
     _move_learnings(tx, old.name, new.name)
-    for other in features.listed(tx):
+    for other in features.list_features(tx):
         if old.name in other.dependencies and other.name != old.name:
             kept = (name for name in other.dependencies if name != old.name)
             added = () if other.name == new.name else (new.name,)
@@ -26,7 +26,7 @@ def merge(tx: Writer, source: str, into: str) -> Feature:
         for name, limit in (("context_files", 30), ("knowledge_paths", 10))
     }
     texts = {
-        name: "\n\n".join(filter(None, (getattr(new, name), getattr(old, name))))[:PROSE_LIMIT]
+        name: "\n\n".join(filter(None, (getattr(new, name), getattr(old, name))))[:MAX_PROSE_CHARACTERS]
         for name in ("description", "architecture", "boundaries")
     }
     features.update(tx, new.name, changes | texts)
@@ -37,7 +37,7 @@ def merge(tx: Writer, source: str, into: str) -> Feature:
 
 def _move_learnings(tx: Writer, source: str, into: str) -> None:
     """The usual rules decide which learnings count twice; what finds no room is dropped with the feature."""
-    for learning in learnings.listed(tx, feature=source):
+    for learning in learnings.list_learnings(tx, feature=source):
         learnings.LEARNINGS.delete(tx, "id = ?", learning.id)
         target = learnings.LEARNINGS.select(tx, "where feature = ? order by number", into)
         try:
@@ -45,4 +45,4 @@ def _move_learnings(tx: Writer, source: str, into: str) -> None:
         except Full:
             tx.record("learning", learning.id, "pruned", {"text": learning.text})
             continue
-        learnings.keep(tx, added)
+        learnings.save_learning(tx, added)

@@ -19,8 +19,16 @@ from binnacle.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from binnacle.store.connection import Dialect, Mode, Row
-from binnacle.store.tenancy import FIRST_SCHEMA, Choice, Owner, Tenant, choose_schema, parse_owner, schema_name
+from binnacle.store.engines.connection import Dialect, Row, TransactionMode
+from binnacle.store.engines.project_schema import (
+    FIRST_SCHEMA,
+    SchemaChoice,
+    SchemaOwner,
+    Tenant,
+    choose_schema,
+    parse_owner,
+    schema_name,
+)
 from binnacle.work import steps
 
 try:
@@ -108,7 +116,7 @@ class PostgresConnection:
             self._record_owner(choice)
         return choice.schema
 
-    def _list_schemas(self, tenant: Tenant) -> dict[str, Owner | None]:
+    def _list_schemas(self, tenant: Tenant) -> dict[str, SchemaOwner | None]:
         """The schemas that could be a project's, with what their comments say."""
         rows = self.query(
             "select nspname, obj_description(oid, 'pg_namespace') from pg_namespace "
@@ -118,7 +126,7 @@ class PostgresConnection:
         )
         return {str(name): parse_owner(comment) for name, comment in rows}
 
-    def _record_owner(self, choice: Choice) -> None:
+    def _record_owner(self, choice: SchemaChoice) -> None:
         """Only the owner of a schema may comment on it; another user of it goes without."""
         text = msgspec.json.encode(choice.owner).decode().replace("'", "''")
         try:
@@ -130,7 +138,7 @@ class PostgresConnection:
     def is_lost(self) -> bool:
         return self._db.closed
 
-    def begin(self, mode: Mode, *, holder: str = "") -> None:
+    def begin(self, mode: TransactionMode, *, holder: str = "") -> None:
         if mode == "read":
             self._execute("begin isolation level repeatable read read only")
             return

@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from binnacle.store import comments, dependencies, tasks
-from binnacle.store.questions import of_task
-from binnacle.store.store import Reader
+from binnacle.store.questions import list_task_questions
+from binnacle.store.transaction import Reader
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Comment
 from binnacle.work.report import Question
@@ -12,7 +12,7 @@ from binnacle.work.status import Status
 from binnacle.work.task import Task
 
 
-class Related(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RelatedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Another task, as far as a reader needs it here."""
 
     id: TaskId
@@ -21,38 +21,40 @@ class Related(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
 
 
-class Details(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task and its surroundings."""
 
     task: Task
-    depends_on: tuple[Related, ...] = ()
-    dependents: tuple[Related, ...] = ()
-    parts: tuple[Related, ...] = ()
+    depends_on: tuple[RelatedTask, ...] = ()
+    dependents: tuple[RelatedTask, ...] = ()
+    parts: tuple[RelatedTask, ...] = ()
     comments: tuple[Comment, ...] = ()
     questions: tuple[Question, ...] = ()
 
 
-def details(tx: Reader, text: str) -> Details:
+def load_details(tx: Reader, text: str) -> TaskDetails:
     """Everything about the task meant by `text`."""
     task = tasks.get(tx, text)
-    around = dependencies.around(tx, task.id)
+    around = dependencies.list_around(tx, task.id)
     waits = {known.depends_on: known.reason for known in around if known.task_id == task.id}
     waiting = {known.task_id: known.reason for known in around if known.depends_on == task.id}
-    return Details(
+    return TaskDetails(
         task=task,
         depends_on=_related(tx, waits),
         dependents=_related(tx, waiting),
-        parts=tuple(Related(id=part.id, title=part.title, status=part.status) for part in tasks.children(tx, task.id)),
-        comments=tuple(comments.listed(tx, task.id)),
-        questions=tuple(of_task(tx, task.id)),
+        parts=tuple(
+            RelatedTask(id=part.id, title=part.title, status=part.status) for part in tasks.list_parts(tx, task.id)
+        ),
+        comments=tuple(comments.list_comments(tx, task.id)),
+        questions=tuple(list_task_questions(tx, task.id)),
     )
 
 
-def _related(tx: Reader, reasons: dict[TaskId, str]) -> tuple[Related, ...]:
+def _related(tx: Reader, reasons: dict[TaskId, str]) -> tuple[RelatedTask, ...]:
     if not reasons:
         return ()
     found = tasks.get_many(tx, reasons)
     return tuple(
-        Related(id=task_id, title=found[task_id].title, status=found[task_id].status, reason=reason)
+        RelatedTask(id=task_id, title=found[task_id].title, status=found[task_id].status, reason=reason)
         for task_id, reason in reasons.items()
     )

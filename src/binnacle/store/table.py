@@ -6,8 +6,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from binnacle.store.connection import Row
-from binnacle.store.store import MAX_REMEMBERED_ROWS, Cells, Reader, Writer, stamp
+from binnacle.store.engines.connection import Row
+from binnacle.store.transaction import MAX_REMEMBERED_ROWS, Cells, Reader, Writer, stamp
 
 Value = TypeVar("Value", bound=msgspec.Struct)
 
@@ -38,7 +38,7 @@ class Table(Generic[Value]):
 
     def row(self, value: Value) -> dict[str, Any]:
         """A value as it is kept, by column."""
-        return {name: cell(getattr(value, name)) for name in self._fields}
+        return {name: encode_cell(getattr(value, name)) for name in self._fields}
 
     @property
     def columns(self) -> str:
@@ -74,17 +74,17 @@ class Table(Generic[Value]):
             for row in rows:
                 tx.remember(self, self._key_of(row), None)
         names = list(rows[0])
-        marks = ", ".join("?" * len(names))
+        placeholders = ", ".join("?" * len(names))
         tx.run_many(
-            f"insert into {self.name} ({', '.join(names)}) values ({marks})",
-            [[cell(row[name]) for name in names] for row in rows],
+            f"insert into {self.name} ({', '.join(names)}) values ({placeholders})",
+            [[encode_cell(row[name]) for name in names] for row in rows],
         )
 
     def update(self, tx: Writer, changes: Mapping[str, Any], where: str, *parameters: Any) -> int:
         """Changes columns of the rows that `where` picks."""
         self.remember(tx, f"where {where}", *parameters)
         assignments = ", ".join(f"{name} = ?" for name in changes)
-        values = [cell(value) for value in changes.values()]
+        values = [encode_cell(value) for value in changes.values()]
         return tx.run(f"update {self.name} set {assignments} where {where}", *values, *parameters)
 
     def delete(self, tx: Writer, where: str, *parameters: Any) -> int:
@@ -115,7 +115,7 @@ class Table(Generic[Value]):
         return tuple(str(row[name]) for name in self._key)
 
 
-def cell(value: Any) -> Any:
+def encode_cell(value: Any) -> Any:
     """A value in the form both engines keep it in."""
     if isinstance(value, datetime):
         return stamp(value)
@@ -126,11 +126,11 @@ def cell(value: Any) -> Any:
     return value
 
 
-def like_literal(text: str) -> str:
+def escape_like(text: str) -> str:
     """`text` as a part of a `like` pattern with `escape '!'`, matching only itself."""
     return "".join(f"!{c}" if c in "!%_" else c for c in text)
 
 
-def marks(items: Sequence[object]) -> str:
+def placeholders(items: Sequence[object]) -> str:
     """Placeholders for a list of values: `(?, ?, ?)`."""
     return f"({', '.join('?' * len(items))})"

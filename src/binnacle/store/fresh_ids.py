@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from binnacle.store.rows import marks
-from binnacle.store.store import Writer
+from binnacle.store.table import placeholders
+from binnacle.store.transaction import Writer
 from binnacle.work.ids import new_ids
 
 
@@ -16,7 +16,7 @@ def fresh_ids(tx: Writer, table: str, prefix: str, count: int) -> list[str]:
             row[0]
             for start in range(0, len(some), 500)
             for part in [some[start : start + 500]]
-            for row in tx.rows(f"select id from {table} where id in {marks(part)}", *part)
+            for row in tx.rows(f"select id from {table} where id in {placeholders(part)}", *part)
         }
 
     # The highest number ever given, not a count: it is one step in the index.

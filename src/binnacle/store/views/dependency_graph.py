@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from binnacle.store import dependencies, tasks
-from binnacle.store.store import Reader
+from binnacle.store.transaction import Reader
 from binnacle.work.task import brief
 
-LIMIT = 2000
+MAX_GRAPH_TASKS = 2000
 """Tasks a graph shows; a larger one helps nobody."""
 
 
-def reachable(tx: Reader, roots: Sequence[str]) -> dict[str, Any]:
+def load_reachable(tx: Reader, roots: Sequence[str]) -> dict[str, Any]:
     """The tasks that `roots` wait for, directly or not: `nodes`, `edges` as pairs, and whether it was `cut`."""
     seen: dict[str, None] = dict.fromkeys(roots)
     edges: list[tuple[str, str]] = []
     frontier = list(roots)
-    while frontier and len(seen) <= LIMIT:
-        found = dependencies.of(tx, frontier)
+    while frontier and len(seen) <= MAX_GRAPH_TASKS:
+        found = dependencies.dependencies_of(tx, frontier)
         edges += [(one.task_id, one.depends_on) for several in found.values() for one in several]
         frontier = [on for _, on in edges if on not in seen]
         frontier = list(dict.fromkeys(frontier))
@@ -25,12 +25,12 @@ def reachable(tx: Reader, roots: Sequence[str]) -> dict[str, Any]:
     return _graph(tx, list(seen), edges)
 
 
-def whole(tx: Reader, *, feature: str | None, closed_too: bool) -> dict[str, Any]:
+def load_graph(tx: Reader, *, feature: str | None, closed_too: bool) -> dict[str, Any]:
     """The graph of all tasks, or of one feature's."""
     which = tasks.TaskFilter(feature=feature, closed_too=closed_too)
-    page, _ = tasks.listed(tx, which, limit=LIMIT + 1)
+    page, _ = tasks.list_tasks(tx, which, limit=MAX_GRAPH_TASKS + 1)
     ids: list[str] = [task.id for task in page]
-    found = dependencies.of(tx, ids)
+    found = dependencies.dependencies_of(tx, ids)
     inside = set(ids)
     edges: list[tuple[str, str]] = [
         (one.task_id, one.depends_on) for several in found.values() for one in several if one.depends_on in inside
@@ -39,10 +39,10 @@ def whole(tx: Reader, *, feature: str | None, closed_too: bool) -> dict[str, Any
 
 
 def _graph(tx: Reader, ids: list[str], edges: list[tuple[str, str]]) -> dict[str, Any]:
-    kept = ids[:LIMIT]
+    kept = ids[:MAX_GRAPH_TASKS]
     known = tasks.get_many(tx, kept)
     return {
         "nodes": [brief(known[task_id]) for task_id in kept],
         "edges": [edge for edge in dict.fromkeys(edges) if edge[0] in known and edge[1] in known],
-        "cut": len(ids) > LIMIT,
+        "cut": len(ids) > MAX_GRAPH_TASKS,
     }

@@ -18,7 +18,7 @@ from binnacle.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from binnacle.store.connection import Dialect, Mode, Row
+from binnacle.store.engines.connection import Dialect, Row, TransactionMode
 from binnacle.work import steps
 
 SQLITE = Dialect(
@@ -28,7 +28,7 @@ SQLITE = Dialect(
     skip_locked="",
 )
 
-OLDEST = (3, 35, 0)
+OLDEST_SQLITE_VERSION = (3, 35, 0)
 """The first SQLite with `returning`."""
 
 APPLICATION_ID = 0x626E6163
@@ -37,12 +37,12 @@ APPLICATION_ID = 0x626E6163
 SHARED_FILE_BYTES = 64 << 10
 """Twice what SQLite wants for the index of its log."""
 
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+NO_SPACE_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
-CLOSED = (-1, -1)
+CLOSED_FILE = (-1, -1)
 """Instead of device and number of a file: equal to no file's."""
 
-CHANGE_CHECK = 0.05
+CHANGE_CHECK_SECONDS = 0.05
 """Seconds between looks at SQLite's change counter, one integer in shared memory."""
 
 
@@ -63,9 +63,10 @@ class SqliteConnection:
         self._seen_version: int | None = None
 
     def _open(self) -> sqlite3.Connection:
-        if sqlite3.sqlite_version_info < OLDEST:
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE_VERSION:
+            oldest = ".".join(map(str, OLDEST_SQLITE_VERSION))
             raise ConfigError(
-                f"SQLite {'.'.join(map(str, OLDEST))} or newer is needed; this Python has {sqlite3.sqlite_version}",
+                f"SQLite {oldest} or newer is needed; this Python has {sqlite3.sqlite_version}",
                 hint=steps.ask_person("use a newer Python, or PostgreSQL by store.url"),
             )
         if self._path == ":memory:":
@@ -74,7 +75,7 @@ class SqliteConnection:
             self._make_private()
             db = self._connect(self._path)
         except OSError as error:
-            if error.errno in NO_SPACE:
+            if error.errno in NO_SPACE_ERRORS:
                 raise self._full() from error
             raise StoreReadOnly(
                 f"cannot create {os.path.dirname(self._path)}: {error.strerror}",
@@ -159,7 +160,7 @@ class SqliteConnection:
         # A file that was moved or removed can still be written, and nobody would ever read it.
         return self._path != ":memory:" and _identify(self._path) != self._identity
 
-    def begin(self, mode: Mode, *, holder: str = "") -> None:  # noqa: ARG002 - all writers wait for each other anyway
+    def begin(self, mode: TransactionMode, *, holder: str = "") -> None:  # noqa: ARG002 - all writers wait for each other anyway
         self._run("begin" if mode == "read" else "begin immediate")
 
     def commit(self, *, announce: bool) -> None:  # noqa: ARG002 - the change counter announces by itself
@@ -216,10 +217,10 @@ class SqliteConnection:
             left = end - time.monotonic()
             if left <= 0:
                 return False
-            time.sleep(min(CHANGE_CHECK, left))
+            time.sleep(min(CHANGE_CHECK_SECONDS, left))
 
     def close(self) -> None:
-        self._identity = CLOSED
+        self._identity = CLOSED_FILE
         self._db.close()
 
     def _run(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
@@ -264,7 +265,7 @@ class SqliteConnection:
             with tempfile.TemporaryFile(dir=os.path.dirname(self._path), buffering=0) as file:
                 return file.write(bytes(SHARED_FILE_BYTES)) < SHARED_FILE_BYTES
         except OSError as error:
-            return error.errno in NO_SPACE
+            return error.errno in NO_SPACE_ERRORS
 
 
 def _identify(path: str) -> tuple[int, int]:

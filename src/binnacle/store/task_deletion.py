@@ -1,0 +1,40 @@
+"""Deletes tasks, with what the engine removes together with them."""
+
+from binnacle.errors import Referenced
+from binnacle.store import claim_holders, tasks
+from binnacle.store.comments import COMMENTS
+from binnacle.store.learnings import LEARNINGS
+from binnacle.store.questions import QUESTIONS
+from binnacle.store.reports import REPORTS
+from binnacle.store.tasks import DEPENDENCIES, TASKS
+from binnacle.store.transaction import Writer
+from binnacle.work import steps
+from binnacle.work.task import Task
+
+
+def delete_task(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Task:
+    """Removes a task nobody refers to, with its comments. Returns what it was."""
+    task = tasks.get(tx, text)
+    claim_holders.check_change(tx, task, fence=fence, force=force)
+    rows = tx.rows(
+        "select task_id from dependency where depends_on = ? union select id from task where parent = ?",
+        task.id,
+        task.id,
+    )
+    if rows:
+        names = ", ".join(row[0] for row in rows[:5])
+        raise Referenced(
+            f"{task.id} is still referred to by {names}",
+            hint=steps.cancel(task.id),
+            details={"referrers": [row[0] for row in rows]},
+        )
+    remember_dependents(tx, task.id)
+    TASKS.delete(tx, "id = ?", task.id)
+    tx.record("task", task.id, "deleted", {"title": task.title, "status": task.status})
+    return task
+
+
+def remember_dependents(tx: Writer, task_id: str) -> None:
+    """Remembers the rows that the engine removes together with a task, or detaches from it."""
+    for table in (DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS):
+        table.remember(tx, "where task_id = ?", task_id)
