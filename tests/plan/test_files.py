@@ -19,8 +19,8 @@ from binnacle.errors import ConfigError, Refused
 from binnacle.plan import session_files
 from binnacle.plan.session_files import is_kept, paths, read, write
 from binnacle.plan.session_plan import SCHEMA, SessionPlan, Subject, plan
-from binnacle.upstream.config import Source
-from binnacle.upstream.trust import item
+from binnacle.upstream.configuration.server_config import ConfigSource
+from binnacle.upstream.configuration.server_trust import trust_item
 from plan.loaded import a_discipline, everything
 from plan.test_box import the_catalog, the_recipe
 
@@ -76,7 +76,7 @@ def trusting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
     def trust(servers: dict[str, Any]) -> None:
-        items = [item(name, data, Source("discipline")) for name, data in servers.items()]
+        items = [trust_item(name, data, ConfigSource("discipline")) for name, data in servers.items()]
         keep("/repo", items, by="ann", at="", how="terminal")
 
     return trust

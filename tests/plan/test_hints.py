@@ -15,7 +15,7 @@ from binnacle.errors import BinnacleError, Flag, NextStep, Refused, SuggestedCal
 from binnacle.plan.session_plan import Subject, bind
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.hints import render_hint
-from binnacle.upstream import steps as upstream_steps
+from binnacle.upstream import upstream_steps
 from binnacle.work import steps
 from plan.test_box import BOX, the_catalog, the_recipe
 from plan.test_property import denials, mentioned, session

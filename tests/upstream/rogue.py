@@ -3,7 +3,8 @@
 At the start: `slow=SECONDS`, `silent` (never answers `initialize`), `crash` (ends with code 3), `junk` (writes what is
 no message), `flood` (100 MB to standard error), `deaf` (reads nothing more once it is initialized), `stateless` (knows
 only the new era), `mute` (does not answer what it does not know), `meet=DIRECTORY,NUMBER` (starts only once so many
-are there), `says=FILE` (describes `echo` by what is in it), `more=NAME,…` (has these tools, too).
+are there), `says=FILE` (describes `echo` by what is in it), `more=NAME,…` (has these tools, too;
+`link` answers with a link to the resource that it is given).
 Its tools do as they are called.
 """
 
@@ -89,6 +90,8 @@ def call(request_id, params):  # noqa: C901, PLR0911, PLR0912, PLR0915 - one mis
                 pass
         print("these are my last words", file=sys.stderr, flush=True)
         os._exit(7)
+    if name == "link":
+        return {"content": [{"type": "text", "text": "x" * 5000}, {"type": "resource_link", "uri": said, "name": "it"}]}
     if name == "junk":
         raw(b'plain words\n\xff\xfe{}\n\x1b[31m{"half": \n[1, 2]\n\n')
     if name == "big":
@@ -172,7 +175,10 @@ def answer(message):  # noqa: C901, PLR0912
     elif method == "prompts/list":
         result = {"prompts": [{"name": "greet", "description": "says hello"}]}
     elif method == "prompts/get":
-        result = {"messages": [{"role": "user", "content": {"type": "text", "text": f"hello {params['name']}"}}]}
+        content = {"type": "text", "text": f"hello {params['name']}"}
+        if linked := params.get("arguments", {}).get("uri"):
+            content = {"type": "resource_link", "uri": linked, "name": "it"}
+        result = {"messages": [{"role": "user", "content": content}]}
     elif method == "resources/list":
         result = {"resources": [{"uri": "rogue://one", "name": "one"}]}
     elif method == "resources/templates/list":

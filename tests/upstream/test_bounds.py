@@ -12,9 +12,9 @@ import pytest
 from msgspec import Raw
 
 from binnacle.errors import UpstreamError
-from binnacle.upstream import bounds
-from binnacle.upstream.config import ServerConfig, Source
-from binnacle.upstream.lists import Lists, Offered
+from binnacle.upstream import server_bounds
+from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
+from binnacle.upstream.listing.list_cache import ListCache, OfferedLists
 from upstream.test_gateway import a_server as an_honest_server
 from upstream.test_gateway import at_desk, ready, said, until
 
@@ -28,7 +28,7 @@ def hostile(*words: str, name: str = "bad", kind: str = "user", **options) -> Se
         transport="stdio",
         command=sys.executable,
         args=("-S", HOSTILE, *words),
-        source=Source(kind, "mcp.json", 1),
+        source=ConfigSource(kind, "mcp.json", 1),
         **{"timeout": 10.0, **options},
     )
 
@@ -48,8 +48,8 @@ async def settled(gateway, *names: str) -> None:
 async def test_of_forty_thousand_tools_the_first_are_offered_and_the_rest_is_noted(desk):
     gateway = desk.gateway(hostile("tools=40000", "page=500"), an_honest_server("good"))
     await settled(gateway, "bad", "good")
-    assert len(gateway.servers["bad"].tools) == bounds.MAX_ENTRIES["tools"]
-    assert noted(gateway, f"more than {bounds.MAX_ENTRIES['tools']} tools")
+    assert len(gateway.servers["bad"].tools) == server_bounds.MAX_ENTRIES["tools"]
+    assert noted(gateway, f"more than {server_bounds.MAX_ENTRIES['tools']} tools")
     assert await said(gateway, "mcp_good_echo", "hi") == "hi"
 
 
@@ -61,7 +61,7 @@ def test_pages_without_end_are_not_read_to_the_end(tmp_path, word):
     async def scenario(desk):
         gateway = desk.gateway(hostile(word, "page=1", f"count={count}"), an_honest_server("good"))
         await settled(gateway, "bad", "good")
-        assert len(count.read_text().splitlines()) <= bounds.MAX_LIST_PAGES
+        assert len(count.read_text().splitlines()) <= server_bounds.MAX_LIST_PAGES
         for what in ("tools", "prompts", "resources", "templates"):
             assert noted(gateway, f"its list of {what}")
         assert await said(gateway, "mcp_bad_echo", "hi") == "hi"
@@ -79,7 +79,7 @@ async def test_pages_that_come_slowly_are_read_for_a_while_only(desk):
 
 @at_desk
 async def test_a_tool_that_is_too_large_too_deep_or_too_long_named_is_held_back_alone(desk):
-    words = (f"huge={bounds.MAX_ENTRY_BYTES + 1}", "deep=300", f"name={bounds.MAX_NAME_CHARACTERS + 1}")
+    words = (f"huge={server_bounds.MAX_ENTRY_BYTES + 1}", "deep=300", f"name={server_bounds.MAX_NAME_CHARACTERS + 1}")
     gateway = desk.gateway(hostile(*words))
     await settled(gateway, "bad")
     assert sorted(gateway.offers()) == [f"mcp_bad_{name}" for name in ("ask", "echo", "fail", "link", "progress")]
@@ -92,8 +92,8 @@ async def test_a_tool_that_is_too_large_too_deep_or_too_long_named_is_held_back_
 async def test_a_list_of_too_many_bytes_ends_where_the_room_does(desk):
     gateway = desk.gateway(hostile("tools=900", "page=20", "bulk=100000"))
     await settled(gateway, "bad")
-    kept = gateway.servers["bad"].offered.tools
-    assert 0 < sum(len(bytes(one)) for one in kept) <= bounds.MAX_LIST_BYTES
+    kept = gateway.servers["bad"].lists.offered.tools
+    assert 0 < sum(len(bytes(one)) for one in kept) <= server_bounds.MAX_LIST_BYTES
     assert noted(gateway, "its list of tools has more than")
 
 
@@ -165,7 +165,7 @@ async def test_an_error_is_cut_and_nothing_hides_in_it(desk):
     await settled(gateway, "bad")
     with pytest.raises(UpstreamError) as caught:
         await said(gateway, "mcp_bad_fail", str(5 * MEBIBYTE))
-    assert len(caught.value.message) < bounds.MAX_ERROR_CHARACTERS + 200
+    assert len(caught.value.message) < server_bounds.MAX_ERROR_CHARACTERS + 200
     with pytest.raises(UpstreamError) as caught:
         await said(gateway, "mcp_bad_fail", "3")
     assert caught.value.message == "bad:fail: nnn"
@@ -226,7 +226,7 @@ async def test_a_storm_of_questions_is_refused_beyond_a_few(desk):
     gateway = desk.gateway(hostile())
     await settled(gateway, "bad")
     person, answers = await asked(gateway, "300")
-    assert len(person.asked) <= bounds.MAX_QUESTIONS_OF_A_CALL
+    assert len(person.asked) <= server_bounds.MAX_QUESTIONS_OF_A_CALL
     assert len(answers) >= 50
 
 
@@ -234,9 +234,9 @@ async def test_a_storm_of_questions_is_refused_beyond_a_few(desk):
 async def test_what_was_kept_of_a_server_is_bounded_when_it_is_read_again(desk):
     config = hostile(lazy=True)
     entry = Raw(b'{"name": "t", "inputSchema": {"type": "object"}}')
-    Lists(os.path.join(desk.folder, "lists")).keep(config, Offered(tools=(entry,) * 40_000))
+    ListCache(os.path.join(desk.folder, "lists")).keep(config, OfferedLists(tools=(entry,) * 40_000))
     gateway = desk.gateway(config)
-    assert len(gateway.servers["bad"].tools) <= bounds.MAX_ENTRIES["tools"]
+    assert len(gateway.servers["bad"].tools) <= server_bounds.MAX_ENTRIES["tools"]
 
 
 @at_desk

@@ -9,11 +9,17 @@ import pytest
 from msgspec.structs import replace
 
 from binnacle.config.trust import keep
-from binnacle.upstream.config import Auth, Limits, Loaded, Source, ToolRules, load_servers
-from binnacle.upstream.overview import find_items
-from binnacle.upstream.sources import changed, fingerprint
+from binnacle.upstream.configuration.server_config import (
+    Auth,
+    ConfigSource,
+    LoadedServers,
+    ServerLimits,
+    ToolRules,
+)
+from binnacle.upstream.configuration.server_loader import changed, fingerprint, load_servers
+from binnacle.upstream.configuration.server_overview import find_items
 
-Load = Callable[..., Loaded]
+Load = Callable[..., LoadedServers]
 
 
 @pytest.fixture
@@ -32,7 +38,7 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def load(repo: Path, environ: dict[str, str]) -> Load:
     """Loads the project, after writing its file if one is given."""
 
-    def loaded(content: Any = None, *, env: dict[str, str] | None = None, **options: Any) -> Loaded:
+    def loaded(content: Any = None, *, env: dict[str, str] | None = None, **options: Any) -> LoadedServers:
         if content is not None:
             write(repo / ".binnacle/mcp.json", content)
         return load_servers(str(repo), environ=environ | (env or {}), **options)
@@ -46,14 +52,14 @@ def write(path: Path, content: Any) -> Path:
     return path
 
 
-def only(loaded: Loaded) -> Any:
+def only(loaded: LoadedServers) -> Any:
     assert loaded.problems == ()
     (server,) = loaded.servers.values()
     return server
 
 
 def test_a_project_without_files_has_no_servers(load):
-    assert load() == Loaded({}, ())
+    assert load() == LoadedServers({}, ())
 
 
 def test_the_example_of_the_seed_is_read(load):
@@ -111,7 +117,7 @@ def test_everything_can_be_said_in_both_spellings(load):
         type="oauth", auth_url="https://a/x", token_url="https://a/y", client_id="me", scopes=("r", "w")
     )
     assert first.tools == ToolRules(allow=("a*",), deny=("ab",), rename={"a": "b"})
-    assert first.limits == Limits(result_bytes=10, concurrency=2, per_minute=30, progress_extends=False)
+    assert first.limits == ServerLimits(result_bytes=10, concurrency=2, per_minute=30, progress_extends=False)
     assert (first.timeout, first.connect_timeout, first.lazy, first.pin, first.protocol) == (
         5.0,
         2.5,
@@ -196,7 +202,7 @@ def test_flags_beat_the_project_which_beats_the_user_and_a_discipline_only_adds(
         "e": ("yes", "discipline"),
     }
     assert loaded.servers["a"].args == ("--one", "two three")
-    assert loaded.servers["b"].source == Source("project", str(files[1]), 1)
+    assert loaded.servers["b"].source == ConfigSource("project", str(files[1]), 1)
 
 
 def test_a_broken_entry_keeps_its_name_from_being_taken_by_another(load, tmp_path):

@@ -11,7 +11,7 @@ from binnacle.config.clients.config_text import ConfigText
 from binnacle.config.clients.jsonc import put_at, take_at
 from binnacle.config.clients.jsonc_parser import parse
 from binnacle.errors import ConfigError
-from binnacle.upstream.edit import put_server, switch_server, take_server
+from binnacle.upstream.configuration.config_edit import put_server, switch_server, take_server
 
 ENTRY = {"transport": "stdio", "command": "x", "args": ["-y"]}
 

@@ -4,9 +4,15 @@ import json
 
 import pytest
 
-from binnacle.upstream.config import load_servers
-from binnacle.upstream.masking import is_secret_name, literal_secrets, looks_secret, shown_url, shown_words
-from binnacle.upstream.overview import look, row
+from binnacle.upstream.configuration.secret_masking import (
+    find_literal_secrets,
+    is_secret_name,
+    looks_secret,
+    mask_url,
+    mask_words,
+)
+from binnacle.upstream.configuration.server_loader import load_servers
+from binnacle.upstream.configuration.server_overview import read_overview, row
 
 PLANTED = "hunter2planted"
 
@@ -56,7 +62,7 @@ def test_no_secret_is_in_problems_reprs_or_lists(tmp_path, monkeypatch, servers,
     secret = "${PLANTED}" if is_variable else PLANTED
     (tmp_path / ".binnacle/mcp.json").write_text(json.dumps({"servers": servers(secret)}))
     loaded = load_servers(str(tmp_path))
-    rows = [row(server, str(tmp_path)) for server in look(str(tmp_path)).servers.values()]
+    rows = [row(server, str(tmp_path)) for server in read_overview(str(tmp_path)).servers.values()]
     assert len(rows) == len(servers(""))
     assert servers is mistakes or loaded.problems == ()
     assert PLANTED not in repr(loaded)
@@ -106,10 +112,10 @@ def test_commands_and_urls_stay_readable():
         "--key=${env:KEY}",
         "https://h/mcp",
     ]
-    assert shown_words(words) == words
-    assert shown_words(["x", "--token", "abc", "PASSWORD=abc"]) == ["x", "--token", "‹hidden›", "PASSWORD=‹hidden›"]
-    assert shown_url("https://ann:pw@h:8/a/b?x=1&y#z") == "https://‹hidden›@h:8/a/b?x=‹hidden›&‹hidden›"
-    assert shown_url("https://h/s/" + "A7f3" * 8 + "/mcp") == "https://h/s/‹hidden›/mcp"
+    assert mask_words(words) == words
+    assert mask_words(["x", "--token", "abc", "PASSWORD=abc"]) == ["x", "--token", "‹hidden›", "PASSWORD=‹hidden›"]
+    assert mask_url("https://ann:pw@h:8/a/b?x=1&y#z") == "https://‹hidden›@h:8/a/b?x=‹hidden›&‹hidden›"
+    assert mask_url("https://h/s/" + "A7f3" * 8 + "/mcp") == "https://h/s/‹hidden›/mcp"
 
 
 def test_literal_secrets_are_found_by_key():
@@ -120,7 +126,7 @@ def test_literal_secrets_are_found_by_key():
         "url": "https://h/?key=abc",
         "auth": {"type": "oauth", "client_id": "me", "token_url": "https://h/", "client_secret": "abc"},
     }
-    assert list(literal_secrets(entry)) == [
+    assert list(find_literal_secrets(entry)) == [
         "env.API_KEY",
         "env.DB_URL",
         "headers.Authorization",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from binnacle.errors import ConfigError
-from binnacle.upstream.takeover import Found, any_file, client_files, find_servers
+from binnacle.upstream.configuration.client_import import ImportableServer, any_file, client_files, find_servers
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def worktree(tmp_path) -> Path:
     return tmp_path / "work"
 
 
-def taken(path: Path, text: str, worktree: Path) -> dict[str, Found]:
+def taken(path: Path, text: str, worktree: Path) -> dict[str, ImportableServer]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     found = find_servers(any_file(str(path), worktree=str(worktree)), projects=(str(worktree),))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.upstream.variables import Variables, has_variable
+from binnacle.upstream.configuration.variable_expansion import Variables, has_variable
 
 ENVIRON = {"A": "one", "B_2": "two", "EMPTY": "", "TRICK": "${A}", "BN_INPUT_MY_KEY": "typed", "HOME": "/home/ann"}
 

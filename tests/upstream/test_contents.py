@@ -6,15 +6,17 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from binnacle.upstream.config import ServerConfig, Source, SourceKind
-from binnacle.upstream.contents import fits, gather, why_not_offered
-from binnacle.upstream.server import Upstream
+from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig, SourceKind
+from binnacle.upstream.listing.content_index import fits_template, gather_content, why_not_offered
+from binnacle.upstream.supervisor import SupervisedServer
 
 
-def server(name: str, kind: SourceKind = "cli", **content: list[str]) -> Upstream:
-    made = Upstream(ServerConfig(name=name, transport="stdio", command="x", source=Source(kind)), lambda *_: None)
+def server(name: str, kind: SourceKind = "cli", **content: list[str]) -> SupervisedServer:
+    made = SupervisedServer(
+        ServerConfig(name=name, transport="stdio", command="x", source=ConfigSource(kind)), lambda *_: None
+    )
     for what, entries in content.items():
-        setattr(made, what, tuple(Raw(entry.encode()) for entry in entries))
+        setattr(made.lists, what, tuple(Raw(entry.encode()) for entry in entries))
     return made
 
 
@@ -39,11 +41,11 @@ def server(name: str, kind: SourceKind = "cli", **content: list[str]) -> Upstrea
     ],
 )
 def test_a_uri_fits_a_template(uri, template, expected):
-    assert fits(uri, template) is expected
+    assert fits_template(uri, template) is expected
 
 
 def test_the_first_server_that_has_a_uri_counts_and_the_other_is_told_so():
-    found = gather(
+    found = gather_content(
         [
             server(
                 "b",
@@ -62,7 +64,9 @@ def test_the_first_server_that_has_a_uri_counts_and_the_other_is_told_so():
 
 
 def test_prompts_have_names_of_their_own_and_are_else_untouched():
-    found = gather([server("a.b", prompts=['{"name": "c", "x": 1.50}']), server("a", prompts=['{"name": "b_c"}'])])
+    found = gather_content(
+        [server("a.b", prompts=['{"name": "c", "x": 1.50}']), server("a", prompts=['{"name": "b_c"}'])]
+    )
     assert {(piece.server, piece.name) for piece in found.prompts.values()} == {("a.b", "c"), ("a", "b_c")}
     assert len(found.prompts) == 2
     (entry,) = [bytes(piece.entry) for piece in found.prompts.values() if piece.server == "a.b"]
@@ -71,7 +75,7 @@ def test_prompts_have_names_of_their_own_and_are_else_untouched():
 
 def test_an_entry_without_a_name_is_passed_over():
     strange = ["7", "{}", '{"uri": 7}', '{"uri": "x:1"}', '{"name": null}']
-    found = gather([server("a", resources=strange, templates=strange, prompts=strange)])
+    found = gather_content([server("a", resources=strange, templates=strange, prompts=strange)])
     assert (list(found.resources), found.templates, found.prompts) == (["x:1"], {}, {})
 
 
@@ -86,7 +90,7 @@ def test_hidden_text_is_taken_out_of_what_is_only_read_and_reported():
         "arguments": [{"name": "who", "description": f"whom{HIDDEN}"}],
     }
     shown = {"name": f"re{HIDDEN}port", "title": f"Re{HIDDEN}port", "description": f"Of{HIDDEN} today.", "size": 1.50}
-    found = gather(
+    found = gather_content(
         [
             server(
                 "a",
@@ -107,7 +111,7 @@ def test_hidden_text_is_taken_out_of_what_is_only_read_and_reported():
 
 
 def test_what_a_request_has_to_repeat_must_hide_nothing():
-    found = gather(
+    found = gather_content(
         [
             server(
                 "a",
@@ -127,7 +131,7 @@ def test_what_a_request_has_to_repeat_must_hide_nothing():
 
 def test_what_is_clean_is_listed_to_the_byte():
     entry = '{"uri": "x:1", "name":  "größer ⚠️", "size": 1.50}'
-    (piece,) = gather([server("a", resources=[entry])]).resources.values()
+    (piece,) = gather_content([server("a", resources=[entry])]).resources.values()
     assert bytes(piece.entry).decode() == entry
 
 
@@ -151,13 +155,13 @@ def test_what_is_clean_is_listed_to_the_byte():
 def test_a_server_answers_for_addresses_that_are_its_own(address, by_the_person, by_a_project):
     for kind, expected in (("user", by_the_person), ("cli", by_the_person), ("project", by_a_project)):
         assert (why_not_offered(address, server("a", kind).config) == "") is expected
-    found = gather([server("a", "project", templates=[json.dumps({"uriTemplate": address})])])
+    found = gather_content([server("a", "project", templates=[json.dumps({"uriTemplate": address})])])
     assert (address in found.templates, bool(found.notes)) == (by_a_project, not by_a_project)
     assert (found.owners(address) != ()) is by_a_project
 
 
 def test_a_projects_server_takes_no_address_from_one_that_the_person_set_up():
     same = {"resources": ['{"uri": "x:1"}'], "templates": ['{"uriTemplate": "x:{n}"}']}
-    found = gather([server("project", "project", **same), server("mine", "user", **same)])
+    found = gather_content([server("project", "project", **same), server("mine", "user", **same)])
     assert [found.owners(uri) for uri in ("x:1", "x:2")] == [("mine",), ("mine",)]
     assert ("project", "x:1: not offered, because mine has it") in found.notes

@@ -10,22 +10,23 @@ from pathlib import Path
 import pytest
 
 from binnacle.errors import UpstreamError
-from binnacle.upstream.auth import fetch
-from binnacle.upstream.auth.addresses import check_place
-from binnacle.upstream.config import Auth, ServerConfig, Source, load_servers
-from binnacle.upstream.destinations import (
+from binnacle.upstream.auth import oauth_requests
+from binnacle.upstream.auth.url_checks import check_place
+from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.configuration.server_loader import load_servers
+from binnacle.upstream.transports.address_policy import (
+    AddressNotAllowed,
     Nearness,
-    NotAllowed,
     check_address,
     limit_of,
     nearness_of,
     spelled_nearness,
     written_nearness,
 )
-from binnacle.upstream.either import EitherLink
-from binnacle.upstream.sse import SseLink
-from binnacle.upstream.web import new_session
-from binnacle.upstream.websocket import WebSocketLink
+from binnacle.upstream.transports.fallback import FallbackTransport
+from binnacle.upstream.transports.http_client import new_session
+from binnacle.upstream.transports.legacy_sse import SseTransport
+from binnacle.upstream.transports.websocket import WebSocketTransport
 from upstream.webs import Auth as Login
 from upstream.webs import request, run
 
@@ -69,7 +70,7 @@ def test_every_address_is_of_one_kind(address, expected):
     assert nearness_of(address) == expected
     check_address(address, expected)
     if expected > PUBLIC:
-        with pytest.raises(NotAllowed):
+        with pytest.raises(AddressNotAllowed):
             check_address(address, Nearness(expected - 1))
 
 
@@ -135,7 +136,9 @@ def test_what_a_person_can_see_in_a_url_is_what_a_project_may_lead_to(url, expec
 
 
 def a_server(url: str, kind: str, transport: str = "http", **auth) -> ServerConfig:
-    return ServerConfig(name="one", transport=transport, url=url, source=Source(kind, "mcp.json", 1), auth=Auth(**auth))
+    return ServerConfig(
+        name="one", transport=transport, url=url, source=ConfigSource(kind, "mcp.json", 1), auth=Auth(**auth)
+    )
 
 
 class Listener:
@@ -162,7 +165,7 @@ async def listening() -> AsyncIterator[Listener]:
         await server.wait_closed()
 
 
-LINKS = {"http": EitherLink, "sse": SseLink, "websocket": WebSocketLink}
+LINKS = {"http": FallbackTransport, "sse": SseTransport, "websocket": WebSocketTransport}
 HOSTS = ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "127。0。0。1", "mcp.example@127.0.0.1", "[::ffff:127.0.0.1]"]
 
 
@@ -239,16 +242,18 @@ def test_discovery_asks_nobody_here_for_a_server_elsewhere(kind, monkeypatch):
         return real(found, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    monkeypatch.setattr("binnacle.upstream.auth.fetch.check_place", lambda *_, **__: None)
+    monkeypatch.setattr("binnacle.upstream.auth.oauth_requests.check_place", lambda *_, **__: None)
 
     async def test() -> None:
         async with listening() as listener, new_session() as http:
             near = a_server("https://crm.example/mcp", kind)
             for host in ("login.example", "127.0.0.1", "localhost", "127.1"):
                 with pytest.raises(UpstreamError, match="leads to this machine"):
-                    await fetch.get(http, f"http://{host}:{listener.port}/x", what="login", near=near)
+                    await oauth_requests.get(http, f"http://{host}:{listener.port}/x", what="login", near=near)
                 with pytest.raises(UpstreamError, match="leads to this machine"):
-                    await fetch.post(http, f"http://{host}:{listener.port}/x", what="login", near=near, form={})
+                    await oauth_requests.post(
+                        http, f"http://{host}:{listener.port}/x", what="login", near=near, form={}
+                    )
             assert listener.visits == 0
 
     run(test())

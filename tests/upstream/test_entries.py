@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from binnacle.upstream.entries import parse_entries
+from binnacle.upstream.listing.entry_checks import parse_entries
 from upstream.faults_of_entries import HELD_BACK, LISTED, SHOWN
 
 KINDS = ("tools", "prompts", "resources", "templates")

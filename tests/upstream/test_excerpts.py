@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from binnacle.upstream.excerpts import APART, fit_answer
+from binnacle.upstream.answers.oversized_content import MAX_SEPARATE_FILES, cut_content
 
 ROOM = 1500
 """Bytes that a notice may take, however small the limit."""
@@ -21,7 +21,7 @@ METHODS = {"resources/read": "contents", "prompts/get": "messages", "completion/
 
 def cut(method: str, result: dict, limit: int, folder: object) -> dict:
     received = msgspec.json.decode(msgspec.json.encode(result), type=dict[str, Raw])
-    found, size = fit_answer(received, limit, str(folder), name="one:it", method=method)
+    found, size = cut_content(received, limit, str(folder), name="one:it", method=method)
     assert size == pytest.approx(len(msgspec.json.encode(result)), abs=10)
     return msgspec.json.decode(msgspec.json.encode(found))
 
@@ -44,7 +44,7 @@ def test_what_fits_of_several_contents_stays_as_it_was(tmp_path):
 def test_many_large_contents_do_not_make_as_many_files(tmp_path):
     contents = [{"uri": f"x:{number}", "text": "y" * 2000} for number in range(100)]
     shown = cut("resources/read", {"contents": contents}, 5000, tmp_path)
-    assert len(os.listdir(tmp_path)) == APART + 1
+    assert len(os.listdir(tmp_path)) == MAX_SEPARATE_FILES + 1
     last = shown["contents"][-1]["text"]
     (whole,) = files_of(last)
     assert "more contents are left out here" in last

@@ -13,11 +13,12 @@ from msgspec import Raw
 
 from binnacle.errors import TimedOut, UpstreamDown, UpstreamError
 from binnacle.processes.keeper import Keeper
-from binnacle.upstream import server as supervision
-from binnacle.upstream.calls import Calls, Deadline
-from binnacle.upstream.config import ServerConfig, Source
-from binnacle.upstream.server import Upstream
-from binnacle.upstream.stdio import Log, StdioLink
+from binnacle.upstream import supervisor as supervision
+from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
+from binnacle.upstream.request_relay import RequestRelay
+from binnacle.upstream.supervisor import SupervisedServer
+from binnacle.upstream.toolsets.toolset import UpstreamRequest
+from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
 
 ROGUE = os.path.join(os.path.dirname(__file__), "rogue.py")
 WAIT = 20.0
@@ -30,7 +31,7 @@ class Bench:
         self.keeper = keeper
         self.logs = {}
         self.servers = []
-        self.calls = Calls()
+        self.relay = RequestRelay()
 
     def server(self, *words, name="rogue", **options):
         options = {"timeout": 10.0, "connect_timeout": 10.0} | options
@@ -39,31 +40,33 @@ class Bench:
             transport="stdio",
             command=sys.executable,
             args=("-S", ROGUE, *words),
-            source=Source("cli"),
+            source=ConfigSource("cli"),
             **options,
         )
-        log = self.logs[name] = Log()
-        server = Upstream(config, lambda one, receive: StdioLink(one, receive, keeper=self.keeper, log=log))
+        log = self.logs[name] = ServerLog()
+        server = SupervisedServer(
+            config, lambda one, receive: StdioTransport(one, receive, keeper=self.keeper, log=log)
+        )
         self.servers.append(server)
         server.start()
         return server
 
     async def call(self, server, tool, text="", *, face=None, repeatable=False, progress=None, timeout=None):
-        deadline = Deadline(timeout or server.config.timeout, extends=True)
+        config = msgspec.structs.replace(server.config, timeout=timeout or server.config.timeout)
+        request = UpstreamRequest(
+            kind="tool",
+            subject=f"{server.config.name}:{tool}",
+            method="tools/call",
+            params={"name": tool, "arguments": Raw(msgspec.json.encode({"text": text}))},
+            client=face,
+            who="ann",
+            on_progress=None if progress is None else lambda told: progress.append(msgspec.json.decode(told)),
+        )
 
-        def told(params):
-            deadline.extend()
-            if progress is not None:
-                progress.append(msgspec.json.decode(params))
+        def exchange(client):
+            return self.relay.exchange(client, request, config)
 
-        async def work(client):
-            params = {"name": tool, "arguments": Raw(msgspec.json.encode({"text": text}))}
-            return await deadline.within(
-                self.calls.make(client, "tools/call", params, face, on_progress=told),
-                what=f"{server.config.name}:{tool}",
-            )
-
-        return await server.call(work, is_repeatable=repeatable)
+        return (await server.call(exchange, is_repeatable=repeatable)).result
 
     async def said(self, server, tool, text="", **options):
         result = await self.call(server, tool, text, **options)
@@ -79,7 +82,7 @@ def bench(scenario):
             try:
                 await scenario(made, *args, **kwargs)
             finally:
-                made.calls.close()
+                made.relay.close()
                 await asyncio.gather(*(server.close() for server in made.servers))
 
     def test(tmp_path):
@@ -135,8 +138,10 @@ async def test_one_that_cannot_start_says_why(made, place):
     await until(lambda: server.status.state == "failed")
     assert "exit code 3" in server.status.reason
     assert "cannot open the vault" in server.status.reason
-    nothing = ServerConfig(name="none", transport="stdio", command="no-such-command", source=Source("cli"))
-    lost = Upstream(nothing, lambda one, receive: StdioLink(one, receive, keeper=made.keeper, log=Log()))
+    nothing = ServerConfig(name="none", transport="stdio", command="no-such-command", source=ConfigSource("cli"))
+    lost = SupervisedServer(
+        nothing, lambda one, receive: StdioTransport(one, receive, keeper=made.keeper, log=ServerLog())
+    )
     made.servers.append(lost)
     lost.start()
     await until(lambda: lost.status.state == "failed")
@@ -202,7 +207,7 @@ async def test_one_that_keeps_dying_is_tried_less_and_less_often_but_never_given
 
 @pytest.mark.parametrize(("sustained", "waits"), [(0.0, False), (30.0, True)])
 def test_what_failed_before_is_forgotten_once_it_was_up_for_long_enough(tmp_path, monkeypatch, sustained, waits):
-    monkeypatch.setattr(supervision, "SUSTAINED", sustained)
+    monkeypatch.setattr(supervision, "SUSTAINED_SECONDS", sustained)
 
     @bench
     async def scenario(made, place):

@@ -13,14 +13,21 @@ from msgspec import Raw
 
 from binnacle.errors import NotFound, UpstreamDown, UpstreamError
 from binnacle.processes.keeper import Keeper
-from binnacle.upstream import server as supervision
-from binnacle.upstream.config import Limits, Loaded, ServerConfig, Source, ToolRules
+from binnacle.upstream import supervisor as supervision
+from binnacle.upstream.configuration.server_config import (
+    ConfigSource,
+    LoadedServers,
+    ServerConfig,
+    ServerLimits,
+    ToolRules,
+)
 from binnacle.upstream.gateway import Gateway
-from binnacle.upstream.lists import Lists, Offered
-from binnacle.upstream.pool import Pool
-from binnacle.upstream.redact import Redactor
-from binnacle.upstream.rolling import RollingFile, last_lines
-from binnacle.upstream.stdio import Log, StdioLink
+from binnacle.upstream.listing.list_cache import ListCache, OfferedLists
+from binnacle.upstream.listing.pins import Pins
+from binnacle.upstream.pool import ServerPool
+from binnacle.upstream.redaction import Redactor
+from binnacle.upstream.rolling_file import RollingFile, last_lines
+from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
 
 ROGUE = os.path.join(os.path.dirname(__file__), "rogue.py")
 WAIT = 30.0
@@ -32,7 +39,7 @@ def a_server(name: str, *words: str, line: int = 1, **options: Any) -> ServerCon
         transport="stdio",
         command=sys.executable,
         args=("-S", ROGUE, *words),
-        source=Source("user", "mcp.json", line),
+        source=ConfigSource("user", "mcp.json", line),
         **options,
     )
 
@@ -44,18 +51,18 @@ class Desk:
         self.folder = folder
         self.redactor = Redactor()
         self.started: list[str] = []
-        self.pool = Pool(self._open, clean=self.redactor.clean)
+        self.pool = ServerPool(self._open, clean=self.redactor.clean)
         self.gateways: list[Gateway] = []
         self._keeper = keeper
 
     def _open(self, config, receive):
         self.started.append(config.name)
-        return StdioLink(config, receive, keeper=self._keeper, log=Log(clean=self.redactor.clean))
+        return StdioTransport(config, receive, keeper=self._keeper, log=ServerLog(clean=self.redactor.clean))
 
     def gateway(self, *configs: ServerConfig, is_allowed: Callable[[ServerConfig], bool] = lambda _: True) -> Gateway:
         """A gateway to these servers. What it loads can be changed by `now`."""
         gateway = Gateway(
-            lambda: Loaded({one.name: one for one in gateway.now}, ()),
+            lambda: LoadedServers({one.name: one for one in gateway.now}, ()),
             self.pool,
             folder=self.folder,
             is_allowed=is_allowed,
@@ -134,7 +141,9 @@ async def test_a_change_touches_nothing_else_and_a_moved_line_is_none(desk):
     await gateway.reload()
     await ready(gateway, "two")
     gateway.offers()
-    assert Lists(os.path.join(desk.folder, "lists")).find(gateway.now[1]).tools, "kept for another configuration only"
+    assert ListCache(os.path.join(desk.folder, "lists")).find(gateway.now[1]).tools, (
+        "kept for another configuration only"
+    )
     assert desk.started == ["one", "two", "two", "two"]
 
 
@@ -180,6 +189,52 @@ async def test_a_tool_that_is_not_offered_is_not_called(desk):
 
 
 @at_desk
+async def test_a_resource_that_a_result_links_to_is_asked_for_from_its_server(desk):
+    gateway = desk.gateway(a_server("one"), a_server("two", "more=link", limits=ServerLimits(result_bytes=1000)))
+    await ready(gateway, "one", "two")
+    linked = "elsewhere://linked-by-a-result"
+    assert gateway.owners(linked) == ()
+    result = await gateway.call("mcp_two_link", Raw(msgspec.json.encode({"text": linked})), None, who="ann")
+    assert linked not in bytes(result["content"]).decode().partition("[cut:")[0]
+    assert b"[cut:" in bytes(result["content"]), "it was cut, and its links count all the same"
+    assert gateway.owners(linked) == ("two",)
+    in_prompt = "elsewhere://linked-by-a-prompt"
+    asked = {"name": "greet", "arguments": {"uri": in_prompt}}
+    await gateway.ask("one", "prompts/get", asked, None, who="ann")
+    assert gateway.owners(in_prompt) == ("one",)
+
+
+@at_desk
+async def test_a_link_of_a_less_trusted_server_takes_no_resource_away(desk):
+    own = a_server("own", "more=link")
+    foreign = msgspec.structs.replace(a_server("foreign", "more=link"), source=ConfigSource("project", "mcp.json", 1))
+    gateway = desk.gateway(own, foreign)
+    await ready(gateway, "own", "foreign")
+    arguments = Raw(msgspec.json.encode({"text": "elsewhere://both"}))
+    await gateway.call("mcp_own_link", arguments, None, who="ann")
+    await gateway.call("mcp_foreign_link", arguments, None, who="ann")
+    assert gateway.owners("elsewhere://both") == ("own",)
+
+
+@at_desk
+async def test_what_was_held_back_is_offered_once_it_was_accepted_and_read_again(desk):
+    gateway = desk.gateway(a_server("one", pin="strict"))
+    await ready(gateway, "one")
+    gateway.offers()
+    gateway.now = (a_server("one", "more=later", pin="strict"),)
+    await gateway.reload()
+    await ready(gateway, "one")
+    assert "mcp_one_later" not in gateway.offers()
+    assert "later: added, held back" in gateway.notes["one"]
+    Pins(desk.folder).accept("one", "later")
+    gateway._changed()
+    assert "mcp_one_later" not in gateway.offers(), "what was screened is kept until the next reload"
+    await gateway.reload()
+    assert "mcp_one_later" in gateway.offers()
+    assert "one" not in gateway.notes
+
+
+@at_desk
 async def test_secrets_are_in_nothing_that_is_said_about_a_server(desk):
     secret = "sk-planted-0123456789abcdef"
     gateway = desk.gateway(a_server("one", f"more={secret},{secret}\x07", env={"PLANTED": secret}))
@@ -210,7 +265,7 @@ def test_tools_of_a_server_that_is_lost_stay_listed_for_a_while_only(tmp_path, m
             await said(gateway, "mcp_one_die")
         await until(lambda: gateway.servers["one"].status.state == "failed")
         assert "mcp_one_echo" in gateway.offers()
-        monkeypatch.setattr(supervision, "KEPT", 0.0)
+        monkeypatch.setattr(supervision, "KEEP_LISTED_SECONDS", 0.0)
         await until(lambda: "mcp_one_echo" not in gateway.offers())
         assert "mcp_two_echo" in gateway.offers()
 
@@ -241,7 +296,7 @@ def test_calls_beyond_what_a_server_takes_at_once_wait_for_their_turn(tmp_path):
 
     @at_desk
     async def scenario(desk):
-        gateway = desk.gateway(a_server("one", limits=Limits(concurrency=1)))
+        gateway = desk.gateway(a_server("one", limits=ServerLimits(concurrency=1)))
         await ready(gateway, "one")
         calls = [asyncio.create_task(said(gateway, "mcp_one_late", str(go))) for _ in range(3)]
         await until(lambda: gateway.servers["one"].gate.waiting == 2)
@@ -264,16 +319,16 @@ async def test_how_a_server_stands_is_known_once_it_was_tried(desk):
 
 
 def test_lists_belong_to_a_configuration(tmp_path):
-    lists = Lists(str(tmp_path / "lists"))
-    offered = Offered(
+    lists = ListCache(str(tmp_path / "lists"))
+    offered = OfferedLists(
         tools=(Raw(b'{"name":"a","inputSchema":{"type":"object"}}'),), resources=(Raw(b'{"uri":"x:1","name":"x"}'),)
     )
     lists.keep(a_server("one"), offered)
     assert lists.find(a_server("one", line=5)) == offered
-    assert lists.find(a_server("one", "other")) == Offered()
-    assert lists.find(a_server("two")) == Offered()
+    assert lists.find(a_server("one", "other")) == OfferedLists()
+    assert lists.find(a_server("two")) == OfferedLists()
     (tmp_path / "lists" / "one.json").write_bytes(b"\xff{")
-    assert lists.find(a_server("one")) == Offered()
+    assert lists.find(a_server("one")) == OfferedLists()
 
 
 def test_a_rolling_file_keeps_the_end_of_what_was_written(tmp_path):

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from binnacle.errors import UpstreamBusy, UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream import http, web
-from binnacle.upstream.client import Client, Waiting
-from binnacle.upstream.http import HttpLink
+from binnacle.upstream.mcp_client import CallHandlers, McpClient
+from binnacle.upstream.transports import http_client, streamable_http
+from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, Notification, Request, Response, RpcError
 from server.clients import Http, Server
 from upstream.webs import NEW, OLD, Asked, Auth, Peer, answer, config, descriptors, event, line, peer, request, run
@@ -43,10 +43,10 @@ def result_of(response: Response) -> dict:
 def test_our_own_server_is_spoken_to_in_both_eras(server, protocol):
     async def test() -> None:
         auth = Auth(SECRET)
-        async with web.new_session() as session:
+        async with http_client.new_session() as session:
             changes = asyncio.Event()
-            client = Client(
-                lambda receive: HttpLink(
+            client = McpClient(
+                lambda receive: StreamableHttpTransport(
                     config(server.url), receive, session=session, headers=auth.headers, challenged=auth.challenged
                 ),
                 name="far",
@@ -58,7 +58,7 @@ def test_our_own_server_is_spoken_to_in_both_eras(server, protocol):
                 assert client.era == ("handshake" if protocol == "handshake" else "stateless")
                 tools = (await client.entries("tools")).entries
                 progress: list[bytes] = []
-                waiting = Waiting(lambda params: progress.append(bytes(params)))
+                waiting = CallHandlers(lambda params: progress.append(bytes(params)))
                 called = await client.ask("tools/call", {"name": "test_tool_with_progress", "arguments": {}}, waiting)
                 assert msgspec.json.decode(called)["content"]
                 assert len(progress) == 3
@@ -80,9 +80,9 @@ def test_another_binnacle_is_a_server_like_any_other(tmp_path, protocol):
 
     async def test(url: str) -> None:
         auth = Auth(SECRET)
-        async with web.new_session() as session:
-            client = Client(
-                lambda receive: HttpLink(
+        async with http_client.new_session() as session:
+            client = McpClient(
+                lambda receive: StreamableHttpTransport(
                     config(url), receive, session=session, headers=auth.headers, challenged=auth.challenged
                 ),
                 name="far",
@@ -120,7 +120,7 @@ def test_the_handshake_era_keeps_its_session_and_ends_it():
 
     async def test() -> None:
         async with peer(script) as far:
-            async with line(HttpLink, far.url, headers={"X-Team": "blue"}) as wire:
+            async with line(StreamableHttpTransport, far.url, headers={"X-Team": "blue"}) as wire:
                 await wire.ask(1, "initialize")
                 wire.link.version = OLD
                 await wire.link.tell(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -145,7 +145,7 @@ def test_the_stateless_era_repeats_in_headers_what_the_message_says():
 
     async def test() -> None:
         async with peer(script) as far:
-            async with line(HttpLink, far.url, version=NEW) as wire:
+            async with line(StreamableHttpTransport, far.url, version=NEW) as wire:
                 await wire.ask(1, "tools/call", "größer", headers=(("Mcp-Param-Where", " here"),))
                 await wire.ask(2, "tools/list")
                 await wire.link.tell(b'{"jsonrpc":"2.0","method":"notifications/whatever"}')
@@ -171,7 +171,7 @@ def test_connections_are_used_again():
         return True
 
     async def test() -> None:
-        async with peer(script) as far, line(HttpLink, far.url, version=NEW) as wire:
+        async with peer(script) as far, line(StreamableHttpTransport, far.url, version=NEW) as wire:
             for number in range(10):
                 await wire.ask(number)
             assert far.connections == 1
@@ -185,7 +185,7 @@ def test_a_large_message_goes_out_and_comes_back():
         return True
 
     async def test() -> None:
-        async with peer(script) as far, line(HttpLink, far.url) as wire:
+        async with peer(script) as far, line(StreamableHttpTransport, far.url) as wire:
             found = result_of(await wire.ask(1, "tools/call", "y" * (3 << 20)))
             assert found["size"] > 3 << 20
             assert len(found["text"]) == 10 << 20
@@ -206,7 +206,7 @@ def asking(*chunks: bytes, version: str = NEW) -> tuple[Response, list]:
             await asyncio.sleep(0)
 
     async def test() -> tuple[Response, list]:
-        async with peer(script) as far, line(HttpLink, far.url, version=version) as wire:
+        async with peer(script) as far, line(StreamableHttpTransport, far.url, version=version) as wire:
             return await wire.ask(1), list(wire.received)
 
     return run(test())
@@ -258,7 +258,7 @@ def test_several_messages_in_one_body_are_taken_apart():
         await asked.reply(200, b"[%b,%b]" % (PROGRESS, answer(1, "x")))
 
     async def test() -> None:
-        async with peer(script) as far, line(HttpLink, far.url, version="2025-03-26") as wire:
+        async with peer(script) as far, line(StreamableHttpTransport, far.url, version="2025-03-26") as wire:
             assert result_of(await wire.ask(1)) == "x"
             assert wire.methods == ["notifications/progress"]
 
@@ -270,7 +270,7 @@ def test_an_answer_that_says_it_is_something_else_is_taken_all_the_same():
         await asked.reply(200, answer(1, "x"), "text/plain")
 
     async def test() -> None:
-        async with peer(script) as far, line(HttpLink, far.url) as wire:
+        async with peer(script) as far, line(StreamableHttpTransport, far.url) as wire:
             assert result_of(await wire.ask(1)) == "x"
 
     run(test())
@@ -283,7 +283,10 @@ def failing(script, error: type[Exception], *, version: str = NEW, **more) -> Ex
     """Asks a server in vain; what comes of it. The link is still there."""
 
     async def test() -> Exception:
-        async with peer(script) as far, line(HttpLink, far.url + "?key=swordfish", version=version, **more) as wire:
+        async with (
+            peer(script) as far,
+            line(StreamableHttpTransport, far.url + "?key=swordfish", version=version, **more) as wire,
+        ):
             with pytest.raises(error) as found:
                 await wire.ask(1)
             assert not wire.link.ended.done()
@@ -329,7 +332,7 @@ def test_an_error_in_a_refusal_is_the_answer(status):
     body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"too new"}}'
 
     async def test() -> None:
-        async with peer(replying(status, body)) as far, line(HttpLink, far.url, version=NEW) as wire:
+        async with peer(replying(status, body)) as far, line(StreamableHttpTransport, far.url, version=NEW) as wire:
             found = await wire.ask(1)
             assert found.id == b"1"
             assert json.loads(found.error or b"")["code"] == -32022
@@ -348,8 +351,8 @@ def test_a_request_that_was_only_accepted_has_no_answer():
 
 
 def test_a_message_that_is_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr(web, "LIMIT", 1 << 20)
-    monkeypatch.setattr(http, "LIMIT", 1 << 20)
+    monkeypatch.setattr(http_client, "MAX_MESSAGE_BYTES", 1 << 20)
+    monkeypatch.setattr(streamable_http, "MAX_MESSAGE_BYTES", 1 << 20)
     assert "1 MiB" in str(failing(replying(200, b"[" * (2 << 20)), UpstreamError))
     bomb = gzip.compress(b" " * (64 << 20))
     assert len(bomb) < 1 << 20
@@ -399,7 +402,7 @@ def test_a_connection_closed_before_the_answer_fails_this_request_only():
         return True
 
     async def test() -> None:
-        async with peer(script) as far, line(HttpLink, far.url) as wire:
+        async with peer(script) as far, line(StreamableHttpTransport, far.url) as wire:
             with pytest.raises(UpstreamDown, match="closed the connection without an answer"):
                 await wire.ask(1)
             assert result_of(await wire.ask(2)) == "ok"
@@ -429,7 +432,7 @@ def test_a_server_that_is_not_there_ends_the_link():
     async def test() -> None:
         async with peer(script) as far:
             url = far.url
-        async with line(HttpLink, url + "?key=swordfish") as wire:
+        async with line(StreamableHttpTransport, url + "?key=swordfish") as wire:
             with pytest.raises(UpstreamDown) as found:
                 await wire.ask(1)
             assert "127.0.0.1:" in found.value.message
@@ -455,7 +458,7 @@ def test_a_server_that_cannot_be_reached_is_named(url, text):
     async def test() -> None:
         async with await asyncio.start_server(plain, "127.0.0.1", 0) as listener:
             port = listener.sockets[0].getsockname()[1]
-            async with line(HttpLink, url.format(port=port)) as wire:
+            async with line(StreamableHttpTransport, url.format(port=port)) as wire:
                 with pytest.raises(UpstreamDown, match=text):
                     await wire.ask(1)
                 assert wire.link.ended.done()
@@ -474,7 +477,7 @@ def test_a_server_that_takes_no_connection_is_not_waited_for_long():
                     one.setblocking(False)
                     one.connect_ex(full.getsockname())
                 url = f"http://127.0.0.1:{full.getsockname()[1]}/"
-                async with line(HttpLink, url, connect_timeout=0.2) as wire:
+                async with line(StreamableHttpTransport, url, connect_timeout=0.2) as wire:
                     with pytest.raises(UpstreamDown, match="took no connection in time"):
                         await wire.ask(1)
                     assert wire.link.ended.done()
@@ -500,7 +503,7 @@ def test_refused_in_the_middle_we_say_better_who_we_are_and_ask_again():
 
     async def test() -> None:
         auth = Auth("old", "new")
-        async with peer(script) as far, line(HttpLink, far.url, auth=auth) as wire:
+        async with peer(script) as far, line(StreamableHttpTransport, far.url, auth=auth) as wire:
             assert result_of(await wire.ask(1)) == "welcome"
             assert auth.challenges == [(401, 'Bearer error="invalid_token"')]
             assert result_of(await wire.ask(2)) == "welcome"
@@ -512,7 +515,7 @@ def test_refused_in_the_middle_we_say_better_who_we_are_and_ask_again():
 def test_refused_twice_we_ask_no_more():
     async def test() -> None:
         auth = Auth("a", "b", "c", "d")
-        async with peer(replying(401)) as far, line(HttpLink, far.url, auth=auth) as wire:
+        async with peer(replying(401)) as far, line(StreamableHttpTransport, far.url, auth=auth) as wire:
             with pytest.raises(UpstreamLogin) as found:
                 await wire.ask(1)
             assert "bn upstream login far" in found.value.hint
@@ -523,7 +526,7 @@ def test_refused_twice_we_ask_no_more():
 
 def test_our_own_server_refuses_a_wrong_token(server):
     async def test() -> None:
-        async with line(HttpLink, server.url, auth=Auth("wrong")) as wire:
+        async with line(StreamableHttpTransport, server.url, auth=Auth("wrong")) as wire:
             with pytest.raises(UpstreamLogin, match="a bearer token is needed"):
                 await wire.ask(1, "initialize")
 
@@ -543,7 +546,7 @@ def test_a_redirect_within_the_origin_is_followed(status):
         return True
 
     async def test() -> None:
-        async with peer(script) as far, line(HttpLink, far.url, auth=Auth(SECRET)) as wire:
+        async with peer(script) as far, line(StreamableHttpTransport, far.url, auth=Auth(SECRET)) as wire:
             assert result_of(await wire.ask(1)) == "POST/mcp/?x=1"
 
     run(test())
@@ -558,7 +561,7 @@ def test_a_redirect_out_of_the_origin_is_not_followed(status, where):
         async with peer(replying(200)) as thief:
             target = where.format(port=thief.port)
             script = replying(status, location=target)
-            async with peer(script) as far, line(HttpLink, far.url, auth=Auth(SECRET)) as wire:
+            async with peer(script) as far, line(StreamableHttpTransport, far.url, auth=Auth(SECRET)) as wire:
                 with pytest.raises(UpstreamError, match="redirects to http") as found:
                     await wire.ask(1)
                 assert target.split("?")[0].split("//")[1] in found.value.message
@@ -571,10 +574,10 @@ def test_a_redirect_out_of_the_origin_is_not_followed(status, where):
 @pytest.mark.parametrize("where", ["/mcp", "", "http://[", "javascript:alert(1)"])
 def test_a_redirect_that_leads_nowhere_is_not_followed_for_ever(where):
     async def test() -> None:
-        async with peer(replying(308, location=where)) as far, line(HttpLink, far.url) as wire:
+        async with peer(replying(308, location=where)) as far, line(StreamableHttpTransport, far.url) as wire:
             with pytest.raises(UpstreamError, match="redirects"):
                 await wire.ask(1)
-            assert len(far.asked) <= web.HOPS
+            assert len(far.asked) <= http_client.MAX_REDIRECTS
 
     run(test())
 
@@ -616,7 +619,7 @@ def test_a_stream_that_breaks_off_is_taken_up_where_it_was():
         return False
 
     async def test() -> None:
-        async with peer(in_session(script)) as far, line(HttpLink, far.url) as wire:
+        async with peer(in_session(script)) as far, line(StreamableHttpTransport, far.url) as wire:
             await greet(wire)
             assert result_of(await wire.ask(1)) == "at last"
             assert wire.methods == ["notifications/progress"] * 2
@@ -634,11 +637,11 @@ def test_a_stream_that_brings_nothing_new_is_given_up():
         return await asked.stream(event(PROGRESS, "id: one", "retry: 1") if asked.method == "POST" else b"")
 
     async def test() -> None:
-        async with peer(in_session(script)) as far, line(HttpLink, far.url) as wire:
+        async with peer(in_session(script)) as far, line(StreamableHttpTransport, far.url) as wire:
             await greet(wire)
             with pytest.raises(UpstreamDown, match="without an answer"):
                 await wire.ask(1)
-            assert sum("last-event-id" in asked.headers for asked in far.asked) == http.RESUMES
+            assert sum("last-event-id" in asked.headers for asked in far.asked) == streamable_http.MAX_IDLE_RESUMES
             assert not wire.link.ended.done()
 
     run(test())
@@ -658,7 +661,7 @@ def test_what_belongs_to_no_request_comes_on_a_stream_of_its_own_that_is_opened_
     async def test() -> None:
         async with peer(in_session(script)) as far:
             far_of.append(far)
-            async with line(HttpLink, far.url) as wire:
+            async with line(StreamableHttpTransport, far.url) as wire:
                 await greet(wire)
                 await wire.wait_for(2)
                 assert {request_id for _, request_id in wire.received} == {b""}
@@ -675,7 +678,7 @@ def test_a_session_that_the_server_forgot_ends_the_link():
         return await asked.reply(404, b'{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no such session"}}')
 
     async def test() -> None:
-        async with peer(in_session(script)) as far, line(HttpLink, far.url) as wire:
+        async with peer(in_session(script)) as far, line(StreamableHttpTransport, far.url) as wire:
             await greet(wire)
             with pytest.raises(UpstreamDown, match="no longer knows our session"):
                 await wire.ask(1)
@@ -704,7 +707,7 @@ def test_a_cancelled_request_is_hung_up_on(version, kind):
         return await far_of[0].wait_until_hung_up(asked)
 
     async def test() -> None:
-        async with peer(script) as far, line(HttpLink, far.url, version=version) as wire:
+        async with peer(script) as far, line(StreamableHttpTransport, far.url, version=version) as wire:
             far_of.append(far)
             asking = asyncio.ensure_future(wire.ask(1))
             await begun.wait()
@@ -733,7 +736,7 @@ def test_closing_ends_what_is_under_way_and_leaves_nothing_open():
     async def test() -> None:
         before = descriptors()
         async with peer(in_session(script)) as far:
-            async with line(HttpLink, far.url) as wire:
+            async with line(StreamableHttpTransport, far.url) as wire:
                 await greet(wire)
                 asking = [asyncio.ensure_future(wire.ask(number)) for number in range(20)]
                 await wire.wait_for(11)
@@ -749,7 +752,7 @@ def test_closing_ends_what_is_under_way_and_leaves_nothing_open():
 def test_a_server_that_dies_is_noticed_by_its_stream(server):
     async def test() -> None:
         with Http() as mortal:
-            async with line(HttpLink, mortal.url) as wire:
+            async with line(StreamableHttpTransport, mortal.url) as wire:
                 params = {"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
                 hello = request(1, "initialize")
                 message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode()

@@ -7,11 +7,11 @@ import pytest
 
 from binnacle.errors import UpstreamDown
 from binnacle.processes.usage import Usage
-from binnacle.upstream import server as supervision
-from binnacle.upstream.config import ServerConfig, Source
-from binnacle.upstream.launching import MIN_BYTES, MIN_CPU_SECONDS, Sample, has_worked
-from binnacle.upstream.server import LAUNCHING, Upstream
-from binnacle.upstream.stdio import Log, StdioLink
+from binnacle.upstream import supervisor as supervision
+from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
+from binnacle.upstream.supervisor import LAUNCHING, SupervisedServer
+from binnacle.upstream.transports.launch_activity import MIN_BYTES, MIN_CPU_SECONDS, ActivitySample, has_worked
+from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
 from upstream.test_faults import ROGUE, bench, until
 
 LAUNCHER = str(Path(__file__).with_name("launcher.py"))
@@ -27,11 +27,11 @@ def launched(made, manner, gate, **options):
         transport="stdio",
         command=sys.executable,
         args=("-S", LAUNCHER, manner, str(gate), *python, ROGUE),
-        source=Source("cli"),
+        source=ConfigSource("cli"),
         **{"connect_timeout": GIVEN_SECONDS} | options,
     )
-    log = made.logs["slow"] = Log()
-    server = Upstream(config, lambda one, receive: StdioLink(one, receive, keeper=made.keeper, log=log))
+    log = made.logs["slow"] = ServerLog()
+    server = SupervisedServer(config, lambda one, receive: StdioTransport(one, receive, keeper=made.keeper, log=log))
     made.servers.append(server)
     server.start()
     return server
@@ -83,7 +83,7 @@ def test_one_that_works_for_ever_is_ended_at_the_long_bound(tmp_path, monkeypatc
 
 
 def a_sample(*processes, cpu=0.0, io=0, output=0):
-    return Sample(frozenset(processes), Usage(cpu, io), output)
+    return ActivitySample(frozenset(processes), Usage(cpu, io), output)
 
 
 def test_what_counts_as_work():

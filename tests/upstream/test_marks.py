@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from binnacle.upstream.marks import headers_for, marks_of, wrong_mark
+from binnacle.upstream.listing.header_params import find_header_params, find_wrong_param, make_headers
 
 
 def schema(**properties: Any) -> dict[str, Any]:
@@ -18,14 +18,14 @@ def marked(mark: Any, kind: Any = "string") -> dict[str, Any]:
 
 
 def headers(given: dict[str, Any], arguments: Any) -> dict[str, str]:
-    return dict(headers_for(marks_of(given), Raw(json.dumps(arguments).encode())))
+    return dict(make_headers(find_header_params(given), Raw(json.dumps(arguments).encode())))
 
 
 def test_what_is_marked_is_repeated_wherever_it_is():
     inner = schema(deep=marked("Deep", "boolean"))
     given = schema(region=marked("Region"), count=marked("Count", "integer"), inner=inner, plain={"type": "string"})
     arguments = {"region": " é\r\n", "count": 3, "inner": {"deep": False}, "plain": "x"}
-    assert wrong_mark(given) == ""
+    assert find_wrong_param(given) == ""
     assert headers(given, arguments) == {
         "Mcp-Param-Region": " é\r\n",
         "Mcp-Param-Count": "3",
@@ -63,10 +63,10 @@ def test_what_is_not_there_or_cannot_be_said_is_left_out(arguments: Any):
     ],
 )
 def test_marks_that_cannot_be_followed_are_found(given: dict[str, Any]):
-    assert "x-mcp-header" in wrong_mark(given)
+    assert "x-mcp-header" in find_wrong_param(given)
 
 
 @pytest.mark.parametrize("given", [schema(a={"default": marked("A")}), schema(a={"enum": [marked("A")]}), {}, True])
 def test_data_in_a_schema_is_no_mark(given: Any):
-    assert wrong_mark(given) == ""
-    assert marks_of(given) == ()
+    assert find_wrong_param(given) == ""
+    assert find_header_params(given) == ()

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.upstream.naming import MAX_NAME_CHARACTERS, collisions, display, public_names
+from binnacle.upstream.toolsets.tool_names import MAX_NAME_CHARACTERS, assign_names, display_name, find_collisions
 
 WORDS = st.text(alphabet="ab_-.é ", max_size=4)
 OWNERS = st.lists(st.tuples(WORDS | st.text(max_size=90), WORDS | st.text(max_size=90)), max_size=12)
 
 
 def names(*owners: tuple[str, str]) -> dict[tuple[str, str], str]:
-    return {owner: name for name, owner in public_names(owners).items()}
+    return {owner: name for name, owner in assign_names(owners).items()}
 
 
 def test_a_tool_carries_the_name_of_its_server():
-    assert public_names([("github", "create_issue")]) == {"mcp_github_create_issue": ("github", "create_issue")}
-    assert display("github", "create_issue") == "github:create_issue"
+    assert assign_names([("github", "create_issue")]) == {"mcp_github_create_issue": ("github", "create_issue")}
+    assert display_name("github", "create_issue") == "github:create_issue"
 
 
 def test_what_clients_do_not_accept_is_replaced():
@@ -53,7 +53,7 @@ def test_a_name_that_is_too_long_is_cut_with_a_hash_that_depends_on_nothing_else
 
 @pytest.mark.parametrize("prefix", ["mcp__binnacle__", "mcp_binnacle_", "binnacle__", "binnacle-", "binnacle_"])
 def test_a_name_is_still_valid_with_what_a_client_puts_before_it(prefix):
-    found = public_names([("a-server-with-a-long-name", "tool_" * number) for number in range(1, 40)])
+    found = assign_names([("a-server-with-a-long-name", "tool_" * number) for number in range(1, 40)])
     assert len(found) == 39
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", prefix + name) for name in found)
 
@@ -69,13 +69,13 @@ def test_a_tool_that_looks_like_a_hashed_one_does_not_take_its_name():
 
 def test_collisions_are_named():
     pair = [("a_b", "c"), ("a", "b_c")]
-    assert collisions([*pair, ("x", "y")]) == {"mcp_a_b_c": sorted(pair)}
-    assert collisions([("x", "y"), ("x", "y")]) == {}
+    assert find_collisions([*pair, ("x", "y")]) == {"mcp_a_b_c": sorted(pair)}
+    assert find_collisions([("x", "y"), ("x", "y")]) == {}
 
 
 @given(OWNERS)
 def test_names_are_valid_and_every_tool_has_exactly_one(owners):
-    found = public_names(owners)
+    found = assign_names(owners)
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,48}", name) for name in found)
     assert sorted(found.values()) == sorted(set(owners))
 
@@ -84,7 +84,7 @@ def test_names_are_valid_and_every_tool_has_exactly_one(owners):
 def test_names_do_not_depend_on_the_order(owners, random):
     shuffled = list(owners)
     random.shuffle(shuffled)
-    assert public_names(shuffled) == public_names(owners)
+    assert assign_names(shuffled) == assign_names(owners)
 
 
 @given(OWNERS, OWNERS)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binnacle.errors import ConfigError, NotFound, Refused
-from binnacle.upstream.pins import Pins, digest
+from binnacle.upstream.listing.pins import Pins, digest
 
 
 def a_tool(name: str, description: str = "", **fields) -> dict:
@@ -195,7 +195,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_that_says_so(tmp_path):
 
 SEVERAL = """
 import sys
-from binnacle.upstream.pins import Pins
+from binnacle.upstream.listing.pins import Pins
 for number in range(20):
     Pins(sys.argv[1]).check(f"{sys.argv[2]}-{number}", [{"name": "t", "inputSchema": {}}])
 """

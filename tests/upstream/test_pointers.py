@@ -4,11 +4,11 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from binnacle.upstream.pointers import LONGEST, Pointers
+from binnacle.upstream.answers.resource_links import MAX_URI_CHARACTERS, ResourceLinks
 
 
-def noted(*parts: object, known: int = 10) -> Pointers:
-    pointers = Pointers(known)
+def noted(*parts: object, known: int = 10) -> ResourceLinks:
+    pointers = ResourceLinks(known)
     for part in parts:
         pointers.note("one", Raw(msgspec.json.encode([part])))
     return pointers
@@ -35,7 +35,7 @@ def test_links_and_what_is_embedded_have_an_owner(part):
         {"type": "resource_link"},
         {"type": "resource", "resource": "x:1"},
         "resource",
-        {"type": "resource_link", "uri": "x:" + "1" * LONGEST},
+        {"type": "resource_link", "uri": "x:" + "1" * MAX_URI_CHARACTERS},
     ],
 )
 def test_nothing_else_has(part):
@@ -45,7 +45,7 @@ def test_nothing_else_has(part):
 
 def test_what_is_no_list_is_passed_over():
     for parts in (None, [], Raw(b'{"type": "resource"}'), Raw(b'["resource"'), Raw(b'"resource"')):
-        pointers = Pointers()
+        pointers = ResourceLinks()
         pointers.note("one", parts)
         assert not pointers._owners
 
@@ -58,7 +58,7 @@ def test_only_so_many_are_remembered_and_the_oldest_goes():
 
 def test_nobody_takes_over_what_a_more_trusted_server_told_of():
     link = Raw(b'[{"type": "resource_link", "uri": "x:1"}]')
-    pointers = Pointers()
+    pointers = ResourceLinks()
     for server, rank, owner in (
         ("project", 1, "project"),
         ("user", 0, "user"),

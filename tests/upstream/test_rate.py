@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binnacle.errors import UpstreamBusy
-from binnacle.upstream.rate import Gate
+from binnacle.upstream.toolsets.limited import CallGate
 
 BOUND = 30
 
@@ -30,7 +30,7 @@ async def settle() -> None:
 class Calls:
     """Calls through a gate that end when they are told to."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: CallGate) -> None:
         self.gate = gate
         self.passed: list[int] = []
         self.ends: list[asyncio.Event] = []
@@ -54,7 +54,7 @@ class Calls:
 
 def test_so_many_calls_pass_at_once_and_the_others_in_their_order():
     async def main():
-        calls = Calls(Gate(2))
+        calls = Calls(CallGate(2))
         calls.add(5)
         await settle()
         assert (calls.passed, calls.gate.running, calls.gate.waiting) == ([0, 1], 2, 3)
@@ -70,7 +70,7 @@ def test_so_many_calls_pass_at_once_and_the_others_in_their_order():
 
 def test_nobody_passes_those_who_wait():
     async def main():
-        calls = Calls(Gate(1))
+        calls = Calls(CallGate(1))
         calls.add(2)
         await settle()
         calls.ends[0].set()
@@ -86,7 +86,7 @@ def test_nobody_passes_those_who_wait():
 
 def test_a_full_queue_refuses_at_once():
     async def main():
-        calls = Calls(Gate(1, server="files", queue=2))
+        calls = Calls(CallGate(1, server="files", queue=2))
         calls.add(4)
         await settle()
         with pytest.raises(UpstreamBusy, match="files is busy: 1 calls are running and 2 are waiting") as caught:
@@ -102,7 +102,7 @@ def test_a_full_queue_refuses_at_once():
 
 def test_a_wait_ends():
     async def main():
-        calls = Calls(Gate(1, patience=0.02))
+        calls = Calls(CallGate(1, patience=0.02))
         calls.add(2)
         with pytest.raises(UpstreamBusy, match="no turn came"):
             await calls.tasks[1]
@@ -114,7 +114,7 @@ def test_a_wait_ends():
 
 def test_a_rate_that_is_used_up_refuses_at_once_and_says_for_how_long():
     async def main():
-        gate = Gate(0, per_minute=3)
+        gate = CallGate(0, per_minute=3)
         for _ in range(3):
             async with gate:
                 pass
@@ -129,7 +129,7 @@ def test_a_rate_that_is_used_up_refuses_at_once_and_says_for_how_long():
 
 def test_a_rate_that_is_used_up_for_a_moment_is_waited_for():
     async def main():
-        calls = Calls(Gate(0, per_minute=2, minute=0.05))
+        calls = Calls(CallGate(0, per_minute=2, minute=0.05))
         calls.add(6)
         assert await calls.end() == [None] * 6
         assert calls.passed == [0, 1, 2, 3, 4, 5]
@@ -139,7 +139,7 @@ def test_a_rate_that_is_used_up_for_a_moment_is_waited_for():
 
 def test_those_who_wait_count_for_how_long_the_next_would():
     async def main():
-        calls = Calls(Gate(0, per_minute=1, minute=BOUND, patience=BOUND * 2.5))
+        calls = Calls(CallGate(0, per_minute=1, minute=BOUND, patience=BOUND * 2.5))
         calls.add(4)
         await settle()
         assert calls.gate.waiting == 2
@@ -155,7 +155,7 @@ def test_those_who_wait_count_for_how_long_the_next_would():
 
 def test_a_call_that_failed_makes_room():
     async def main():
-        gate = Gate(1)
+        gate = CallGate(1)
         for _ in range(3):
             with pytest.raises(ZeroDivisionError):
                 async with gate:
@@ -167,7 +167,7 @@ def test_a_call_that_failed_makes_room():
 
 def test_a_call_that_is_cancelled_while_it_waits_is_passed_over():
     async def main():
-        calls = Calls(Gate(1))
+        calls = Calls(CallGate(1))
         calls.add(3)
         await settle()
         calls.tasks[1].cancel()
@@ -181,7 +181,7 @@ def test_a_call_that_is_cancelled_while_it_waits_is_passed_over():
 
 def test_a_call_that_is_cancelled_when_its_turn_has_come_gives_it_to_the_next():
     async def main():
-        calls = Calls(Gate(1, per_minute=3))
+        calls = Calls(CallGate(1, per_minute=3))
         calls.add(3)
         await settle()
         calls.tasks[0].cancel()
@@ -204,7 +204,7 @@ def test_whoever_is_cancelled_whenever_the_limits_hold_and_nothing_is_left(seed,
     choose = random.Random(seed)
 
     async def main():
-        gate = Gate(concurrency, queue=queue)
+        gate = CallGate(concurrency, queue=queue)
         most = 0
 
         async def call() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.upstream.config import Auth, ServerConfig, Source
-from binnacle.upstream.redact import SHORTEST, Redactor
+from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.redaction import MIN_SECRET_CHARACTERS, Redactor
 
 
 def a_redactor(**secrets: str) -> Redactor:
@@ -67,7 +67,7 @@ def test_what_is_secret_in_a_configuration_is_known():
         env={"GITHUB_TOKEN": "planted-5", "DATABASE_URL": "postgres://u:planted-6@db/x", "MODE": "ordinary"},
         args=("--token", "planted-7", "--password=planted-8", "--mode", "ordinary"),
         auth=Auth(type="api_key", api_key="Basic planted-9", client_secret="planted-10"),
-        source=Source("user"),
+        source=ConfigSource("user"),
     )
     redactor = Redactor()
     redactor.learn(config)
@@ -77,10 +77,10 @@ def test_what_is_secret_in_a_configuration_is_known():
     assert redactor.clean("ordinary application/json host me") == "ordinary application/json host me"
 
 
-@given(secret=st.text(min_size=SHORTEST), before=st.text(), after=st.text())
+@given(secret=st.text(min_size=MIN_SECRET_CHARACTERS), before=st.text(), after=st.text())
 def test_no_known_secret_survives(secret, before, after):
     redactor = Redactor()
     redactor.add("s", secret)
     known = secret.partition(" ")[2].strip() if secret.partition(" ")[0].isalpha() and " " in secret else secret
-    if len(known) >= SHORTEST and known not in "‹s›":
+    if len(known) >= MIN_SECRET_CHARACTERS and known not in "‹s›":
         assert known not in redactor.clean(before + known + after).replace("‹s›", "\ufffe")

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from binnacle.upstream.client import Client, Waiting
-from binnacle.upstream.http import HttpLink
-from binnacle.upstream.sse import SseLink
-from binnacle.upstream.web import new_session
+from binnacle.upstream.mcp_client import CallHandlers, McpClient
+from binnacle.upstream.transports.http_client import new_session
+from binnacle.upstream.transports.legacy_sse import SseTransport
+from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 from server.clients import Http
 from server.peers import installed
 from upstream.webs import Auth, config, run
@@ -36,11 +36,11 @@ class Talk:
         self._kind, self._url = server
         self._protocol = protocol
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> McpClient:
         self._session = new_session()
         auth = Auth()
-        link: Any = SseLink if self._kind == "sse" else HttpLink
-        self.client = Client(
+        link: Any = SseTransport if self._kind == "sse" else StreamableHttpTransport
+        self.client = McpClient(
             lambda receive: link(
                 config(self._url), receive, session=self._session, headers=auth.headers, challenged=auth.challenged
             ),
@@ -56,9 +56,9 @@ class Talk:
         await self._session.close()
 
 
-async def call(client: Client, tool: str, waiting: Waiting | None = None, **arguments: Any) -> str:
+async def call(client: McpClient, tool: str, waiting: CallHandlers | None = None, **arguments: Any) -> str:
     params = {"name": tool, "arguments": arguments}
-    answer = await client.ask("tools/call", params, waiting or Waiting())
+    answer = await client.ask("tools/call", params, waiting or CallHandlers())
     return msgspec.json.decode(answer)["content"][0]["text"]
 
 
@@ -72,7 +72,7 @@ def test_tools_are_listed_and_called(server, protocol):
             for number in range(20):
                 assert await call(client, "add", a=number, b=1) == str(number + 1)
             progress: list[Any] = []
-            assert await call(client, "steps", Waiting(progress.append), count=3) == "done"
+            assert await call(client, "steps", CallHandlers(progress.append), count=3) == "done"
             assert len(progress) == (0 if server[0] == "json" else 3)
 
     run(test())
@@ -85,7 +85,7 @@ def test_the_server_asks_in_the_middle_of_a_call(server):
 
     async def test() -> None:
         async with Talk(server, "handshake") as client:
-            assert await call(client, "ask", Waiting(None, asked)) == "accept: forty-two"
+            assert await call(client, "ask", CallHandlers(None, asked)) == "accept: forty-two"
 
     if server[0] != "json":  # has no stream that a question could come on
         run(test())
@@ -95,7 +95,7 @@ def test_a_stream_that_the_server_ends_is_taken_up(server):
     async def test() -> None:
         async with Talk(server, "handshake") as client:
             progress: list[Any] = []
-            assert await call(client, "leave", Waiting(progress.append)) == "back"
+            assert await call(client, "leave", CallHandlers(progress.append)) == "back"
             assert len(progress) == 2
 
     if server[0] == "events":

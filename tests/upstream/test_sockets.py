@@ -9,15 +9,22 @@ from typing import Any
 import pytest
 from yarl import URL
 
-from binnacle.upstream import sockets
-from binnacle.upstream.http import HttpLink
-from binnacle.upstream.sockets import BrokenOff, Connections, HungUp, NotAnswered, NotHttp, Response
+from binnacle.upstream.transports import http_connections
+from binnacle.upstream.transports.http_connections import (
+    AnswerTruncated,
+    ConnectionClosed,
+    HttpConnections,
+    HttpResponse,
+    NoAnswer,
+    NotHttp,
+)
+from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 from upstream.webs import Asked, Auth, answer, line, peer, run
 
 LARGE = 20 << 20
 
 
-async def whole(response: Response) -> bytes:
+async def whole(response: HttpResponse) -> bytes:
     return b"".join([part async for part in response.iter_any()])
 
 
@@ -27,12 +34,12 @@ async def until(happened: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
-def asking(script: Callable[[Asked], Awaitable[object]], body: Callable[[Connections, URL], Awaitable[Any]]) -> Any:
+def asking(script: Callable[[Asked], Awaitable[object]], body: Callable[[HttpConnections, URL], Awaitable[Any]]) -> Any:
     """What `body` returns, with a server that answers as `script` says."""
 
     async def test() -> Any:
         async with peer(script) as far:
-            connections = Connections(connect_within=10)
+            connections = HttpConnections(connect_within=10)
             try:
                 return await body(connections, URL(far.url))
             finally:
@@ -51,7 +58,7 @@ def raw(*chunks: bytes, is_kept: bool = False) -> Callable[[Asked], Awaitable[bo
     return script
 
 
-async def once(connections: Connections, url: URL) -> tuple[int, bytes]:
+async def once(connections: HttpConnections, url: URL) -> tuple[int, bytes]:
     response = await connections.ask("POST", url, {}, b"{}")
     return response.status, await whole(response)
 
@@ -79,17 +86,17 @@ def test_a_packed_body_is_unpacked(pack):
     head = b"HTTP/1.1 200 OK\r\ncontent-encoding: %b\r\ncontent-length: %d\r\n\r\n"
     kind = b"gzip" if pack is gzip.compress else b"deflate"
     assert asking(raw(head % (kind, len(packed)) + packed), once) == (200, data)
-    with pytest.raises(BrokenOff):
+    with pytest.raises(AnswerTruncated):
         asking(raw(head % (kind, 5) + b"hello"), once)
 
 
 @pytest.mark.parametrize(
     ("said", "error"),
     [
-        (b"", HungUp),
-        (b"HTTP/1.1 200 O", HungUp),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhell", BrokenOff),
-        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhell", BrokenOff),
+        (b"", ConnectionClosed),
+        (b"HTTP/1.1 200 O", ConnectionClosed),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhell", AnswerTruncated),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhell", AnswerTruncated),
         (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\nhell", NotHttp),
         (b"SSH-2.0\r\n", NotHttp),
         (b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", NotHttp),
@@ -97,7 +104,7 @@ def test_a_packed_body_is_unpacked(pack):
     ],
 )
 def test_what_is_no_whole_answer_is_an_error_of_its_kind(said, error):
-    with pytest.raises(NotAnswered) as found:
+    with pytest.raises(NoAnswer) as found:
         asking(raw(said), once)
     assert type(found.value) is error
 
@@ -111,7 +118,7 @@ def test_a_body_that_nobody_reads_is_not_taken_whole():
         sent.set()
         return True  # closed, it would drop what is still to be sent
 
-    async def test(connections: Connections, url: URL) -> None:
+    async def test(connections: HttpConnections, url: URL) -> None:
         response = await connections.ask("GET", url, {}, None)
         await until(lambda: response._connection._is_paused)
         assert not sent.is_set()
@@ -122,7 +129,7 @@ def test_a_body_that_nobody_reads_is_not_taken_whole():
 
 
 def test_connections_are_kept_for_a_while_and_only_if_the_server_keeps_them(monkeypatch):
-    monkeypatch.setattr(sockets, "KEPT_ALIVE", 0.01)
+    monkeypatch.setattr(http_connections, "KEEP_ALIVE_SECONDS", 0.01)
     made: list[int] = []
 
     async def script(asked: Asked) -> bool:
@@ -136,7 +143,7 @@ def test_connections_are_kept_for_a_while_and_only_if_the_server_keeps_them(monk
             await asked.reply(200)
         return True
 
-    async def test(connections: Connections, url: URL) -> None:
+    async def test(connections: HttpConnections, url: URL) -> None:
         for path, is_used_again in (("/", True), ("/", True), ("/last", False), ("/parting", False), ("/", True)):
             await once(connections, url.with_path(path))
             if not is_used_again:
@@ -150,7 +157,7 @@ def test_connections_are_kept_for_a_while_and_only_if_the_server_keeps_them(monk
 
 
 def test_who_says_something_unasked_is_hung_up_on():
-    async def test(connections: Connections, url: URL) -> None:
+    async def test(connections: HttpConnections, url: URL) -> None:
         assert await once(connections, url) == (200, b"")
         await until(lambda: not connections._open)
 
@@ -160,7 +167,7 @@ def test_who_says_something_unasked_is_hung_up_on():
 @pytest.mark.parametrize("header", [{"X": "a\r\nb"}, {"X": "a\nb"}, {"X\r": "a"}, {"X": "a\0b"}])
 def test_no_header_ends_before_its_time(header):
     with pytest.raises(ValueError, match="line break"):
-        sockets.request_of("GET", URL("http://h/"), header, None)
+        http_connections.encode_request("GET", URL("http://h/"), header, None)
 
 
 def test_name_and_password_in_a_url_are_sent_as_such_and_not_as_part_of_it():
@@ -171,10 +178,10 @@ def test_name_and_password_in_a_url_are_sent_as_such_and_not_as_part_of_it():
     async def test() -> None:
         async with peer(script) as far:
             url = far.url.replace("//", "//ann:p%40ss@")
-            async with line(HttpLink, url) as wire:
+            async with line(StreamableHttpTransport, url) as wire:
                 assert b"Basic YW5uOnBAc3M=" in (await wire.ask(1)).result
                 assert far.asked[0].headers["host"] == f"127.0.0.1:{far.port}"
-            async with line(HttpLink, url, auth=Auth("token")) as wire:
+            async with line(StreamableHttpTransport, url, auth=Auth("token")) as wire:
                 assert b"Bearer token" in (await wire.ask(1)).result
 
     run(test())
@@ -188,7 +195,7 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch):
     async def test() -> None:
         async with peer(script) as proxy:
             monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
-            async with line(HttpLink, "http://far.invalid/mcp") as wire:
+            async with line(StreamableHttpTransport, "http://far.invalid/mcp") as wire:
                 assert b"POST http://far.invalid/mcp" in (await wire.ask(1)).result
 
     run(test())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from binnacle.upstream.spill import BEGINNING, PREFIX, fit
+from binnacle.upstream.answers.oversized_results import SAVED_PREFIX, SHOWN_BYTES, cut_result
 
 ROOM = 1500
 """Bytes that a notice may take, however small the limit."""
@@ -31,7 +31,7 @@ def image(count: int) -> dict:
 
 def cut(result: dict, limit: int, folder, **options) -> tuple[dict, str]:
     """What becomes of a result that is too large: as the client reads it, and what is in the file it names."""
-    found, size = fit(received(result), limit, str(folder), **options)
+    found, size = cut_result(received(result), limit, str(folder), **options)
     encoded = msgspec.json.encode(found)
     assert len(encoded) <= max(limit, ROOM)
     assert size == pytest.approx(len(msgspec.json.encode(result)), abs=10)
@@ -44,11 +44,11 @@ def cut(result: dict, limit: int, folder, **options) -> tuple[dict, str]:
 
 def test_what_fits_is_passed_on_untouched(tmp_path):
     result = received({"content": [text("x" * 100)], "unknown": {"a": 1.50}})
-    found, size = fit(result, 1000, str(tmp_path))
+    found, size = cut_result(result, 1000, str(tmp_path))
     assert found is result
     assert size == pytest.approx(len(msgspec.json.encode(result)), abs=10)
     assert os.listdir(tmp_path) == []
-    assert fit(received({"content": [text("x" * 10_000)]}), 0, str(tmp_path))[1] > 10_000
+    assert cut_result(received({"content": [text("x" * 10_000)]}), 0, str(tmp_path))[1] > 10_000
 
 
 def test_long_text_is_saved_as_text_and_its_beginning_shown(tmp_path):
@@ -60,7 +60,7 @@ def test_long_text_is_saved_as_text_and_its_beginning_shown(tmp_path):
     assert notice["text"].startswith("[cut: the result is 588.9 kB, the limit 100.0 kB. All of it is in the file ")
     assert "files-read_file.txt" in notice["text"]
     assert whole.startswith(beginning["text"])
-    assert BEGINNING * 0.8 < len(beginning["text"]) <= BEGINNING
+    assert SHOWN_BYTES * 0.8 < len(beginning["text"]) <= SHOWN_BYTES
     assert shown["isError"] is False
 
 
@@ -109,14 +109,14 @@ def test_the_text_of_a_resource_can_be_read_too(tmp_path):
 
 def test_a_question_is_never_cut(tmp_path):
     result = {"inputRequests": {"q": {"method": "x" * 5000}}, "requestState": "s"}
-    assert fit(result, 100, str(tmp_path))[0] is result
+    assert cut_result(result, 100, str(tmp_path))[0] is result
 
 
 def test_only_so_many_files_are_kept_and_nothing_else_is_touched(tmp_path):
     (tmp_path / "mine.txt").write_text("x")
     for number in range(6):
         cut({"content": [text(str(number) * 3000)]}, 1000, tmp_path, files=3)
-    kept = sorted(name for name in os.listdir(tmp_path) if name.startswith(PREFIX))
+    kept = sorted(name for name in os.listdir(tmp_path) if name.startswith(SAVED_PREFIX))
     assert [(tmp_path / name).read_text()[0] for name in kept] == ["3", "4", "5"]
     assert (tmp_path / "mine.txt").exists()
 
@@ -131,7 +131,7 @@ def test_only_so_many_bytes_are_kept_but_always_the_newest(tmp_path):
 
 def test_what_cannot_be_saved_is_cut_all_the_same(tmp_path):
     (tmp_path / "file").write_text("")
-    found, _ = fit(received({"content": [text("x" * 5000)]}), 2000, str(tmp_path / "file"))
+    found, _ = cut_result(received({"content": [text("x" * 5000)]}), 2000, str(tmp_path / "file"))
     notice, beginning = msgspec.json.decode(found["content"])
     assert "It could not be saved: " in notice["text"]
     assert beginning["text"].startswith("xxx")
@@ -139,7 +139,7 @@ def test_what_cannot_be_saved_is_cut_all_the_same(tmp_path):
 
 @pytest.mark.parametrize("content", [b"5", b'"' + b"x" * 3000 + b'"', b'{"a":"' + b"x" * 3000 + b'"}', b"[1,[],{}]"])
 def test_a_result_of_the_wrong_form_is_cut_too(tmp_path, content):
-    found, _ = fit({"content": Raw(content), "more": Raw(b'"' + b"y" * 3000 + b'"')}, 1000, str(tmp_path))
+    found, _ = cut_result({"content": Raw(content), "more": Raw(b'"' + b"y" * 3000 + b'"')}, 1000, str(tmp_path))
     shown = msgspec.json.decode(msgspec.json.encode(found))
     assert shown["content"][0]["text"].startswith("[cut: ")
     assert "more" not in shown
@@ -157,7 +157,7 @@ BLOCKS = st.lists(
 def test_whatever_comes_is_within_the_limit_and_nothing_binary_is_cut(tmp_path_factory, blocks, structure, limit):
     result = {"content": blocks, **({} if structure is None else {"structuredContent": structure})}
     given_ = received(result)
-    found, size = fit(given_, limit, str(tmp_path_factory.getbasetemp() / "spill"), files=5)
+    found, size = cut_result(given_, limit, str(tmp_path_factory.getbasetemp() / "spill"), files=5)
     shown = msgspec.json.decode(msgspec.json.encode(found))
     assert (found is given_) == (size <= limit)
     assert len(msgspec.json.encode(found)) <= max(limit, ROOM)

@@ -3,15 +3,15 @@
 import asyncio
 import json
 
-import aiohttp
 import pytest
 
 from binnacle.errors import UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream import sse
-from binnacle.upstream.client import Client
-from binnacle.upstream.either import EitherLink
-from binnacle.upstream.sse import SseLink
-from binnacle.upstream.web import new_session
+from binnacle.upstream.mcp_client import McpClient
+from binnacle.upstream.transports import legacy_sse
+from binnacle.upstream.transports.fallback import FallbackTransport
+from binnacle.upstream.transports.http_client import new_session
+from binnacle.upstream.transports.http_session import HttpSession
+from binnacle.upstream.transports.legacy_sse import SseTransport
 from binnacle.wire.jsonrpc import RpcError
 from upstream.webs import Asked, Auth, answer, config, descriptors, event, line, peer, run
 
@@ -46,7 +46,10 @@ class Old:
 def test_messages_are_posted_where_the_server_says_and_answered_on_the_stream():
     async def test() -> None:
         server = Old(lambda message: [event(NOTIFICATION), b":\r\n\r\n", event(answer(message["id"], "日本"))])
-        async with peer(server) as far, line(SseLink, far.url, auth=Auth("key"), headers={"X-Team": "blue"}) as wire:
+        async with (
+            peer(server) as far,
+            line(SseTransport, far.url, auth=Auth("key"), headers={"X-Team": "blue"}) as wire,
+        ):
             found = await wire.ask(1)
             await wire.link.tell(INITIALIZED)
             assert json.loads(found.result or b"") == "日本"
@@ -69,7 +72,7 @@ def test_answers_come_in_any_order_and_count_once():
             late = [event(answer(number, number)) for number in reversed(waiting)] if len(waiting) == 3 else []
             return [*late, *late]
 
-        async with peer(Old(respond)) as far, line(SseLink, far.url) as wire:
+        async with peer(Old(respond)) as far, line(SseTransport, far.url) as wire:
             found = await asyncio.gather(*(wire.ask(number) for number in (1, 2, 3)))
             assert [int(one.result or b"") for one in found] == [1, 2, 3]
             assert wire.received == []
@@ -82,7 +85,7 @@ def test_text_may_be_cut_anywhere_and_be_no_text(size):
     async def test() -> None:
         data = event(answer(1, "日本")).replace(b"\\u65e5", "日".encode()).replace(b"\\u672c", b"\xff")
         server = Old(lambda _: [data[at : at + size] for at in range(0, len(data), size)])
-        async with peer(server) as far, line(SseLink, far.url) as wire:
+        async with peer(server) as far, line(SseTransport, far.url) as wire:
             assert json.loads((await wire.ask(1)).result or b"") == "日�"
 
     run(test())
@@ -101,7 +104,7 @@ def test_nothing_is_posted_elsewhere(where):
                 place = where.format(other=thief.port, port=far.port)
                 server._endpoint = event(place.encode(), "event: endpoint")
                 with pytest.raises(UpstreamDown, match="posted elsewhere"):
-                    async with line(SseLink, far.url, auth=Auth("key")):
+                    async with line(SseTransport, far.url, auth=Auth("key")):
                         pass
             assert thief.connections == 0
 
@@ -112,7 +115,7 @@ def test_a_server_that_names_no_place_is_not_waited_for():
     async def test() -> None:
         async with peer(Old(endpoint=event(NOTIFICATION))) as far:
             with pytest.raises(UpstreamDown, match="where to post"):
-                async with line(SseLink, far.url, connect_timeout=0.2):
+                async with line(SseTransport, far.url, connect_timeout=0.2):
                     pass
 
     run(test())
@@ -134,7 +137,7 @@ def test_what_is_no_stream_is_refused(status, kind, error, text):
     async def test() -> None:
         async with peer(script) as far:
             with pytest.raises(error, match=text):
-                async with line(SseLink, far.url):
+                async with line(SseTransport, far.url):
                     pass
 
     run(test())
@@ -145,7 +148,7 @@ def test_a_server_that_is_not_there_is_named():
         async with peer(Old()) as far:
             url = far.url
         with pytest.raises(UpstreamDown, match="Connection refused"):
-            async with line(SseLink, url):
+            async with line(SseTransport, url):
                 pass
 
     run(test())
@@ -155,7 +158,7 @@ def test_a_server_that_is_not_there_is_named():
 def test_the_end_of_the_stream_is_the_end_of_the_link(last):
     async def test() -> None:
         server = Old(lambda _: [last])
-        async with peer(server) as far, line(SseLink, far.url) as wire:
+        async with peer(server) as far, line(SseTransport, far.url) as wire:
             asking = asyncio.ensure_future(wire.ask(1))
             await far.wait_until_asked(2)
             server.over.set()
@@ -167,11 +170,11 @@ def test_the_end_of_the_stream_is_the_end_of_the_link(last):
 
 
 def test_an_event_without_end_ends_the_link(monkeypatch):
-    monkeypatch.setattr(sse, "LIMIT", 1 << 20)
+    monkeypatch.setattr(legacy_sse, "MAX_MESSAGE_BYTES", 1 << 20)
 
     async def test() -> None:
         server = Old(lambda _: [b"data: ", *[b"x" * 65536] * 32])
-        async with peer(server) as far, line(SseLink, far.url) as wire:
+        async with peer(server) as far, line(SseTransport, far.url) as wire:
             with pytest.raises(UpstreamDown, match="MiB"):
                 await wire.ask(1)
 
@@ -181,7 +184,7 @@ def test_an_event_without_end_ends_the_link(monkeypatch):
 @pytest.mark.parametrize(("status", "error"), [(400, RpcError), (500, UpstreamDown), (401, UpstreamLogin)])
 def test_a_post_that_is_refused_fails_alone(status, error):
     async def test() -> None:
-        async with peer(Old(status=status)) as far, line(SseLink, far.url) as wire:
+        async with peer(Old(status=status)) as far, line(SseTransport, far.url) as wire:
             with pytest.raises(error, match=str(status)):
                 await wire.ask(1)
             with pytest.raises(UpstreamError, match=str(status)):
@@ -193,7 +196,7 @@ def test_a_post_that_is_refused_fails_alone(status, error):
 
 def test_a_stream_that_the_server_forgot_ends_the_link():
     async def test() -> None:
-        async with peer(Old(status=404)) as far, line(SseLink, far.url) as wire:
+        async with peer(Old(status=404)) as far, line(SseTransport, far.url) as wire:
             with pytest.raises(UpstreamDown, match="no longer knows"):
                 await wire.ask(1)
             assert wire.link.ended.done()
@@ -203,7 +206,7 @@ def test_a_stream_that_the_server_forgot_ends_the_link():
 
 def test_a_cancelled_request_is_taken_back():
     async def test() -> None:
-        async with peer(Old(lambda _: [])) as far, line(SseLink, far.url) as wire:
+        async with peer(Old(lambda _: [])) as far, line(SseTransport, far.url) as wire:
             asking = asyncio.ensure_future(wire.ask(1))
             await far.wait_until_asked(2)
             asking.cancel()
@@ -225,7 +228,7 @@ def test_closing_leaves_nothing_open_also_while_a_post_is_not_answered():
     async def test() -> None:
         before = descriptors()
         async with peer(script) as far:
-            async with line(SseLink, far.url) as wire:
+            async with line(SseTransport, far.url) as wire:
                 asking = [asyncio.ensure_future(wire.ask(number)) for number in range(10)]
                 await far.wait_until_asked(11)
             found = await asyncio.gather(*asking, return_exceptions=True)
@@ -239,10 +242,10 @@ def test_closing_leaves_nothing_open_also_while_a_post_is_not_answered():
 # Servers that are said to speak HTTP, and know only this
 
 
-def talking(url: str, session: aiohttp.ClientSession) -> Client:
+def talking(url: str, session: HttpSession) -> McpClient:
     auth = Auth()
-    return Client(
-        lambda receive: EitherLink(
+    return McpClient(
+        lambda receive: FallbackTransport(
             config(url), receive, session=session, headers=auth.headers, challenged=auth.challenged
         ),
         name="far",

@@ -11,8 +11,8 @@ from aiohttp import WSMsgType
 from aiohttp import web as aiohttp_web
 
 from binnacle.errors import UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream import websocket
-from binnacle.upstream.websocket import WebSocketLink
+from binnacle.upstream.transports import websocket
+from binnacle.upstream.transports.websocket import WebSocketTransport
 from upstream.webs import Asked, Auth, answer, descriptors, line, peer, run
 
 NOTIFICATION = b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}'
@@ -79,7 +79,7 @@ async def nothing(socket: aiohttp_web.WebSocketResponse, message: aiohttp.WSMess
 def test_a_message_is_a_frame(kind):
     async def test() -> None:
         async with serving(echo(kind, NOTIFICATION, b"junk", b"")) as far:
-            async with line(WebSocketLink, far.url, auth=Auth("key"), headers={"X-Team": "blue"}) as wire:
+            async with line(WebSocketTransport, far.url, auth=Auth("key"), headers={"X-Team": "blue"}) as wire:
                 found = await wire.ask(1, "tools/list")
                 await wire.link.tell(INITIALIZED)
                 assert found.result == b'"tools/list"'
@@ -103,7 +103,7 @@ def test_answers_come_in_any_order_and_count_once():
             await socket.send_frame(answer(number, number), WSMsgType.TEXT)
 
     async def test() -> None:
-        async with serving(script) as far, line(WebSocketLink, far.url) as wire:
+        async with serving(script) as far, line(WebSocketTransport, far.url) as wire:
             found = await asyncio.gather(*(wire.ask(number) for number in (1, 2, 3)))
             assert [int(one.result or b"") for one in found] == [1, 2, 3]
 
@@ -115,7 +115,7 @@ def test_bytes_that_are_no_text_are_replaced():
         await socket.send_frame(b'{"jsonrpc":"2.0","id":1,"result":"\xff"}', WSMsgType.TEXT)
 
     async def test() -> None:
-        async with serving(script) as far, line(WebSocketLink, far.url) as wire:
+        async with serving(script) as far, line(WebSocketTransport, far.url) as wire:
             assert json.loads((await wire.ask(1)).result or b"") == "�"
 
     run(test())
@@ -129,7 +129,7 @@ def test_pings_are_answered():
             await socket.ping(b"there?")
 
     async def test() -> None:
-        async with serving(script) as far, line(WebSocketLink, far.url) as wire:
+        async with serving(script) as far, line(WebSocketTransport, far.url) as wire:
             assert (await wire.ask(1)).result == b'"alive"'
 
     run(test())
@@ -140,21 +140,21 @@ def test_large_messages_go_both_ways():
         await socket.send_frame(answer(1, "x" * (10 << 20)), WSMsgType.TEXT)
 
     async def test() -> None:
-        async with serving(script) as far, line(WebSocketLink, far.url) as wire:
+        async with serving(script) as far, line(WebSocketTransport, far.url) as wire:
             assert len((await wire.ask(1, "tools/call", "y" * (3 << 20))).result or b"") > 10 << 20
 
     run(test())
 
 
 def test_a_message_that_is_too_long_ends_the_link(monkeypatch):
-    monkeypatch.setattr(websocket, "LIMIT", 1 << 20)
+    monkeypatch.setattr(websocket, "MAX_MESSAGE_BYTES", 1 << 20)
 
     async def script(socket: aiohttp_web.WebSocketResponse, message: aiohttp.WSMessage) -> None:
         with contextlib.suppress(OSError):
             await socket.send_frame(b"x" * (2 << 20), WSMsgType.TEXT)
 
     async def test() -> None:
-        async with serving(script) as far, line(WebSocketLink, far.url) as wire:
+        async with serving(script) as far, line(WebSocketTransport, far.url) as wire:
             with pytest.raises(UpstreamDown, match="more than 1 MiB"):
                 await wire.ask(1)
             assert wire.link.ended.done()
@@ -167,7 +167,7 @@ def test_the_server_says_why_it_closes():
         await socket.close(code=1012, message=b"back soon")
 
     async def test() -> None:
-        async with serving(script) as far, line(WebSocketLink, far.url) as wire:
+        async with serving(script) as far, line(WebSocketTransport, far.url) as wire:
             with pytest.raises(UpstreamDown, match="code 1012: back soon"):
                 await wire.ask(1)
             with pytest.raises(UpstreamDown):
@@ -183,7 +183,7 @@ def test_a_connection_lost_in_a_frame_ends_the_link():
         transport.close()
 
     async def test() -> None:
-        async with serving(script) as far, line(WebSocketLink, far.url) as wire:
+        async with serving(script) as far, line(WebSocketTransport, far.url) as wire:
             with pytest.raises(UpstreamDown, match=r"lost|1006"):
                 await wire.ask(1)
             assert wire.link.ended.done()
@@ -196,11 +196,11 @@ def test_refused_we_say_better_who_we_are_and_ask_again():
         async with serving(echo()) as far:
             far.accepts = lambda request: request.headers.get("Authorization") == "Bearer new"
             auth = Auth("old", "new")
-            async with line(WebSocketLink, far.url, auth=auth) as wire:
+            async with line(WebSocketTransport, far.url, auth=auth) as wire:
                 assert (await wire.ask(1)).result
             assert auth.challenges == [(401, "Bearer realm=x")]
             with pytest.raises(UpstreamLogin, match="401"):
-                async with line(WebSocketLink, far.url, auth=Auth("a", "b", "c")):
+                async with line(WebSocketTransport, far.url, auth=Auth("a", "b", "c")):
                     pass
             assert len(far.requests) == 4
 
@@ -215,7 +215,7 @@ def test_what_is_no_websocket_is_refused(status, error):
     async def test() -> None:
         async with peer(script) as far:
             with pytest.raises(error, match=f"no WebSocket: {status}"):
-                async with line(WebSocketLink, far.url.replace("http", "ws")):
+                async with line(WebSocketTransport, far.url.replace("http", "ws")):
                     pass
 
     run(test())
@@ -226,7 +226,7 @@ def test_a_server_that_is_not_there_is_named():
         async with serving(echo()) as far:
             url = far.url
         with pytest.raises(UpstreamDown, match="Connection refused"):
-            async with line(WebSocketLink, f"{url}?key=swordfish"):
+            async with line(WebSocketTransport, f"{url}?key=swordfish"):
                 pass
 
     run(test())
@@ -239,7 +239,7 @@ def test_a_server_that_never_opens_the_socket_is_not_waited_for():
     async def test() -> None:
         async with peer(script) as far:
             with pytest.raises(UpstreamDown, match="in time"):
-                async with line(WebSocketLink, far.url.replace("http", "ws"), connect_timeout=0.2):
+                async with line(WebSocketTransport, far.url.replace("http", "ws"), connect_timeout=0.2):
                     pass
 
     run(test())
@@ -254,7 +254,7 @@ def test_a_redirect_out_of_the_origin_is_not_followed():
 
             async with peer(script) as far:
                 with pytest.raises(UpstreamError, match="redirects to http"):
-                    async with line(WebSocketLink, far.url.replace("http", "ws"), headers={"X-Key": "secret"}):
+                    async with line(WebSocketTransport, far.url.replace("http", "ws"), headers={"X-Key": "secret"}):
                         pass
             assert thief.requests == []
 
@@ -263,7 +263,7 @@ def test_a_redirect_out_of_the_origin_is_not_followed():
 
 def test_a_cancelled_request_is_taken_back():
     async def test() -> None:
-        async with serving(nothing) as far, line(WebSocketLink, far.url) as wire:
+        async with serving(nothing) as far, line(WebSocketTransport, far.url) as wire:
             asking = asyncio.ensure_future(wire.ask(1))
             await far.frames.get()
             asking.cancel()
@@ -287,7 +287,7 @@ def test_cancelling_one_request_leaves_those_beside_it_alone():
         await echo()(socket, message)
 
     async def test() -> None:
-        async with serving(script) as far, line(WebSocketLink, far.url) as wire:
+        async with serving(script) as far, line(WebSocketTransport, far.url) as wire:
             asking = [asyncio.ensure_future(wire.ask(number, "x" * (4 << 20))) for number in range(6)]
             await far.frames.get()
             asking[1].cancel()
@@ -310,7 +310,7 @@ def test_a_server_that_does_not_read_ends_the_link():
         await stuck.wait()
 
     async def test() -> None:
-        async with serving(script) as far, line(WebSocketLink, far.url, timeout=0.5) as wire:
+        async with serving(script) as far, line(WebSocketTransport, far.url, timeout=0.5) as wire:
             try:
                 asking = [asyncio.ensure_future(wire.ask(number, "x" * (4 << 20))) for number in range(8)]
                 found = await asyncio.gather(*asking, return_exceptions=True)
@@ -329,7 +329,7 @@ def test_closing_leaves_nothing_open_also_if_the_server_does_not_take_part():
     async def test() -> None:
         before = descriptors()
         async with serving(script) as far:
-            async with line(WebSocketLink, far.url) as wire:
+            async with line(WebSocketTransport, far.url) as wire:
                 asking = [asyncio.ensure_future(wire.ask(number)) for number in range(5)]
                 await far.frames.get()
             found = await asyncio.gather(*asking, return_exceptions=True)

@@ -7,11 +7,10 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-import aiohttp
-
-from binnacle.upstream.config import ServerConfig, Source
-from binnacle.upstream.link import Link, Outgoing, Receive
-from binnacle.upstream.web import new_session
+from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
+from binnacle.upstream.transports.http_client import new_session
+from binnacle.upstream.transports.http_session import HttpSession
+from binnacle.upstream.transports.transport import OutgoingRequest, Receive, Transport
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import Message
 
@@ -179,7 +178,7 @@ class Auth:
 class Line:
     """A link and what came over it unasked."""
 
-    def __init__(self, link: Link, received: list[tuple[Message, bytes]], news: asyncio.Event) -> None:
+    def __init__(self, link: Transport, received: list[tuple[Message, bytes]], news: asyncio.Event) -> None:
         self.link = link
         self.received = received
         self._news = news
@@ -198,18 +197,18 @@ class Line:
         return [getattr(message, "method", "") for message, _ in self.received]
 
 
-def request(number: int, method: str = "tools/list", name: str = "", **more: Any) -> Outgoing:
+def request(number: int, method: str = "tools/list", name: str = "", **more: Any) -> OutgoingRequest:
     message = jsonrpc.request_message(number, method, {"name": name} if name else {})
-    return Outgoing(str(number).encode(), message, method, name, **more)
+    return OutgoingRequest(str(number).encode(), message, method, name, **more)
 
 
 def config(url: str, transport: Any = "http", **more: Any) -> ServerConfig:
-    return ServerConfig(name="far", transport=transport, url=url, source=Source("cli"), **more)
+    return ServerConfig(name="far", transport=transport, url=url, source=ConfigSource("cli"), **more)
 
 
 @contextlib.asynccontextmanager
 async def line(
-    kind: Callable[..., Link], url: str, *, auth: Auth | None = None, version: str = "", **more: Any
+    kind: Callable[..., Transport], url: str, *, auth: Auth | None = None, version: str = "", **more: Any
 ) -> AsyncIterator[Line]:
     """A link that is open; leaving it closes it and sees that it left nothing open."""
     auth = auth or Auth()
@@ -221,7 +220,7 @@ async def line(
         news.set()
 
     async with new_session() as session:
-        make: Callable[[ServerConfig, Receive], Link] = lambda settings, take: kind(  # noqa: E731
+        make: Callable[[ServerConfig, Receive], Transport] = lambda settings, take: kind(  # noqa: E731
             settings, take, session=session, headers=auth.headers, challenged=auth.challenged
         )
         link = make(config(url, **more), receive)
@@ -234,9 +233,11 @@ async def line(
             await _nothing_in_use(session)
 
 
-async def _nothing_in_use(session: aiohttp.ClientSession) -> None:
+async def _nothing_in_use(session: HttpSession) -> None:
     """Every connection was given back to the pool, or closed."""
-    connector = session.connector
+    if session.opened is None:
+        return
+    connector = session.opened.connector
     assert connector is not None
     assert not connector._acquired
 

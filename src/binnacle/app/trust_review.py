@@ -66,12 +66,12 @@ def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
     """Every part of the product that reads such things from a project says which there are."""
     from binnacle.bridge import own
     from binnacle.runner import hooks, template
-    from binnacle.upstream import overview
+    from binnacle.upstream.configuration import server_overview
 
     repo = project.repo
     return (
         lambda: settings.find_items(repo),
-        lambda: overview.find_items(repo, _brought(project)),
+        lambda: server_overview.find_items(repo, _brought(project)),
         lambda: hooks.find_items(repo),
         lambda: own.find_items(repo),
         lambda: template.find_items(repo),

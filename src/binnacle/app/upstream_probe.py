@@ -12,10 +12,11 @@ from binnacle.errors import BinnacleError, NotFound, UpstreamDown, did_you_mean
 from binnacle.plan.token_count import count
 from binnacle.project.project import Project
 from binnacle.serving.upstream_connections import UpstreamConnections
-from binnacle.upstream.gateway import Gateway, Offer
-from binnacle.upstream.missing import owners_of
-from binnacle.upstream.naming import display
-from binnacle.upstream.server import Status, Upstream, standing
+from binnacle.upstream.gateway import Gateway
+from binnacle.upstream.listing.missing_tools import owners_of
+from binnacle.upstream.supervisor import ServerStatus, SupervisedServer, describe_standing
+from binnacle.upstream.toolsets.prefixed import Offer
+from binnacle.upstream.toolsets.tool_names import display_name
 
 SOON = 1.0
 """Seconds after which somebody who waits is told how far it is."""
@@ -36,8 +37,8 @@ Advance = Callable[[int, str], None]
 class ProbedServer(NamedTuple):
     """A server after it was tried."""
 
-    server: Upstream
-    status: Status
+    server: SupervisedServer
+    status: ServerStatus
     seconds: float
     """How long it took to find out."""
 
@@ -58,8 +59,8 @@ class ProbedServer(NamedTuple):
             row |= {"era": client.era, "version": client.link.version, "server": client.server}
             row |= {
                 "tools": len(self.server.tools),
-                "prompts": len(self.server.prompts),
-                "resources": len(self.server.resources),
+                "prompts": len(self.server.lists.prompts),
+                "resources": len(self.server.lists.resources),
             }
         return row
 
@@ -88,7 +89,7 @@ class UpstreamProbe(NamedTuple):
         rename = self.gateway.servers[offer.server].config.tools.rename
         return {
             "name": offer.name,
-            "shown": display(offer.server, rename.get(offer.tool.name, offer.tool.name)),
+            "shown": display_name(offer.server, rename.get(offer.tool.name, offer.tool.name)),
             "server": offer.server,
             "tool": offer.tool.name,
             "description": next((line.strip() for line in lines if line.strip()), ""),
@@ -103,7 +104,7 @@ class UpstreamProbe(NamedTuple):
             NotFound: there is none, or it is held back.
         """
         offers = self.gateway.offers()
-        known = {display(one.server, one.tool.name): one for one in offers.values()}
+        known = {display_name(one.server, one.tool.name): one for one in offers.values()}
         known |= {self.describe(one)["shown"]: one for one in offers.values()} | dict(offers)
         if name in known:
             return known[name]
@@ -118,7 +119,7 @@ class UpstreamProbe(NamedTuple):
         down = {one.name: one.row() for one in self.servers if one.status.state != "ready"}
         if owners := owners_of(name, down):
             row = down[owners[0]]
-            text = standing(row["name"], row["state"])
+            text = describe_standing(row["name"], row["state"])
             raise UpstreamDown(f"{text}: {row['reason']}" if row.get("reason") else text, hint=row.get("hint", ""))
 
     def _check_held(self, name: str) -> None:
@@ -146,7 +147,7 @@ async def probe_servers(
         await upstreams.aclose()
 
 
-async def _settled(servers: Sequence[Upstream], advance: Advance) -> list[ProbedServer]:
+async def _settled(servers: Sequence[SupervisedServer], advance: Advance) -> list[ProbedServer]:
     tasks = [asyncio.ensure_future(_settle(one)) for one in servers]
     pending, waits = set(tasks), SOON
     try:
@@ -164,7 +165,7 @@ async def _settled(servers: Sequence[Upstream], advance: Advance) -> list[Probed
             task.cancel()
 
 
-async def _settle(server: Upstream) -> ProbedServer:
+async def _settle(server: SupervisedServer) -> ProbedServer:
     began = time.perf_counter()
     status = await server.settle()
     return ProbedServer(server, status, time.perf_counter() - began)

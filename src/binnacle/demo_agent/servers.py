@@ -12,9 +12,9 @@ from msgspec import Raw, Struct
 
 from binnacle.errors import UpstreamError
 from binnacle.processes.keeper import Keeper
-from binnacle.upstream.client import Client
-from binnacle.upstream.config import ServerConfig, Source
-from binnacle.upstream.link import Link, Receive
+from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
+from binnacle.upstream.mcp_client import McpClient
+from binnacle.upstream.transports.transport import Receive, Transport
 from binnacle.wire.acp import HttpServer, McpServer, StdioServer
 from binnacle.wire.jsonrpc import RpcError
 
@@ -72,9 +72,9 @@ class Servers:
 
     def __init__(self) -> None:
         self.tools: dict[str, Tool] = {}
-        self._clients: dict[str, Client] = {}
+        self._clients: dict[str, McpClient] = {}
 
-    async def join(self, name: str, client: Client) -> None:
+    async def join(self, name: str, client: McpClient) -> None:
         """Takes the tools of a server that is connected. Where two have one of a name, the first is called."""
         self._clients[name] = client
         for entry in (await client.entries("tools")).entries:
@@ -110,7 +110,7 @@ async def connected(servers: Iterable[McpServer], *, keeper: Keeper, folder: str
         found = Servers()
         for server in servers:
             config = _config(server, folder)
-            client = Client(await _opener(stack, config, keeper), name=server.name, on_change=lambda *_: None)
+            client = McpClient(await _opener(stack, config, keeper), name=server.name, on_change=lambda *_: None)
             stack.push_async_callback(client.close)
             try:
                 async with asyncio.timeout(CONNECT_WITHIN):
@@ -124,7 +124,7 @@ async def connected(servers: Iterable[McpServer], *, keeper: Keeper, folder: str
 
 
 def _config(server: McpServer, folder: str) -> ServerConfig:
-    source = Source("cli")
+    source = ConfigSource("cli")
     match server:
         case HttpServer(name=name, url=url, headers=headers):
             given = {one.name: one.value for one in headers}
@@ -136,14 +136,14 @@ def _config(server: McpServer, folder: str) -> ServerConfig:
             )
 
 
-async def _opener(stack: AsyncExitStack, config: ServerConfig, keeper: Keeper) -> Callable[[Receive], Link]:
+async def _opener(stack: AsyncExitStack, config: ServerConfig, keeper: Keeper) -> Callable[[Receive], Transport]:
     """What makes the link to a server. A transport that is not used is not loaded."""
     if config.transport == "stdio":
-        from binnacle.upstream.stdio import Log, StdioLink
+        from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
 
-        return partial(StdioLink, config, keeper=keeper, log=Log())
-    from binnacle.upstream.http import HttpLink
-    from binnacle.upstream.web import new_session
+        return partial(StdioTransport, config, keeper=keeper, log=ServerLog())
+    from binnacle.upstream.transports.http_client import new_session
+    from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 
     session = await stack.enter_async_context(new_session())
 
@@ -153,7 +153,7 @@ async def _opener(stack: AsyncExitStack, config: ServerConfig, keeper: Keeper) -
     async def no(_status: int, _challenge: str) -> bool:
         return False
 
-    return partial(HttpLink, config, session=session, headers=nothing, challenged=no)
+    return partial(StreamableHttpTransport, config, session=session, headers=nothing, challenged=no)
 
 
 def _answer(result: Raw) -> Answer:

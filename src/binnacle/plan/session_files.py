@@ -24,7 +24,7 @@ from binnacle.config.private_files import make_new_private_folder, make_private_
 from binnacle.errors import ConfigError, InvalidInput, Refused
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.session_plan import SCHEMA, SessionPlan
-from binnacle.upstream.overview import allowed_entries
+from binnacle.upstream.configuration.server_overview import allowed_entries
 from binnacle.work import steps
 
 CONTEXT, PROMPT, CONFIG, CHECKS = "context.json", "prompt.md", "mcp.json", "checks.json"

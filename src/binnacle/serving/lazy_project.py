@@ -17,7 +17,7 @@ from binnacle.serving.tool_list_cache import ToolList, fingerprint, read_or_make
 from binnacle.sessions.session_request import SessionRequest
 from binnacle.tools.caller import Caller
 from binnacle.tools.client_facts import ClientFacts
-from binnacle.upstream.config import Problem, warn_agents
+from binnacle.upstream.configuration.server_config import ConfigProblem, warn_agents
 from binnacle.work.session import Agent
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class LazyProject:
         found = warn_agents(self._problems())
         return " ".join(filter(None, ("" if self.is_known else NO_PROJECT, said, found)))
 
-    def _problems(self) -> tuple[Problem, ...]:
+    def _problems(self) -> tuple[ConfigProblem, ...]:
         """What is wrong with the configuration of other servers."""
         gateway = self._box.gateway if self._box is not None else None
         return gateway.problems if gateway is not None else self.upstreams.problems()

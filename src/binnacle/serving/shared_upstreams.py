@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from binnacle.config.directories import trust_file
 from binnacle.project.project import Project
-from binnacle.upstream.config import Problem, describe_problem, load_servers
-from binnacle.upstream.places import config_files, logins_folder, pins_file
+from binnacle.upstream.configuration.config_paths import config_files, logins_folder, pins_file
+from binnacle.upstream.configuration.server_config import ConfigProblem, describe_problem
+from binnacle.upstream.configuration.server_loader import load_servers
 
 if TYPE_CHECKING:
     from binnacle.serving.upstream_connections import UpstreamConnections
@@ -28,8 +29,8 @@ class SharedUpstreams:
         """What people decide about servers."""
 
         self._made: UpstreamConnections | None = None
-        self._problems: tuple[tuple[int, ...], tuple[Problem, ...]] | None = None
-        self._warned: set[Problem] = set()
+        self._problems: tuple[tuple[int, ...], tuple[ConfigProblem, ...]] | None = None
+        self._warned: set[ConfigProblem] = set()
         """What was said on stderr, and still is so."""
 
     def state(self) -> tuple[int, ...]:
@@ -53,7 +54,7 @@ class SharedUpstreams:
             self._made = UpstreamConnections(self._project, flags=self.flags)
         return self._made
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[ConfigProblem, ...]:
         """What is wrong with the configuration of the servers, which keeps some of them away."""
         if not self.are_configured():
             return ()
@@ -63,14 +64,14 @@ class SharedUpstreams:
             self._problems = (state, found)
         return self._problems[1]
 
-    def warn(self, problems: Sequence[Problem]) -> None:
+    def warn(self, problems: Sequence[ConfigProblem]) -> None:
         """Says on stderr what is wrong, each problem once for as long as it is there."""
-        from binnacle.upstream.hygiene import visible
+        from binnacle.upstream.listing.screening import make_visible
 
         for one in problems:
             if one not in self._warned:
                 hint = f"; {one.hint}" if one.hint else ""
-                _log.warning("bn mcp serve: %s", visible(f"{describe_problem(one)}{hint}").replace("\n", " "))
+                _log.warning("bn mcp serve: %s", make_visible(f"{describe_problem(one)}{hint}").replace("\n", " "))
         self._warned = set(problems)
 
     async def aclose(self) -> None:

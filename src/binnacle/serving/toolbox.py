@@ -29,7 +29,7 @@ from binnacle.tools.outcome import ToolReply
 from binnacle.tools.recent_tools import RecentTools
 from binnacle.tools.tool_search import FINDERS, Finder, Index
 from binnacle.tools.tool_spec import ToolSpec
-from binnacle.upstream.places import upstream_folder
+from binnacle.upstream.configuration.config_paths import upstream_folder
 from binnacle.work.feature import Discipline
 from binnacle.work.session import Agent, Terms
 from binnacle.work.task import brief
@@ -37,7 +37,8 @@ from binnacle.work.task import brief
 if TYPE_CHECKING:
     from binnacle.serving.upstream_connections import UpstreamConnections
     from binnacle.tools.permitted_content import PermittedContent
-    from binnacle.upstream.gateway import Gateway, Offer
+    from binnacle.upstream.gateway import Gateway
+    from binnacle.upstream.toolsets.prefixed import Offer
 
 
 class Toolbox:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from binnacle.processes.keeper import Keeper
 from binnacle.project.project import Project
-from binnacle.upstream.config import Loaded, ServerConfig, load_servers
+from binnacle.upstream.configuration.config_paths import log_file, upstream_folder
+from binnacle.upstream.configuration.server_config import LoadedServers, ServerConfig
+from binnacle.upstream.configuration.server_loader import load_servers
+from binnacle.upstream.configuration.server_trust import is_allowed
 from binnacle.upstream.gateway import Gateway
-from binnacle.upstream.link import Link, Receive
-from binnacle.upstream.places import log_file, upstream_folder
-from binnacle.upstream.pool import Pool
-from binnacle.upstream.redact import Redactor
-from binnacle.upstream.rolling import RollingFile
-from binnacle.upstream.stdio import Log, StdioLink
-from binnacle.upstream.trust import is_allowed
+from binnacle.upstream.pool import ServerPool
+from binnacle.upstream.redaction import Redactor
+from binnacle.upstream.rolling_file import RollingFile
+from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
+from binnacle.upstream.transports.transport import Receive, Transport
 
 if TYPE_CHECKING:
     from binnacle.upstream.auth.authorizer import Authorizer
@@ -36,10 +37,10 @@ class UpstreamConnections:
         self._flags = flags
         self._keeper = Keeper()
         self._redactor = Redactor()
-        self._pool = Pool(self._open, clean=self._redactor.clean)
+        self._pool = ServerPool(self._open, clean=self._redactor.clean)
         self._http: Any = None
         self._authorizers: dict[str, tuple[ServerConfig, Authorizer]] = {}
-        self._logs: dict[str, tuple[Log, RollingFile]] = {}
+        self._logs: dict[str, tuple[ServerLog, RollingFile]] = {}
 
     def gateway(
         self, brought: Brought, on_change: Callable[[], None], *, only: Collection[str] | None = None
@@ -55,7 +56,7 @@ class UpstreamConnections:
             clean=self._redactor.clean,
         )
 
-    def _load(self, brought: Mapping[str, Any] | None, only: Collection[str] | None) -> Loaded:
+    def _load(self, brought: Mapping[str, Any] | None, only: Collection[str] | None) -> LoadedServers:
         found = load_servers(self._project.repo, flags=self._flags, discipline=brought)
         for config in found.servers.values():
             self._redactor.learn(config)
@@ -65,38 +66,36 @@ class UpstreamConnections:
             return found
         return found._replace(servers={name: one for name, one in found.servers.items() if name in only})
 
-    def _open(self, config: ServerConfig, receive: Receive) -> Link:
+    def _open(self, config: ServerConfig, receive: Receive) -> Transport:
         if config.transport == "stdio":
-            return StdioLink(config, receive, keeper=self._keeper, log=self._log(config.name))
-        from binnacle.upstream.either import EitherLink
-        from binnacle.upstream.sse import SseLink
-        from binnacle.upstream.websocket import WebSocketLink
+            return StdioTransport(config, receive, keeper=self._keeper, log=self._log(config.name))
+        from binnacle.upstream.transports.url_transports import make_url_transport
 
-        links: dict[str, Callable[..., Link]] = {"http": EitherLink, "sse": SseLink, "websocket": WebSocketLink}
         who = self._authorizer(config)
-        make = links[config.transport]
-        return make(config, receive, session=self._session(), headers=who.headers, challenged=who.challenged)
+        return make_url_transport(
+            config, receive, session=self._session(), headers=who.headers, challenged=who.challenged
+        )
 
-    def _log(self, name: str) -> Log:
+    def _log(self, name: str) -> ServerLog:
         if name not in self._logs:
             file = RollingFile(log_file(self._project.data_dir, name), LOG_LIMIT)
-            self._logs[name] = (Log(file, clean=self._redactor.clean), file)
+            self._logs[name] = (ServerLog(file, clean=self._redactor.clean), file)
         return self._logs[name][0]
 
     def _authorizer(self, config: ServerConfig) -> "Authorizer":
-        from binnacle.upstream.auth.authorizer import authorizer
-        from binnacle.upstream.auth.secrets import open_secrets
+        from binnacle.upstream.auth.authorizer_factory import make_authorizer
+        from binnacle.upstream.auth.secret_store import open_secrets
 
         known = self._authorizers.get(config.name)
         if known is not None and known[0] == config:
             return known[1]
-        made = authorizer(config, secrets=open_secrets(), http=self._session(), redactor=self._redactor)
+        made = make_authorizer(config, secrets=open_secrets(), http=self._session(), redactor=self._redactor)
         self._authorizers[config.name] = (config, made)
         return made
 
     def _session(self) -> Any:
         if self._http is None:
-            from binnacle.upstream.web import new_session
+            from binnacle.upstream.transports.http_client import new_session
 
             self._http = new_session()
         return self._http

@@ -12,9 +12,9 @@ from binnacle.errors import BinnacleError
 from binnacle.tools.caller import Caller
 from binnacle.tools.hints import render_hint
 from binnacle.tools.upstream_tools import passed_on, teller
-from binnacle.upstream.calls import Result
-from binnacle.upstream.contents import Piece
-from binnacle.upstream.gateway import Asked, Gateway
+from binnacle.upstream.gateway import ContentMethod, Gateway
+from binnacle.upstream.listing.content_index import ContentItem
+from binnacle.upstream.toolsets.toolset import Result
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from binnacle.wire.mcp import RESOURCE_NOT_FOUND, CompleteParams
 
@@ -39,7 +39,7 @@ class PermittedContent:
     def prompts(self) -> Mapping[str, Raw]:
         return self._entries(self._gateway.contents().prompts)
 
-    def _entries(self, pieces: Mapping[str, Piece]) -> dict[str, Raw]:
+    def _entries(self, pieces: Mapping[str, ContentItem]) -> dict[str, Raw]:
         return {
             name: one.entry for name, one in pieces.items() if not self._is_denied(name) and self._may_use(one.server)
         }
@@ -54,7 +54,7 @@ class PermittedContent:
     def _owners(self, uri: str) -> tuple[str, ...]:
         return tuple(server for server in self._gateway.owners(uri) if self._may_use(server))
 
-    def _prompt(self, name: str) -> Piece | None:
+    def _prompt(self, name: str) -> ContentItem | None:
         found = self._gateway.contents().prompts.get(name)
         return found if found and not self._is_denied(name) and self._may_use(found.server) else None
 
@@ -108,7 +108,7 @@ class PermittedContent:
     async def follow(self, uris: frozenset[str]) -> None:
         await self._gateway.follow(frozenset(uri for uri in uris if self._owners(uri)))
 
-    async def _ask(self, server: str, method: Asked, params: Mapping[str, Any], caller: Caller) -> Result:
+    async def _ask(self, server: str, method: ContentMethod, params: Mapping[str, Any], caller: Caller) -> Result:
         try:
             result = await self._gateway.ask(
                 server, method, params, caller.client, who=caller.actor.name, progress=teller(caller)

@@ -8,10 +8,11 @@ from msgspec import Raw, Struct
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
-from binnacle.upstream.calls import Result
-from binnacle.upstream.gateway import Gateway, Offer
-from binnacle.upstream.hygiene import decode_entry, readable
-from binnacle.upstream.naming import display
+from binnacle.upstream.gateway import Gateway
+from binnacle.upstream.listing.screening import decode_entry, make_readable
+from binnacle.upstream.toolsets.prefixed import Offer
+from binnacle.upstream.toolsets.tool_names import display_name
+from binnacle.upstream.toolsets.toolset import Result
 from binnacle.wire.jsonrpc import UNREADABLE
 
 MAX_PROGRESS_CHARACTERS = 500
@@ -48,7 +49,7 @@ def upstream_tools(gateway: Gateway, used: Callable[[str], None]) -> Iterable[To
 
 
 def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSpec:
-    shown = display(offer.server, offer.tool.name)
+    shown = display_name(offer.server, offer.tool.name)
     try:
         entry = msgspec.json.decode(offer.entry, type=_Entry)
     except msgspec.ValidationError:
@@ -102,7 +103,7 @@ def teller(caller: Caller) -> Callable[[Raw], None] | None:
             progress = msgspec.json.decode(told, type=_Progress)
         except UNREADABLE:
             return
-        message = readable(progress.message, MAX_PROGRESS_CHARACTERS)
+        message = make_readable(progress.message, MAX_PROGRESS_CHARACTERS)
         caller.progress(progress.progress, progress.total, message)
 
     return tell

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from binnacle.upstream.server import LAUNCHING
+from binnacle.upstream.supervisor import LAUNCHING
 from scenarios.agents import Agent
 from server.clients import wait_for
 from server.upstreams.servers import Servers, launched, said, wait_for_tool

@@ -6,15 +6,15 @@ import os
 import sys
 import tempfile
 
-import aiohttp
-
 from binnacle.errors import UpstreamLogin
-from binnacle.upstream.auth import FileSecrets, authorizer
+from binnacle.upstream.auth.authorizer_factory import make_authorizer
 from binnacle.upstream.auth.login import login
-from binnacle.upstream.client import Client
-from binnacle.upstream.config import Auth, ServerConfig, Source
-from binnacle.upstream.http import HttpLink
-from binnacle.upstream.web import new_session
+from binnacle.upstream.auth.secret_store import FileSecrets
+from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.mcp_client import McpClient
+from binnacle.upstream.transports.http_client import new_session
+from binnacle.upstream.transports.http_session import HttpSession
+from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 
 LOGINS = 3
 """Times that a person would sign in before giving up."""
@@ -28,17 +28,17 @@ def a_config(url: str) -> ServerConfig:
         client_secret=given.get("client_secret", ""),
         client_metadata_url="https://conformance-test.local/client-metadata.json",
     )
-    return ServerConfig(name="suite", transport="http", url=url, auth=auth, source=Source("cli"))
+    return ServerConfig(name="suite", transport="http", url=url, auth=auth, source=ConfigSource("cli"))
 
 
-async def use(config: ServerConfig, secrets: FileSecrets, http: aiohttp.ClientSession) -> None:
+async def use(config: ServerConfig, secrets: FileSecrets, http: HttpSession) -> None:
     """One session with the server."""
-    who = authorizer(config, secrets=secrets, http=http)
+    who = make_authorizer(config, secrets=secrets, http=http)
 
     def link(receive):
-        return HttpLink(config, receive, session=http, headers=who.headers, challenged=who.challenged)
+        return StreamableHttpTransport(config, receive, session=http, headers=who.headers, challenged=who.challenged)
 
-    client = Client(link, name=config.name, on_change=lambda _: None)
+    client = McpClient(link, name=config.name, on_change=lambda _: None)
     try:
         await client.link.open()
         await client.connect("auto")
@@ -73,8 +73,8 @@ async def main(url: str) -> None:
                 await asyncio.gather(*browsing)
 
 
-async def browse(http: aiohttp.ClientSession, url: str) -> None:
-    async with http.get(url) as page:
+async def browse(http: HttpSession, url: str) -> None:
+    async with (await http.open()).get(url) as page:
         await page.read()
 
 

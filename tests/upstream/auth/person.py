@@ -5,15 +5,14 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-import aiohttp
-
 from binnacle.upstream.auth.grant import Grant, decode, encode, key_of
 from binnacle.upstream.auth.login import login
-from binnacle.upstream.auth.oauth import OAuth
-from binnacle.upstream.auth.secrets import FileSecrets
-from binnacle.upstream.config import Auth, ServerConfig, Source
-from binnacle.upstream.redact import Redactor
-from binnacle.upstream.web import new_session
+from binnacle.upstream.auth.oauth_authorizer import OAuth
+from binnacle.upstream.auth.secret_store import FileSecrets
+from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.redaction import Redactor
+from binnacle.upstream.transports.http_client import new_session
+from binnacle.upstream.transports.http_session import HttpSession
 from upstream.auth.provider import Provider
 
 BOUND = 60
@@ -30,13 +29,15 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 def a_server(url: str, **auth: Any) -> ServerConfig:
     auth.setdefault("type", "oauth")
-    return ServerConfig(name="crm", transport="http", url=url, auth=Auth(**auth), source=Source("user", "mcp.json", 3))
+    return ServerConfig(
+        name="crm", transport="http", url=url, auth=Auth(**auth), source=ConfigSource("user", "mcp.json", 3)
+    )
 
 
 class Person:
     """Somebody with a browser, who signs in as soon as they are told where."""
 
-    def __init__(self, http: aiohttp.ClientSession, *, is_here: bool = True) -> None:
+    def __init__(self, http: HttpSession, *, is_here: bool = True) -> None:
         self.told: list[str] = []
         self.landed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Where the browser ended up."""
@@ -62,10 +63,10 @@ class Person:
         task.add_done_callback(self._tasks.discard)
 
     async def _browse(self, url: str) -> None:
-        async with self._http.get(url, allow_redirects=False) as page:
+        async with (await self._http.open()).get(url, allow_redirects=False) as page:
             target = page.headers.get("Location", "")
         if self._is_here and target:
-            async with self._http.get(target) as page:
+            async with (await self._http.open()).get(target) as page:
                 await page.read()
         if not self.landed.done():
             self.landed.set_result(target)
@@ -73,14 +74,14 @@ class Person:
     async def _enter(self, line: str) -> None:
         address = line.partition("open ")[2].partition(" and ")[0]
         code = line.rpartition(": ")[2]
-        async with self._http.get(address, params={"user_code": code}) as page:
+        async with (await self._http.open()).get(address, params={"user_code": code}) as page:
             assert page.status == 200
 
 
 class Desk:
     """A person at a machine with a provider to sign in to."""
 
-    def __init__(self, provider: Provider, http: aiohttp.ClientSession, folder: str) -> None:
+    def __init__(self, provider: Provider, http: HttpSession, folder: str) -> None:
         self.provider = provider
         self.http = http
         self.secrets = FileSecrets(folder)
@@ -131,7 +132,7 @@ class Desk:
 
     async def _send(self, authorizer: Any, url: str) -> tuple[int, str]:
         headers = await authorizer.headers()
-        async with self.http.post(url or self.provider.url, headers=headers, json={}) as answer:
+        async with (await self.http.open()).post(url or self.provider.url, headers=headers, json={}) as answer:
             await answer.read()
             return answer.status, answer.headers.get("WWW-Authenticate", "")
 

@@ -3,10 +3,10 @@
 import asyncio
 import sys
 
-from binnacle.upstream.auth.oauth import OAuth
-from binnacle.upstream.auth.secrets import FileSecrets
-from binnacle.upstream.redact import Redactor
-from binnacle.upstream.web import new_session
+from binnacle.upstream.auth.oauth_authorizer import OAuth
+from binnacle.upstream.auth.secret_store import FileSecrets
+from binnacle.upstream.redaction import Redactor
+from binnacle.upstream.transports.http_client import new_session
 from upstream.auth.person import a_server
 
 

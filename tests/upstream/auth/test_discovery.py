@@ -5,9 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binnacle.errors import UpstreamError
-from binnacle.upstream.auth.addresses import check_place, is_local, origin, resource_of
-from binnacle.upstream.auth.challenge import Challenge, parse
-from binnacle.upstream.auth.discovery import covers, is_same_issuer, provider_metadata_urls, resource_metadata_urls
+from binnacle.upstream.auth.challenge import Challenge, parse_challenge
+from binnacle.upstream.auth.provider_discovery import (
+    covers,
+    is_same_issuer,
+    provider_metadata_urls,
+    resource_metadata_urls,
+)
+from binnacle.upstream.auth.url_checks import check_place, is_local, origin, resource_of
 
 
 def test_a_server_describes_itself_for_its_path_or_for_its_host():
@@ -121,10 +126,10 @@ def test_places_that_somebody_elsewhere_names_and_are_not_asked(url):
     ],
 )
 def test_challenges_are_read(header, found):
-    assert parse(header) == found
+    assert parse_challenge(header) == found
 
 
 @given(st.text())
 def test_any_challenge_can_be_read(header):
-    assert isinstance(parse(header), Challenge)
-    assert isinstance(parse(f"Bearer {header}"), Challenge)
+    assert isinstance(parse_challenge(header), Challenge)
+    assert isinstance(parse_challenge(f"Bearer {header}"), Challenge)

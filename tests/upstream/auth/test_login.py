@@ -200,11 +200,11 @@ def test_an_answer_with_another_state_changes_nothing(tmp_path):
             async def stray(line: str) -> None:
                 uri = dict(parse_qsl(urlsplit(line).query))["redirect_uri"]
                 for query in ("", "?code=evil&state=guessed", "?error=access_denied"):
-                    async with desk.http.get(uri + query) as page:
+                    async with (await desk.http.open()).get(uri + query) as page:
                         seen.append(page.status)
-                async with desk.http.get(uri, headers={"Host": "evil.example"}) as page:
+                async with (await desk.http.open()).get(uri, headers={"Host": "evil.example"}) as page:
                     seen.append(page.status)
-                async with desk.http.get(line) as page:
+                async with (await desk.http.open()).get(line) as page:
                     seen.append(page.status)
 
             tasks = []

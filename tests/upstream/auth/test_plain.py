@@ -5,10 +5,13 @@ import os
 import pytest
 
 from binnacle.errors import ConfigError, UpstreamLogin
-from binnacle.upstream.auth import Authorizer, FileSecrets, authorizer, plain
-from binnacle.upstream.config import Auth, ServerConfig, Source
-from binnacle.upstream.redact import Redactor
-from binnacle.upstream.web import new_session
+from binnacle.upstream.auth import static_credentials
+from binnacle.upstream.auth.authorizer import Authorizer
+from binnacle.upstream.auth.authorizer_factory import make_authorizer
+from binnacle.upstream.auth.secret_store import FileSecrets
+from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.redaction import Redactor
+from binnacle.upstream.transports.http_client import new_session
 from upstream.auth.person import a_server, run
 
 URL = "https://crm.example/mcp"
@@ -16,7 +19,7 @@ URL = "https://crm.example/mcp"
 
 async def made(config: ServerConfig, redactor: Redactor | None = None) -> Authorizer:
     async with new_session() as http:
-        return authorizer(config, secrets=FileSecrets("nowhere"), http=http, redactor=redactor)
+        return make_authorizer(config, secrets=FileSecrets("nowhere"), http=http, redactor=redactor)
 
 
 def headers(config: ServerConfig) -> dict[str, str]:
@@ -79,7 +82,7 @@ def test_a_refused_key_says_where_it_is_configured():
 def test_a_configured_authorization_header_is_left_alone():
     async def main():
         config = ServerConfig(
-            name="crm", transport="http", url=URL, headers={"authorization": "Bearer x"}, source=Source("user")
+            name="crm", transport="http", url=URL, headers={"authorization": "Bearer x"}, source=ConfigSource("user")
         )
         given = await made(config)
         assert await given.headers() == {}
@@ -144,7 +147,7 @@ def test_a_token_file_that_others_may_read_is_refused(token_file, mode):
 
 def test_where_secrets_are_mounted_modes_are_not_ours(token_file, monkeypatch):
     token_file.chmod(0o644)
-    monkeypatch.setattr(plain, "SECRET_MOUNTS", (f"{os.path.realpath(token_file.parent)}/",))
+    monkeypatch.setattr(static_credentials, "SECRET_MOUNTS", (f"{os.path.realpath(token_file.parent)}/",))
     assert headers(by_file(token_file)) == {"Authorization": "Bearer first-token"}
 
 
@@ -203,7 +206,7 @@ def test_no_secret_is_in_a_repr():
         url="https://u:planted-secret@h/?k=planted-secret",
         auth=auth,
         headers={"X": "planted-secret"},
-        source=Source("user"),
+        source=ConfigSource("user"),
     )
     redactor = Redactor()
     redactor.learn(config)

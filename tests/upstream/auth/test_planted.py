@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from binnacle.errors import BinnacleError
+from binnacle.upstream.auth.callback_listener import Receiver
 from binnacle.upstream.auth.login import login
-from binnacle.upstream.auth.receiver import Receiver
-from binnacle.upstream.web import new_session
+from binnacle.upstream.transports.http_client import new_session
 from upstream.auth import browser
 from upstream.auth.person import Desk, at_desk, run
 
@@ -104,9 +104,9 @@ def test_the_place_to_start_leads_to_the_login_once():
     async def main():
         async with new_session() as http, Receiver() as receiver:
             receiver.login_url = "https://login.example/?state=x"
-            async with http.get(receiver.start_url, allow_redirects=False) as page:
+            async with (await http.open()).get(receiver.start_url, allow_redirects=False) as page:
                 assert page.headers["Location"] == "https://login.example/?state=x"
-            async with http.get(receiver.start_url, allow_redirects=False) as page:
+            async with (await http.open()).get(receiver.start_url, allow_redirects=False) as page:
                 assert page.status == 404
 
     run(main())

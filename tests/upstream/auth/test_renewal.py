@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from binnacle.errors import BinnacleError, ConfigError, UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream.auth import authorizer
-from binnacle.upstream.web import Web
+from binnacle.upstream.auth.authorizer_factory import make_authorizer
+from binnacle.upstream.transports.http_client import HttpClient
 from upstream.auth import person, renewer
 from upstream.auth.person import Desk, a_server, at_desk, run
 from upstream.auth.provider import Provider
@@ -211,7 +211,7 @@ def test_a_link_sends_again_what_was_refused_in_the_middle(tmp_path):
         async with at_desk(tmp_path) as desk:
             await desk.sign_in()
             login = desk.authorizer()
-            web = Web(desk.config(), session=desk.http, headers=login.headers, challenged=login.challenged)
+            web = HttpClient(desk.config(), session=desk.http, headers=login.headers, challenged=login.challenged)
             for _ in range(2):
                 answer = await web.send("POST", {}, b"{}")
                 assert answer.status == 200
@@ -376,14 +376,14 @@ def test_without_a_word_about_auth_a_login_is_used_when_the_server_wants_one(tmp
     async def main():
         async with at_desk(tmp_path) as desk:
             config = desk.config(type="none")
-            login = authorizer(config, secrets=desk.secrets, http=desk.http)
+            login = make_authorizer(config, secrets=desk.secrets, http=desk.http)
             assert await login.headers() == {}
             with pytest.raises(UpstreamLogin, match="wants to know who asks") as needed:
                 await desk.call(login)
             assert needed.value.hint == "sign in: bn upstream login crm"
             await desk.sign_in(config)
             assert await desk.call(login) == 200
-            again = authorizer(config, secrets=desk.secrets, http=desk.http)
+            again = make_authorizer(config, secrets=desk.secrets, http=desk.http)
             assert await again.headers() == {}
             assert await desk.call(again) == 200
 

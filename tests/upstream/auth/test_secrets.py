@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from binnacle.errors import ConfigError, UpstreamDown
-from binnacle.upstream.auth import FileSecrets, open_secrets, secrets
-from binnacle.upstream.auth.secrets import KeyringSecrets
+from binnacle.upstream.auth import secret_store
+from binnacle.upstream.auth.secret_store import FileSecrets, KeyringSecrets, open_secrets
 from upstream.auth.person import run
 
 
@@ -107,7 +107,7 @@ def test_one_at_a_time_and_not_for_ever(tmp_path, monkeypatch):
                 inside.remove(name)
 
         await asyncio.gather(*(enter(kept, str(index)) for index, kept in enumerate((one, other) * 5)))
-        monkeypatch.setattr(secrets, "LOCKED_FOR", 0.0)
+        monkeypatch.setattr(secret_store, "LOCK_WAIT_SECONDS", 0.0)
         async with one.exclusive("a"):
             async with other.exclusive("b"):
                 pass
@@ -195,7 +195,7 @@ def test_a_keyring_is_used_and_leaves_nothing_in_files(tmp_path):
 
 @pytest.mark.parametrize("hangs", [False, True])
 def test_a_keyring_that_fails_is_replaced_by_files_and_that_is_said(tmp_path, monkeypatch, hangs):
-    monkeypatch.setattr(secrets, "KEYRING_WITHIN", 0.05)
+    monkeypatch.setattr(secret_store, "KEYRING_SECONDS", 0.05)
 
     async def main():
         vault = Vault()

@@ -63,9 +63,9 @@ async def use(gateway: Gateway) -> None:
         wanted = {key: schema["properties"][key] for key in schema.get("required", ())}
         await call(gateway, name, {key: TYPICAL[part.get("type", "string")] for key, part in wanted.items()})
     server = gateway.servers["suite"]
-    for resource in server.resources:
+    for resource in server.lists.resources:
         await gateway.ask("suite", "resources/read", {"uri": json.loads(bytes(resource))["uri"]}, Person(), who="agent")
-    for prompt in server.prompts:
+    for prompt in server.lists.prompts:
         await gateway.ask("suite", "prompts/get", {"name": json.loads(bytes(prompt))["name"]}, Person(), who="agent")
 
 

@@ -184,7 +184,7 @@ def _named_variables(plan: "SessionPlan", cwd: str) -> frozenset[str]:
     import msgspec
 
     from binnacle.plan.session_files import session_servers
-    from binnacle.upstream.variables import variables_in
+    from binnacle.upstream.configuration.variable_expansion import variables_in
 
     return frozenset(variables_in(msgspec.json.encode(session_servers(plan, cwd=cwd).entries).decode()))
 

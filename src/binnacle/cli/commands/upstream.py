@@ -10,7 +10,7 @@ from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
 
 if TYPE_CHECKING:
-    from binnacle.upstream.overview import Overview, Server
+    from binnacle.upstream.configuration.server_overview import ConfiguredServer, ServersOverview
 
 UPSTREAM = Group("upstream")
 
@@ -18,7 +18,7 @@ NAME = arg("name", metavar="NAME", help="the server; bn upstream list names them
 DISCIPLINE = arg("--discipline", completes="discipline", metavar="NAME", help="with the servers of this discipline")
 
 
-def find_server(found: "Overview", name: str, context: Context | None = None) -> "Server":
+def find_server(found: "ServersOverview", name: str, context: Context | None = None) -> "ConfiguredServer":
     """The server of that name, as it was written. Given the context, it is said if only a discipline has it.
 
     Raises:
@@ -47,9 +47,9 @@ def _bringing(context: Context, name: str) -> list[str]:
         return []
 
 
-def look_around(context: Context, discipline: str | None = None) -> "Overview":
+def look_around(context: Context, discipline: str | None = None) -> "ServersOverview":
     """Everything that is configured for the project, and for a discipline if one is named."""
-    from binnacle.upstream.overview import look
+    from binnacle.upstream.configuration.server_overview import read_overview
 
     servers = None
     if discipline:
@@ -57,7 +57,7 @@ def look_around(context: Context, discipline: str | None = None) -> "Overview":
 
         with context.reading() as tx:
             servers = get_discipline(tx, discipline).upstreams
-    return look(context.project.repo, discipline=servers)
+    return read_overview(context.project.repo, discipline=servers)
 
 
 def refuse_agents(context: Context, what: str, instead: str) -> None:
@@ -120,7 +120,7 @@ def _state(row: Any) -> str:
     needs=READS,
 )
 def list_servers(context: Context, args: Namespace) -> Any:
-    from binnacle.upstream.overview import row
+    from binnacle.upstream.configuration.server_overview import row
 
     repo = context.project.repo
     found = look_around(context, args.discipline)

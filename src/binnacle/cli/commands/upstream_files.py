@@ -12,9 +12,9 @@ from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError, Duplicate, InvalidInput, UsageError
 
 if TYPE_CHECKING:
-    from binnacle.upstream.config import SourceKind
-    from binnacle.upstream.edit import Written
-    from binnacle.upstream.overview import Server
+    from binnacle.upstream.configuration.config_edit import EditedFile
+    from binnacle.upstream.configuration.server_config import SourceKind
+    from binnacle.upstream.configuration.server_overview import ConfiguredServer
 
 USER = arg("--user", action="store_true", help="in your own file, for all projects")
 
@@ -51,8 +51,8 @@ def _show_written(answer: Any, screen: Screen) -> None:
 )
 def add(context: Context, args: Namespace) -> Any:
     from binnacle.app.trust_review import grant_written
-    from binnacle.upstream.edit import put_server
-    from binnacle.upstream.overview import look, row
+    from binnacle.upstream.configuration.config_edit import put_server
+    from binnacle.upstream.configuration.server_overview import read_overview, row
 
     repo, entry = context.project.repo, _entry(args)
     kind: SourceKind = "user" if args.user else "project"
@@ -65,7 +65,7 @@ def add(context: Context, args: Namespace) -> Any:
     written = put_server(path, args.name, entry, is_private=args.user)
     if not args.user:
         grant_written(context.project, f"server:{args.name}")
-    server = look(repo).servers[args.name]
+    server = read_overview(repo).servers[args.name]
     answer = _answer(context, args.name, "added", written, entry=entry)
     if server.entry.source.file != path:
         answer["warnings"].append(f"{short(str(server.entry.source), repo)} has the same name and counts instead")
@@ -86,7 +86,7 @@ def add(context: Context, args: Namespace) -> Any:
 )
 def remove(context: Context, args: Namespace) -> Any:
     from binnacle.config.trust import forget
-    from binnacle.upstream.edit import take_server
+    from binnacle.upstream.configuration.config_edit import take_server
 
     server = _in_file(context, args.name)
     written = take_server(server.entry.source.file, args.name)
@@ -123,13 +123,13 @@ def disable(context: Context, args: Namespace) -> Any:
 
 
 def _switch(context: Context, name: str, *, enabled: bool) -> Any:
-    from binnacle.upstream.edit import switch_server
+    from binnacle.upstream.configuration.config_edit import switch_server
 
     file = _in_file(context, name).entry.source.file
     return _answer(context, name, "enabled" if enabled else "disabled", switch_server(file, name, enabled=enabled))
 
 
-def _in_file(context: Context, name: str) -> "Server":
+def _in_file(context: Context, name: str) -> "ConfiguredServer":
     """A server that stands in a file this process may change."""
     server = find_server(look_around(context), name)
     if server.entry.source.kind == "user":
@@ -139,7 +139,7 @@ def _in_file(context: Context, name: str) -> "Server":
 
 def file_for(context: Context, kind: "SourceKind", command: str) -> str:
     """The file that new servers go to. What is in a person's own starts at once: agents leave it alone."""
-    from binnacle.upstream.places import config_files
+    from binnacle.upstream.configuration.config_paths import config_files
 
     if kind == "user":
         refuse_agents(context, "add to their own file", command)
@@ -152,8 +152,8 @@ def _entries_of(path: str, kind: "SourceKind") -> Any:
     Raises:
         ConfigError: it cannot be read, and should be mended before it is changed.
     """
-    from binnacle.upstream.places import ConfigFile
-    from binnacle.upstream.sources import read_config
+    from binnacle.upstream.configuration.config_paths import ConfigFile
+    from binnacle.upstream.configuration.server_loader import read_config
 
     entries, problems = read_config(ConfigFile(kind, path))
     for problem in problems:
@@ -164,7 +164,7 @@ def _entries_of(path: str, kind: "SourceKind") -> Any:
 
 def _entry(args: Namespace) -> dict[str, Any]:
     """What the options say about a server, in the shape of the file."""
-    from binnacle.upstream.shapes import TRANSPORTS
+    from binnacle.upstream.configuration.server_entry import TRANSPORTS
 
     first, *rest = args.target
     is_url = "://" in first or TRANSPORTS.get(args.transport, "stdio") != "stdio"
@@ -192,19 +192,19 @@ def _pairs(option: str, given: list[str]) -> dict[str, str]:
 
 def faults(name: str, entry: dict[str, Any], repo: str) -> Iterator[tuple[str, str]]:
     """What is wrong with an entry wherever it is used. Variables that are not defined here may be elsewhere."""
-    from binnacle.upstream.config import Source
-    from binnacle.upstream.shapes import Entry, build
-    from binnacle.upstream.variables import Variables, has_variable
+    from binnacle.upstream.configuration.server_config import ConfigSource
+    from binnacle.upstream.configuration.server_entry import ServerEntry, build_server
+    from binnacle.upstream.configuration.variable_expansion import Variables, has_variable
 
     words = str(entry)
     # An entry that is switched off is held to its shape only, not to what its variables stand for.
     checked = entry | ({"enabled": False} if has_variable(words) else {})
-    _, problems = build(Entry(name, checked, Source("cli")), Variables({}, repo=repo), repo=repo)
+    _, problems = build_server(ServerEntry(name, checked, ConfigSource("cli")), Variables({}, repo=repo), repo=repo)
     yield from ((problem.message, problem.hint) for problem in problems)
 
 
 def _answer(
-    context: Context, name: str, action: str, written: "Written", *, entry: dict[str, Any] | None = None
+    context: Context, name: str, action: str, written: "EditedFile", *, entry: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     repo = context.project.repo
     answer: dict[str, Any] = {"name": name, "action": action if written.is_changed else "unchanged"}
@@ -214,8 +214,8 @@ def _answer(
 
 def secret_warnings(entry: dict[str, Any], file: str, repo: str) -> Iterator[str]:
     """Says which keys hold a secret that stands in the file itself."""
-    from binnacle.upstream.masking import literal_secrets
+    from binnacle.upstream.configuration.secret_masking import find_literal_secrets
 
     shared = ", which others may see" if file.startswith(repo + os.sep) else ""
-    for key in literal_secrets(entry):
+    for key in find_literal_secrets(entry):
         yield f"{key} is written out in {short(file, repo)}{shared}; ${{VAR}} would take it from the environment"

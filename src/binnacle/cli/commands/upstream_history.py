@@ -13,7 +13,7 @@ from binnacle.cli.screen import Screen, printable
 from binnacle.errors import InvalidInput, NotFound, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from binnacle.upstream.pins import Change
+    from binnacle.upstream.listing.pins import PinChange
 
 LINES = 100
 """Lines of a log that are shown, if nobody says otherwise."""
@@ -37,8 +37,8 @@ def _show_log(answer: Any, screen: Screen) -> None:
     needs=READS,
 )
 def logs(context: Context, args: Namespace) -> Any:
-    from binnacle.upstream.places import log_file
-    from binnacle.upstream.rolling import last_lines
+    from binnacle.upstream.configuration.config_paths import log_file
+    from binnacle.upstream.rolling_file import last_lines
 
     server = find_server(look_around(context, args.discipline), args.name, context)
     if server.config is not None and server.config.transport != "stdio":
@@ -70,8 +70,8 @@ def _show_accepted(answer: Any, screen: Screen) -> None:
     needs=by_person("accept changed tools"),
 )
 def accept(context: Context, args: Namespace) -> Any:
-    from binnacle.upstream.pins import Pins
-    from binnacle.upstream.places import upstream_folder
+    from binnacle.upstream.configuration.config_paths import upstream_folder
+    from binnacle.upstream.listing.pins import Pins
 
     refuse_agents(context, "accept changed tools", f"bn upstream accept {args.name}")
     pins = Pins(upstream_folder(context.project.data_dir))
@@ -87,7 +87,7 @@ def accept(context: Context, args: Namespace) -> Any:
     return {"name": args.name, "accepted": accepted, "changes": changes}
 
 
-def _confirmed(args: Namespace, changes: "Sequence[Change]") -> bool:
+def _confirmed(args: Namespace, changes: "Sequence[PinChange]") -> bool:
     """Shows the changes on the terminal and asks. The answer must be typed: there is no default but no."""
     if args.yes:
         return True

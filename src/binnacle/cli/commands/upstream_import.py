@@ -11,8 +11,8 @@ from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError
 
 if TYPE_CHECKING:
-    from binnacle.upstream.config import SourceKind
-    from binnacle.upstream.takeover import ClientFile, Found
+    from binnacle.upstream.configuration.client_import import ClientFile, ImportableServer
+    from binnacle.upstream.configuration.server_config import SourceKind
 
 
 def _show_imported(answer: Any, screen: Screen) -> None:
@@ -81,7 +81,7 @@ def _missing(names: list[str], answer: dict[str, Any]) -> list[dict[str, str]]:
 def _origins(context: Context, origin: str | None) -> "list[ClientFile]":
     from binnacle.config.clients.client_files import find_worktree
     from binnacle.config.clients.known_clients import CLIENTS
-    from binnacle.upstream.takeover import any_file, client_files
+    from binnacle.upstream.configuration.client_import import any_file, client_files
 
     worktree = find_worktree(context.start)
     if not origin or origin in CLIENTS:
@@ -89,18 +89,20 @@ def _origins(context: Context, origin: str | None) -> "list[ClientFile]":
     return [any_file(origin, worktree=worktree)]
 
 
-def _found(file: "ClientFile", context: Context) -> "list[Found]":
+def _found(file: "ClientFile", context: Context) -> "list[ImportableServer]":
     from binnacle.config.clients.client_files import find_worktree
-    from binnacle.upstream.takeover import find_servers
+    from binnacle.upstream.configuration.client_import import find_servers
 
     projects = dict.fromkeys((find_worktree(context.start), context.project.repo))
     return list(find_servers(file, projects=tuple(projects)))
 
 
-def _take(context: Context, one: "Found", there: dict[str, Any], args: Namespace) -> tuple[str, dict[str, Any]]:
+def _take(
+    context: Context, one: "ImportableServer", there: dict[str, Any], args: Namespace
+) -> tuple[str, dict[str, Any]]:
     """Takes over one server, or says why not: the part of the answer it belongs to, and what stands there."""
-    from binnacle.upstream.edit import put_server
-    from binnacle.upstream.shapes import usable_name
+    from binnacle.upstream.configuration.config_edit import put_server
+    from binnacle.upstream.configuration.server_entry import usable_name
 
     repo, name = context.project.repo, usable_name(one.name)
     noted: dict[str, Any] = {"name": name, "was": one.name, "from": one.file.path}
@@ -118,7 +120,7 @@ def _take(context: Context, one: "Found", there: dict[str, Any], args: Namespace
     return "taken", noted | {"warnings": [*secret_warnings(one.entry, path, repo)]}
 
 
-def _reason(context: Context, name: str, one: "Found", kind: "SourceKind") -> str:
+def _reason(context: Context, name: str, one: "ImportableServer", kind: "SourceKind") -> str:
     """Why a server cannot be taken over, if so."""
     if one.reason:
         return one.reason

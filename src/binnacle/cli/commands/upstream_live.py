@@ -13,7 +13,7 @@ from binnacle.errors import ConfigError, InvalidInput
 
 if TYPE_CHECKING:
     from binnacle.app.upstream_probe import Row, UpstreamProbe
-    from binnacle.upstream.overview import Overview
+    from binnacle.upstream.configuration.server_overview import ServersOverview
 
 NAMES = arg("names", nargs="*", metavar="NAME", help="the servers; all when left out")
 
@@ -22,7 +22,7 @@ Answer = TypeVar("Answer")
 
 def _connected(
     context: Context,
-    overview: "Overview",
+    overview: "ServersOverview",
     only: Collection[str] | None,
     work: "Callable[[UpstreamProbe], Awaitable[Answer]]",
 ) -> Answer:
@@ -44,7 +44,7 @@ def _connected(
     return asyncio.run(run())
 
 
-def _configured(overview: "Overview", names: Iterable[str]) -> list[str]:
+def _configured(overview: "ServersOverview", names: Iterable[str]) -> list[str]:
     """These names, every one of which is a server that is configured well."""
     for name in names:
         server = find_server(overview, name)
@@ -69,13 +69,13 @@ def _milliseconds(row: "Row", key: str) -> str:
 
 def _show_reasons(rows: "Iterable[Row]", screen: Screen) -> None:
     """What is wrong with servers that are not ready, and what to do about it."""
-    from binnacle.upstream.server import standing
+    from binnacle.upstream.supervisor import describe_standing
 
     for row in rows:
         if row["state"] in ("ready", "broken"):
             continue
         mark = "⊘" if row["state"] == "disabled" else screen.styled("✗", "red")
-        screen.line(f"{mark} {standing(row['name'], row['state'])}")
+        screen.line(f"{mark} {describe_standing(row['name'], row['state'])}")
         if row.get("reason"):
             screen.block(row["reason"])
         if row.get("hint"):
@@ -195,7 +195,7 @@ def _show_tools(answer: Any, screen: Screen) -> None:
     needs=READS,
 )
 def tools(context: Context, args: Namespace) -> Any:
-    from binnacle.upstream.naming import may_share
+    from binnacle.upstream.toolsets.tool_names import may_share
 
     overview = look_around(context, args.discipline)
     names = _configured(overview, args.names)
@@ -247,7 +247,7 @@ def _show_result(answer: Any, screen: Screen) -> None:
 def call(context: Context, args: Namespace) -> Any:
     from msgspec import Raw
 
-    from binnacle.upstream.naming import may_own
+    from binnacle.upstream.toolsets.tool_names import may_own
 
     raw = _arguments(context.read_input("-") if args.arguments == "-" else args.arguments)
     if context.rights is None:

@@ -14,7 +14,7 @@ from binnacle.errors import ConfigError, Refused
 
 if TYPE_CHECKING:
     from binnacle.upstream.auth.login import SignedOut
-    from binnacle.upstream.config import ServerConfig
+    from binnacle.upstream.configuration.server_config import ServerConfig
 
 
 def _show_login(answer: Any, screen: Screen) -> None:
@@ -38,9 +38,9 @@ def login(context: Context, args: Namespace) -> Any:
     import asyncio
 
     from binnacle.upstream.auth.login import login as sign_in
-    from binnacle.upstream.auth.secrets import open_secrets
-    from binnacle.upstream.trust import is_allowed
-    from binnacle.upstream.web import new_session
+    from binnacle.upstream.auth.secret_store import open_secrets
+    from binnacle.upstream.configuration.server_trust import is_allowed
+    from binnacle.upstream.transports.http_client import new_session
 
     config = _config(context, args)
     if not is_allowed(config, context.project.repo):
@@ -88,8 +88,8 @@ def logout(context: Context, args: Namespace) -> Any:
     import asyncio
 
     from binnacle.upstream.auth.login import logout as sign_out
-    from binnacle.upstream.auth.secrets import open_secrets
-    from binnacle.upstream.web import new_session
+    from binnacle.upstream.auth.secret_store import open_secrets
+    from binnacle.upstream.transports.http_client import new_session
 
     config = _config(context, args)
 
@@ -138,7 +138,7 @@ async def _read_line() -> str:
 
 def _tell_running_servers() -> None:
     """They look at this folder, also where the login itself is in a keyring."""
-    from binnacle.upstream.places import logins_folder
+    from binnacle.upstream.configuration.config_paths import logins_folder
 
     with contextlib.suppress(OSError):
         os.utime(logins_folder())

@@ -8,8 +8,8 @@ from functools import partial
 
 from binnacle.errors import AgentStart
 from binnacle.processes.keeper import CannotStart, Keeper, Owned
-from binnacle.upstream.rolling import RollingFile
-from binnacle.upstream.stdio import Log
+from binnacle.upstream.rolling_file import RollingFile
+from binnacle.upstream.transports.stdio import ServerLog
 
 LOG_LIMIT = 4 << 20
 """Bytes of an agent's log before it is put aside as `….old`, in place of the one before."""
@@ -32,7 +32,7 @@ class Process:
         self._file = log
         self._transports: list[asyncio.BaseTransport] = []
         self._writer: asyncio.WriteTransport | None = None
-        self.log = Log(log)
+        self.log = ServerLog(log)
         self.drained: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when it has closed its output."""
 

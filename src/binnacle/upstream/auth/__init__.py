@@ -1,6 +1,10 @@
-"""Who we are to an upstream server: keys, token files, and OAuth with a person's login."""
+"""Who we are to an upstream server.
 
-from binnacle.upstream.auth.authorizer import Authorizer, authorizer
-from binnacle.upstream.auth.secrets import FileSecrets, SecretStore, open_secrets
-
-__all__ = ["Authorizer", "FileSecrets", "SecretStore", "authorizer", "open_secrets"]
+authorizer             the protocol; `authorizer_factory` chooses one by the configuration
+static_credentials     nothing, a key, or a token in a file
+oauth_authorizer       a person's login: renewed once for all who use it (`grant`, `token_endpoint`)
+login                  signs in and out: in the browser (`browser`, `callback_listener`) or by `device_flow`
+provider_discovery     who gives out tokens for a server (`challenge`, `client_registration`)
+secret_store           where logins are kept: the keyring, or files
+oauth_requests         requests to providers; `url_checks` says which may be asked
+"""

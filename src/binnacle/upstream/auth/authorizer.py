@@ -1,16 +1,6 @@
 """What a request to a server carries to say who we are, whatever that is made of."""
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
-
-from binnacle.upstream.config import ServerConfig
-from binnacle.upstream.redact import Redactor
-
-if TYPE_CHECKING:
-    import aiohttp
-
-    from binnacle.upstream.auth.secrets import SecretStore
-
-HttpSession: TypeAlias = "aiohttp.ClientSession"
+from typing import Protocol
 
 
 class Authorizer(Protocol):
@@ -40,33 +30,3 @@ class Authorizer(Protocol):
 
     async def aclose(self) -> None:
         """Waits until a renewal under way is kept, within a bound: half of it would lose the login."""
-
-
-def authorizer(
-    config: ServerConfig, *, secrets: "SecretStore", http: HttpSession, redactor: Redactor | None = None
-) -> Authorizer:
-    """How a server is told who we are. `redactor` hears of every secret that is used.
-
-    Raises:
-        ConfigError: a secret would travel in the open, or cannot be sent at all.
-    """
-    from binnacle.upstream.auth.addresses import check_private
-    from binnacle.upstream.auth.oauth import OAuth
-    from binnacle.upstream.auth.plain import ApiKey, NoAuth, TokenFile
-
-    known = redactor or Redactor()
-    known.learn(config)
-    match config.auth.type:
-        case "none":
-            if any(name.lower() == "authorization" for name in config.headers):
-                return NoAuth(config)
-            return OAuth(config, secrets=secrets, http=http, redactor=known, is_asked_for=False)
-        case "api_key":
-            check_private(config)
-            return ApiKey(config)
-        case "token_file":
-            check_private(config)
-            return TokenFile(config, redactor=known)
-        case "oauth":
-            check_private(config)
-            return OAuth(config, secrets=secrets, http=http, redactor=known)

@@ -10,7 +10,7 @@ _PART = re.compile(
     )""",
     re.VERBOSE,
 )
-LONGEST = 16 << 10
+MAX_CHALLENGE_CHARACTERS = 16 << 10
 
 
 class Challenge(NamedTuple):
@@ -23,9 +23,9 @@ class Challenge(NamedTuple):
     """Where it describes itself (RFC 9728)."""
 
 
-def parse(header: str) -> Challenge:
+def parse_challenge(header: str) -> Challenge:
     """The bearer challenge in a header; an empty one where there is none, or none that can be read."""
-    header = header[:LONGEST]
+    header = header[:MAX_CHALLENGE_CHARACTERS]
     found: dict[str, str] = {}
     is_bearer = False
     at = 0

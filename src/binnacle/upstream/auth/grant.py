@@ -8,19 +8,19 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from binnacle.upstream.auth.addresses import resource_of
-from binnacle.upstream.config import ServerConfig
+from binnacle.upstream.auth.url_checks import resource_of
+from binnacle.upstream.configuration.server_config import ServerConfig
 
-EARLY = 60.0
+RENEW_EARLY_SECONDS = 60.0
 """Seconds before its end in which a token is renewed."""
 
-LAST = 5.0
+EXPIRY_MARGIN_SECONDS = 5.0
 """Seconds before its end in which a token is not used any more: it might end on the way."""
 
 Method = Literal["none", "client_secret_basic", "client_secret_post"]
 
 
-class Client(Struct, frozen=True, kw_only=True):
+class OAuthClient(Struct, frozen=True, kw_only=True):
     """Who we are to an authorization server. Its repr shows no secret."""
 
     id: str
@@ -43,7 +43,7 @@ class Grant(Struct, frozen=True, kw_only=True):
     revocation_endpoint: str = ""
     """Where its tokens are made worthless; empty where there is no such place."""
 
-    client: Client
+    client: OAuthClient
     access_token: str = ""
     refresh_token: str = ""
     issued_at: float = 0.0
@@ -62,7 +62,7 @@ class Grant(Struct, frozen=True, kw_only=True):
         if self.expires_at is None:
             return False
         # A token that lives for a minute would be due for all of its life.
-        early = min(EARLY, (self.expires_at - self.issued_at) / 4)
+        early = min(RENEW_EARLY_SECONDS, (self.expires_at - self.issued_at) / 4)
         return now >= self.expires_at - max(early, 0.0)
 
     def is_over(self, now: float) -> bool:
@@ -71,7 +71,7 @@ class Grant(Struct, frozen=True, kw_only=True):
             return True
         if self.expires_at is None:
             return False
-        last = min(LAST, (self.expires_at - self.issued_at) / 8)
+        last = min(EXPIRY_MARGIN_SECONDS, (self.expires_at - self.issued_at) / 8)
         return now >= self.expires_at - max(last, 0.0)
 
     def revoked(self, *, is_known: bool) -> "Grant":
@@ -103,7 +103,7 @@ def decode(text: str | None, config: ServerConfig) -> Grant | None:
         grant = msgspec.json.decode(text, type=Grant)
     except (msgspec.DecodeError, UnicodeError):
         return None  # of a newer Binnacle, or damaged: to sign in again mends both
-    from binnacle.upstream.auth.discovery import covers
+    from binnacle.upstream.auth.provider_discovery import covers
 
     return grant if covers(grant.resource, config.url) else None
 

@@ -10,23 +10,23 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from binnacle.errors import ConfigError, TimedOut, UpstreamError, UpstreamLogin
-from binnacle.upstream import steps
-from binnacle.upstream.auth import browser, clients, discovery, tokens
-from binnacle.upstream.auth.addresses import check_private
-from binnacle.upstream.auth.authorizer import HttpSession
-from binnacle.upstream.auth.device import sign_in_by_device
-from binnacle.upstream.auth.discovery import Found
-from binnacle.upstream.auth.grant import Client, Grant, decode, encode, key_of, together
-from binnacle.upstream.auth.receiver import Receiver
-from binnacle.upstream.auth.secrets import SecretStore
-from binnacle.upstream.auth.tokens import TokenRefused
-from binnacle.upstream.config import ServerConfig
-from binnacle.upstream.redact import Redactor
+from binnacle.upstream import upstream_steps
+from binnacle.upstream.auth import browser, client_registration, provider_discovery, token_endpoint
+from binnacle.upstream.auth.callback_listener import Receiver
+from binnacle.upstream.auth.device_flow import sign_in_by_device
+from binnacle.upstream.auth.grant import Grant, OAuthClient, decode, encode, key_of, together
+from binnacle.upstream.auth.provider_discovery import DiscoveredProvider
+from binnacle.upstream.auth.secret_store import SecretStore
+from binnacle.upstream.auth.token_endpoint import TokenRefused
+from binnacle.upstream.auth.url_checks import check_private
+from binnacle.upstream.configuration.server_config import ServerConfig
+from binnacle.upstream.redaction import Redactor
+from binnacle.upstream.transports.http_session import HttpSession
 
-WITHIN = 600.0
+LOGIN_SECONDS = 600.0
 """Seconds that a person has to sign in."""
 
-PASTES = 3
+MAX_PASTES = 3
 """Times that something else than the answer may be pasted."""
 
 Show = Callable[[str], None]
@@ -38,12 +38,12 @@ class _Attempt(NamedTuple):
 
     config: ServerConfig
     http: HttpSession
-    found: Found
+    found: DiscoveredProvider
     scopes: tuple[str, ...]
     show: Show
     redactor: Redactor
 
-    def grant(self, client: Client) -> Grant:
+    def grant(self, client: OAuthClient) -> Grant:
         """A login without tokens yet."""
         provider = self.found.provider
         return Grant(
@@ -57,7 +57,7 @@ class _Attempt(NamedTuple):
 
     def refused(self, why: str) -> UpstreamLogin:
         name = self.config.name
-        return UpstreamLogin(f"nobody was signed in to {name}: {why}", hint=steps.sign_in(name))
+        return UpstreamLogin(f"nobody was signed in to {name}: {why}", hint=upstream_steps.sign_in(name))
 
 
 async def login(
@@ -88,14 +88,14 @@ async def login(
     _check(config)
     known = redactor or Redactor()
     known.learn(config)
-    found = await discovery.find(config, http)
+    found = await provider_discovery.discover_provider(config, http)
     key = key_of(config)
     before = decode(await secrets.load(key), config)
     if before is not None:
-        tokens.learn(before, known)
+        token_endpoint.learn(before, known)
     attempt = _Attempt(config, http, found, _scopes(config, found, before), show, known)
     try:
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(LOGIN_SECONDS):
             if device:
                 grant = await _by_device(attempt, before)
             else:
@@ -104,7 +104,7 @@ async def login(
         raise attempt.refused(str(refusal)) from refusal
     except TimeoutError as error:
         raise TimedOut(
-            f"nobody signed in to {config.name} within {WITHIN:g} s", hint=steps.sign_in(config.name)
+            f"nobody signed in to {config.name} within {LOGIN_SECONDS:g} s", hint=upstream_steps.sign_in(config.name)
         ) from error
     async with secrets.exclusive(key):
         await secrets.save(key, encode(grant))
@@ -139,7 +139,7 @@ async def _revoked(grant: Grant | None, config: ServerConfig, http: HttpSession)
     if not grant.revocation_endpoint:
         return "the provider does not say how to revoke them"
     try:
-        await tokens.revoke(http, grant, near=config, redactor=Redactor())
+        await token_endpoint.revoke(http, grant, near=config, redactor=Redactor())
     except TokenRefused as refusal:
         return f"the provider did not revoke them ({refusal})"
     except UpstreamError as error:
@@ -158,7 +158,7 @@ def _check(config: ServerConfig) -> None:
     check_private(config)
 
 
-def _scopes(config: ServerConfig, found: Found, before: Grant | None) -> tuple[str, ...]:
+def _scopes(config: ServerConfig, found: DiscoveredProvider, before: Grant | None) -> tuple[str, ...]:
     """What to ask for: what is configured, else what the server says; and what it refused something for."""
     scopes = config.auth.scopes or found.scopes
     if before is not None and before.wanted:
@@ -172,9 +172,9 @@ async def _by_device(attempt: _Attempt, before: Grant | None) -> Grant:
     if not provider.device_endpoint:
         raise ConfigError(
             f"the authorization server of {config.name} offers no login by device",
-            hint=steps.sign_in(config.name, words="sign in with an address pasted from a browser elsewhere"),
+            hint=upstream_steps.sign_in(config.name, words="sign in with an address pasted from a browser elsewhere"),
         )
-    client = clients.known_client(config, provider, before) or await clients.register(
+    client = client_registration.known_client(config, provider, before) or await client_registration.register(
         config, provider, attempt.http, redirect_uri="http://127.0.0.1/callback", scopes=attempt.scopes
     )
     return await sign_in_by_device(
@@ -191,12 +191,14 @@ async def _by_code(
     attempt: _Attempt, before: Grant | None, read_redirect: ReadRedirect | None, *, open_browser: bool
 ) -> Grant:
     config, provider = attempt.config, attempt.found.provider
-    known = clients.known_client(config, provider, before)
+    known = client_registration.known_client(config, provider, before)
     port = urlsplit(known.redirect_uri).port or 0 if known and known.redirect_uri else 0
     async with Receiver(port) as receiver:
         uri = receiver.redirect_uri
         if known is None or (known.redirect_uri and known.redirect_uri != uri):
-            known = await clients.register(config, provider, attempt.http, redirect_uri=uri, scopes=attempt.scopes)
+            known = await client_registration.register(
+                config, provider, attempt.http, redirect_uri=uri, scopes=attempt.scopes
+            )
         grant = attempt.grant(known)
         verifier = random.token_urlsafe(64)
         attempt.redactor.add("code_verifier", verifier)
@@ -209,7 +211,7 @@ async def _by_code(
             "redirect_uri": uri,
             "code_verifier": verifier,
         }
-        return await tokens.ask(attempt.http, grant, form, near=config, redactor=attempt.redactor)
+        return await token_endpoint.ask(attempt.http, grant, form, near=config, redactor=attempt.redactor)
 
 
 def _login_url(attempt: _Attempt, grant: Grant, receiver: Receiver, verifier: str) -> str:
@@ -267,7 +269,7 @@ async def _answer(attempt: _Attempt, receiver: Receiver, read_redirect: ReadRedi
 async def _pasted(attempt: _Attempt, receiver: Receiver, read_redirect: ReadRedirect) -> dict[str, str]:
     """What a person pasted. Nothing at all means that they leave it to the browser."""
     attempt.show("If that browser is on another machine: paste the address that it ends up at, or the code.")
-    for _ in range(PASTES):
+    for _ in range(MAX_PASTES):
         text = (await read_redirect()).strip()
         if not text:
             return {}
@@ -276,7 +278,7 @@ async def _pasted(attempt: _Attempt, receiver: Receiver, read_redirect: ReadRedi
             return answer  # a bare code; that it belongs to this login is what the verifier shows
         if random.compare_digest(answer.get("state", "").encode(), receiver.state.encode()):
             return answer
-        attempt.show("That is not the answer to this login. Paste the whole address from the browser:")
+        attempt.show("That is not the answer to this login. Paste the complete address from the browser:")
     raise attempt.refused("what was pasted is not the answer to this login")
 
 
@@ -289,7 +291,7 @@ def _code(attempt: _Attempt, answer: dict[str, str]) -> str:
     if provider.names_itself and issuer is None and "state" in answer:
         raise attempt.refused("the answer does not say who gave it")
     if error := answer.get("error", ""):
-        raise TokenRefused(*tokens.told(error, answer.get("error_description", ""), attempt.redactor))
+        raise TokenRefused(*token_endpoint.told(error, answer.get("error_description", ""), attempt.redactor))
     if not answer.get("code"):
         raise attempt.refused("the answer holds no code")
     return answer["code"]

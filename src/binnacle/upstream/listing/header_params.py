@@ -1,0 +1,110 @@
+"""Arguments that a tool's schema marks to be repeated in HTTP headers of the stateless era.
+
+What stands between a client and its server can then see where a call is to go without reading it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from binnacle.wire.mcp import HEADER_MARK
+
+TYPES = ("string", "integer", "boolean")
+"""What may be marked: what everyone writes alike."""
+
+ELSEWHERE = frozenset(
+    [
+        "items",
+        "contains",
+        "unevaluatedItems",
+        "additionalProperties",
+        "propertyNames",
+        "unevaluatedProperties",
+        "not",
+        "if",
+        "then",
+        "else",
+        "contentSchema",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "prefixItems",
+    ]
+)
+"""Keys of a schema below which is a schema, or several, of no argument in particular."""
+
+NAMED = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
+"""Keys below which such schemas have names."""
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+class HeaderParam(NamedTuple):
+    """A marked argument."""
+
+    path: tuple[str, ...]
+    header: str
+
+
+def find_wrong_param(schema: Any) -> str:
+    """Why the marks of a schema cannot be followed; empty if they can."""
+    taken: set[str] = set()
+    for path, part in _marked(schema, ()):
+        if not path:
+            return f"{HEADER_MARK} marks what is not one argument"
+        mark, where = part[HEADER_MARK], ".".join(path)
+        if not isinstance(mark, str) or not _TOKEN.fullmatch(mark):
+            return f"{HEADER_MARK} of {where} is no name of a header"
+        if part.get("type") not in TYPES:
+            return f"{HEADER_MARK} of {where}: only strings, integers and booleans can be marked"
+        if mark.lower() in taken:
+            return f"{HEADER_MARK} of {where} is taken by another argument"
+        taken.add(mark.lower())
+    return ""
+
+
+def find_header_params(schema: Any) -> tuple[HeaderParam, ...]:
+    """The marked arguments of a schema whose marks are right."""
+    return tuple(HeaderParam(path, part[HEADER_MARK]) for path, part in _marked(schema, ()) if path)
+
+
+def make_headers(marks: tuple[HeaderParam, ...], arguments: Raw) -> tuple[tuple[str, str], ...]:
+    """The headers of a call, not yet written as HTTP wants them."""
+    given = msgspec.json.decode(arguments)
+    found = ((mark.header, _written(_at(given, mark.path))) for mark in marks)
+    return tuple((f"Mcp-Param-{header}", value) for header, value in found if value is not None)
+
+
+def _marked(schema: Any, path: tuple[str, ...] | None) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
+    """Every marked part of a schema and the way to its argument; None where there is no single one."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _marked(part, None)
+    if not isinstance(schema, dict):
+        return
+    if HEADER_MARK in schema:
+        yield path, schema
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            for name, part in value.items():
+                yield from _marked(part, None if path is None else (*path, name))
+        elif key in ELSEWHERE:
+            yield from _marked(value, None)
+        elif key in NAMED and isinstance(value, dict):
+            yield from _marked(list(value.values()), None)
+
+
+def _at(value: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _written(value: Any) -> str | None:
+    """A value as a header says it; None for what it cannot."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else None

@@ -1,0 +1,102 @@
+"""What servers offered when they were last connected: listed until they are again."""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+
+import msgspec
+from msgspec import Raw, Struct
+
+from binnacle.config.atomic_write import write_atomically
+from binnacle.config.private_files import make_private_folder
+from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
+from binnacle.upstream.listing.entry_checks import parse_entries
+from binnacle.upstream.server_bounds import MAX_LIST_BYTES, ListKind, bounded
+from binnacle.wire.jsonrpc import UNREADABLE
+
+
+class OfferedLists(Struct, frozen=True):
+    """What a server has, entry by entry as it lists it."""
+
+    tools: tuple[Raw, ...] = ()
+    prompts: tuple[Raw, ...] = ()
+    resources: tuple[Raw, ...] = ()
+    templates: tuple[Raw, ...] = ()
+
+
+MAX_FILE_BYTES = 5 * MAX_LIST_BYTES
+"""Of what is kept of one server: four lists, and a little around them. A larger file is not read."""
+
+
+class _File(Struct):
+    config: str
+    """Stands for the configuration it was read under: another one may lead to another server."""
+
+    offered: OfferedLists
+    notes: tuple[str, ...] = ()
+    """What it listed beyond the bounds."""
+
+
+class ListCache:
+    """The last lists of a project's servers, each in a file. Best effort: what is lost is asked for again."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._kept: dict[str, tuple[ServerConfig, OfferedLists, tuple[str, ...]]] = {}
+        """What was kept last, by server."""
+
+    def keep_changes(self, config: ServerConfig, offered: OfferedLists, notes: Sequence[str] = ()) -> None:
+        """Keeps what a server offers, unless that is what was kept last."""
+        now = (config, offered, tuple(notes))
+        if self._kept.get(config.name) != now:
+            self._kept[config.name] = now
+            self.keep(config, offered, notes)
+
+    def keep(self, config: ServerConfig, offered: OfferedLists, notes: Sequence[str] = ()) -> None:
+        content = msgspec.json.encode(_File(_digest(config), offered, tuple(notes)))
+        with contextlib.suppress(OSError):
+            make_private_folder(self._folder)
+            write_atomically(self._path(config), content)
+
+    def find(self, config: ServerConfig) -> OfferedLists:
+        """What a server offered under this configuration; nothing, if that is not known."""
+        found = self._read(config)
+        return _checked(found.offered) if found else OfferedLists()
+
+    def find_notes(self, config: ServerConfig) -> tuple[str, ...]:
+        """What it listed beyond the bounds."""
+        found = self._read(config)
+        return found.notes if found else ()
+
+    def _read(self, config: ServerConfig) -> _File | None:
+        try:
+            with open(self._path(config), "rb") as file:
+                if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+                    return None
+                found = msgspec.json.decode(file.read(), type=_File)
+        except (OSError, *UNREADABLE):
+            return None
+        return found if found.config == _digest(config) else None
+
+    def _path(self, config: ServerConfig) -> str:
+        return os.path.join(self._folder, f"{config.name}.json")
+
+
+def _checked(offered: OfferedLists) -> OfferedLists:
+    """What is offered of it today, whoever kept it under which rules."""
+    return OfferedLists(
+        tools=_checked_list("tools", offered.tools),
+        prompts=_checked_list("prompts", offered.prompts),
+        resources=_checked_list("resources", offered.resources),
+        templates=_checked_list("templates", offered.templates),
+    )
+
+
+def _checked_list(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:
+    return parse_entries(kind, bounded(kind, entries)).entries
+
+
+def _digest(config: ServerConfig) -> str:
+    shared = msgspec.structs.replace(config, source=ConfigSource(config.source.kind))
+    return sha256(msgspec.json.encode(shared)).hexdigest()

@@ -1,0 +1,68 @@
+"""Why there is no tool of a name that belongs to a server: how that server stands, and never another server's tool."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from binnacle.errors import BinnacleError, Hint, NotFound, UpstreamDown, did_you_mean
+from binnacle.upstream import upstream_steps
+from binnacle.upstream.configuration.server_config import ConfigProblem
+from binnacle.upstream.supervisor import SupervisedServer
+from binnacle.upstream.toolsets.tool_names import MAX_NAME_CHARACTERS, TOOL_PREFIX, may_own, prefix_of
+
+UP_STATES = ("ready", "degraded")
+"""States in which it is known what a server has."""
+
+
+def owners_of(name: str, servers: Iterable[str]) -> list[str]:
+    """The servers that a name of a tool says it is of, `mcp_SERVER_tool` or `SERVER:tool`, the likeliest first."""
+    known = sorted(set(servers), key=lambda one: (-len(one), one))
+    found = [one for one in known if name.startswith((prefix_of(one), f"{one}:"))]
+    if not found and len(name) >= MAX_NAME_CHARACTERS:  # cut, and with a hash
+        found = [one for one in known if may_own(one, name)]
+    return found
+
+
+def explain_missing(
+    name: str,
+    servers: Mapping[str, SupervisedServer],
+    problems: Sequence[ConfigProblem],
+    *,
+    tools: Mapping[str, Sequence[str]],
+    notes: Mapping[str, Sequence[str]],
+) -> BinnacleError | None:
+    """Why no tool has that name, where it is that of a server's tool; None where it is not.
+
+    `tools` are the names that each server's tools have now, and `notes` what people should know of each server.
+    """
+    broken = {one.server: one for one in problems if one.server and one.server not in servers}
+    owners = owners_of(name, (*servers, *broken))
+    if not owners:
+        is_foreign = name.startswith(TOOL_PREFIX)
+        return (
+            NotFound(f"no tool {name!r}, and no server that it is of", hint=upstream_steps.LIST_SERVERS)
+            if is_foreign
+            else None
+        )
+    for owner in owners:  # a name may be that of several; one that is not up has the reason
+        if owner in broken:
+            return _misconfigured(name, broken[owner])
+        if servers[owner].status.state not in UP_STATES:
+            error = servers[owner].describe_down()
+            return UpstreamDown(f"no tool {name!r} now: {error.message}", hint=error.next_steps, details=error.details)
+    return _not_among(name, owners[0], tools.get(owners[0], ()), notes.get(owners[0], ()))
+
+
+def _misconfigured(name: str, problem: ConfigProblem) -> BinnacleError:
+    return UpstreamDown(
+        f"no tool {name!r}: {problem.server} is configured wrongly, {problem.where}: {problem.message}",
+        hint=problem.hint or upstream_steps.LIST_SERVERS,
+        details={"server": problem.server, "state": "broken"},
+    )
+
+
+def _not_among(name: str, server: str, tools: Sequence[str], notes: Sequence[str]) -> BinnacleError:
+    tool = name.removeprefix(prefix_of(server)).removeprefix(f"{server}:")
+    why = next((f": {note.removeprefix(f'{tool}: ')}" for note in notes if note.startswith(f"{tool}: ")), "")
+    hint: Hint = did_you_mean(name, tools) or upstream_steps.list_tools(server)
+    if why:  # another tool is no way around what keeps this one back
+        hint = upstream_steps.accept(server, tool) if why.endswith("held back") else upstream_steps.list_tools(server)
+    return NotFound(f"{server} offers no tool {tool!r}{why}", hint=hint, details={"server": server})

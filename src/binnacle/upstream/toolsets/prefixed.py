@@ -1,0 +1,62 @@
+"""Gives the tools of all servers names under which none stands for another (`toolsets.tool_names`)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from binnacle.upstream.toolsets.tool_names import assign_names, display_name, find_collisions
+from binnacle.upstream.toolsets.toolset import ListedTool
+
+
+class Offer(NamedTuple):
+    """A tool as it is offered to sessions."""
+
+    name: str
+    """Valid everywhere, and nobody else's."""
+
+    server: str
+    tool: ListedTool
+    entry: Raw
+    """As `tools/list` shows it."""
+
+    subject: str
+    """The tool as people read it: `server:tool`."""
+
+    is_pinned: bool = False
+    """Whether its server's configuration allows it by its very name."""
+
+    promises_structure: bool = False
+    """Whether it has a schema that its structured results fit."""
+
+
+class PrefixedTools(NamedTuple):
+    """The tools of all servers by their names, and what people should know about these, by server."""
+
+    offers: dict[str, Offer]
+    notes: Mapping[str, Sequence[str]]
+
+
+def prefix_tools(listings: Mapping[str, Sequence[ListedTool]]) -> PrefixedTools:
+    """Names the tools of all servers, given by server."""
+    owned = {(server, tool.called): tool for server, tools in listings.items() for tool in tools}
+    notes: defaultdict[str, list[str]] = defaultdict(list)
+    for public, owners in find_collisions(owned).items():
+        for server, called in owners:
+            notes[server].append(f"{called}: several tools would be called {public}, so its name has a hash")
+    offers = {public: _offer(public, owner[0], owned[owner]) for public, owner in assign_names(owned).items()}
+    return PrefixedTools(offers, notes)
+
+
+def _offer(public: str, server: str, tool: ListedTool) -> Offer:
+    return Offer(
+        name=public,
+        server=server,
+        tool=tool,
+        entry=Raw(msgspec.json.encode({**tool.entry, "name": public})),
+        subject=display_name(server, tool.name),
+        is_pinned=tool.is_named,
+        promises_structure="outputSchema" in tool.entry,
+    )

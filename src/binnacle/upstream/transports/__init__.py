@@ -1,0 +1,15 @@
+"""The ways to connect to a server. None of them knows MCP; `transport` is the protocol they share.
+
+stdio              a process of ours, whose messages are lines (`launch_activity`: whether it is still starting)
+url_transports     makes one of those below
+streamable_http    every request is a POST; answered with JSON, or with events (`sse_events`)
+legacy_sse         one stream of events, and posts, as in 2024-11-05
+fallback           the first of these two until the server turns out to speak only the second
+websocket          a message is a frame; over aiohttp
+
+http_client        requests to one server: credentials, redirects, proxies, failures in words (`http_failures`)
+http_connections   HTTP/1.1 over connections that are kept and used again
+http_session       aiohttp, loaded when it is needed; `aiohttp_requests` sends over it
+address_policy     which addresses a connection may lead to
+task_set           what a transport has under way, ended together
+"""

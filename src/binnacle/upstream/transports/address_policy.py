@@ -1,0 +1,219 @@
+"""Where a connection may lead: decided on the address that is connected to, whatever name or spelling led there.
+
+A project, or a server that names another place, must not make us speak to what listens on this machine or in the
+private network around it. A name proves nothing: it may resolve to `127.0.0.1`, now or with the next question, and a
+number has many spellings. So the rule is applied to resolved addresses at the moment of connecting, here and nowhere
+else. What a person has written in their own file or on the command line leads wherever it leads.
+"""
+
+import asyncio
+import contextlib
+import errno
+import socket
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from enum import IntEnum
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
+from urllib.parse import urlsplit
+
+from binnacle.upstream.configuration.server_config import ServerConfig
+
+
+class Nearness(IntEnum):
+    """How near to us an address is. Who may reach one kind may reach those before it."""
+
+    PUBLIC = 0
+    PRIVATE = 1
+    HERE = 2
+    """This machine."""
+
+    SPECIAL = 3
+    """The link itself, and services of clouds that give out credentials: nobody has an MCP server there."""
+
+
+ANYWHERE = Nearness.SPECIAL
+
+METADATA_ADDRESSES = frozenset(
+    map(ip_address, ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "168.63.129.16"))
+)
+"""Where clouds tell a machine its credentials."""
+
+_NAT64 = ip_network("64:ff9b::/96")
+_WORDS = {
+    Nearness.PRIVATE: "a private network",
+    Nearness.HERE: "this machine",
+    Nearness.SPECIAL: "an address that is for no server",
+}
+
+
+class AddressNotAllowed(OSError):
+    """An address that must not be connected to."""
+
+    def __init__(self, nearness: Nearness) -> None:
+        super().__init__(errno.EACCES, f"leads to {_WORDS[nearness]}")
+
+
+def nearness_of(address: str) -> Nearness:
+    """How near a numeric address is."""
+    found = _embedded(ip_address(address.partition("%")[0]))
+    if found in METADATA_ADDRESSES or found.is_link_local or found.is_multicast:
+        return Nearness.SPECIAL
+    if found.is_loopback or found.is_unspecified:
+        return Nearness.HERE
+    if found.is_reserved:
+        return Nearness.SPECIAL
+    return Nearness.PUBLIC if found.is_global else Nearness.PRIVATE
+
+
+def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """The address of the old kind that one of the new kind stands for."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    assert isinstance(_NAT64, IPv6Network)
+    is_old = address in _NAT64 or (int(address) >> 32 == 0 and int(address) > 1)
+    return IPv4Address(int(address) & 0xFFFFFFFF) if is_old else address
+
+
+def written_nearness(url: str) -> Nearness:
+    """How near a URL says that it leads, so that whoever reads it sees it: by `localhost`, or by a plain number."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return Nearness.PUBLIC
+    if "@" in parts.netloc or "\\" in parts.netloc:
+        return Nearness.PUBLIC
+    if host == "localhost":
+        return Nearness.HERE
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return Nearness.PUBLIC
+    return nearness_of(host) if str(found) == host and _embedded(found) == found else Nearness.PUBLIC
+
+
+def spelled_nearness(host: str) -> Nearness:
+    """How near a host leads, as far as that can be told without asking anyone: any spelling of a number counts."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return Nearness.HERE
+    try:
+        found = socket.getaddrinfo(name, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (socket.gaierror, UnicodeError):
+        return Nearness.PUBLIC
+    return max(nearness_of(str(address[0])) for *_, address in found)
+
+
+def limit_of(config: ServerConfig) -> Nearness:
+    """How near the connections to a server may lead.
+
+    What the person wrote may lead anywhere. What a project or a discipline names, and a person has trusted, leads to
+    this machine or into a private network only if its URL plainly says so.
+    """
+    if config.source.kind in ("user", "cli") or config.is_own:
+        return ANYWHERE
+    written = written_nearness(config.url)
+    return written if written < Nearness.SPECIAL else Nearness.PUBLIC
+
+
+async def limit_for(url: str, config: ServerConfig) -> Nearness:
+    """How near a request may lead that is made for a server, to a place that the server or somebody else has named.
+
+    Its own origin is reached as the server is, and a place in its configuration as what was written there. Any other
+    place is public, unless the server itself is plainly on this machine or in a private network.
+    """
+    if _origin(url) == _origin(config.url):
+        return limit_of(config)
+    if url in (config.auth.auth_url, config.auth.token_url):
+        return ANYWHERE if limit_of(config) == ANYWHERE else min(written_nearness(url), Nearness.HERE)
+    written = min(written_nearness(config.url), Nearness.HERE)
+    return written or await _nearness_by_name(config)
+
+
+async def _nearness_by_name(config: ServerConfig) -> Nearness:
+    """Private, if the person named a server whose name leads into a private network: its login is there as well."""
+    if limit_of(config) != ANYWHERE:
+        return Nearness.PUBLIC
+    parts = urlsplit(config.url)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(parts.hostname, 0, type=socket.SOCK_STREAM)
+    except OSError:
+        return Nearness.PUBLIC
+    nearest = {nearness_of(str(address[0])) for *_, address in found}
+    return Nearness.PRIVATE if nearest == {Nearness.PRIVATE} else Nearness.PUBLIC
+
+
+def check_address(address: str, limit: Nearness) -> None:
+    """Whether a numeric address may be connected to.
+
+    Raises:
+        NotAllowed: no.
+    """
+    if limit < ANYWHERE and (nearness := nearness_of(address)) > limit:
+        raise AddressNotAllowed(nearness)
+
+
+def check_host(host: str, limit: Nearness) -> None:
+    """Whether a host may be asked for from somebody who resolves it for us, as a proxy does.
+
+    Raises:
+        NotAllowed: no, as far as that can be told.
+    """
+    if (nearness := spelled_nearness(host)) > limit:
+        raise AddressNotAllowed(nearness)
+
+
+def allowed_addresses(found: Sequence[Any], limit: Nearness) -> list[Any]:
+    """Those of the resolved addresses of a host that may be connected to.
+
+    Raises:
+        NotAllowed: none of them.
+    """
+    refused: AddressNotAllowed | None = None
+    kept: list[Any] = []
+    for one in found:
+        try:
+            check_address(str(one[4][0]), limit)
+            kept.append(one)
+        except AddressNotAllowed as error:
+            refused = error
+    if not kept and refused is not None:
+        raise refused
+    return kept
+
+
+_limit: ContextVar[Nearness] = ContextVar("limit", default=ANYWHERE)
+
+
+@contextlib.contextmanager
+def limit_addresses(limit: Nearness) -> Iterator[None]:
+    """Connections that aiohttp makes for what is done in the block lead no nearer than `limit`."""
+    token = _limit.set(limit)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def open_socket(found: Any) -> socket.socket:
+    """Makes the socket for a resolved address, as aiohttp asks for it right before it connects."""
+    family, kind, protocol, _, address = found
+    if family in (socket.AF_INET, socket.AF_INET6):
+        check_address(str(address[0]), _limit.get())
+    return socket.socket(family=family, type=kind, proto=protocol)
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    try:
+        parts = urlsplit(url)
+        scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
+        return scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(scheme)
+    except ValueError:
+        return "", "", None

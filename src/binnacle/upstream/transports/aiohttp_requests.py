@@ -1,0 +1,122 @@
+"""Requests over aiohttp, through proxies and to providers of logins. Its errors become ours here.
+
+Imports aiohttp, so whoever may do without it imports this module only when it is needed.
+"""
+
+import io
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import aiohttp
+from multidict import CIMultiDictProxy
+from yarl import URL
+
+from binnacle.upstream.transports import http_connections
+from binnacle.upstream.transports.http_connections import NoAnswer
+from binnacle.upstream.transports.http_session import HttpSession
+
+LARGE_BODY_BYTES = 1 << 20
+"""Bytes of a body that is handed to the socket in pieces."""
+
+_UNREACHABLE: tuple[tuple[type[aiohttp.ClientError], type[http_connections.Unreachable]], ...] = (
+    (aiohttp.ClientConnectorCertificateError, http_connections.CertificateInvalid),
+    (aiohttp.ClientSSLError, http_connections.TlsFailed),
+    (aiohttp.ClientProxyConnectionError, http_connections.ProxyUnreachable),
+    (aiohttp.ClientConnectorDNSError, http_connections.HostNotFound),
+    (aiohttp.ClientConnectorError, http_connections.Unreachable),
+    (aiohttp.ConnectionTimeoutError, http_connections.ConnectTimedOut),
+)
+"""What no connection being made is called here; the first that fits."""
+
+
+class AiohttpResponse:
+    """An answer: its head, and its body as it comes."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status: int = response.status
+        self.reason: str | None = response.reason
+        self.headers: CIMultiDictProxy[str] = response.headers
+        self.method: str = response.method
+        self.url: URL = response.url
+        self.ok: bool = response.ok
+        self.content_type: str = response.content_type
+
+    @property
+    def content(self) -> "AiohttpResponse":
+        """Itself: where its body is read."""
+        return self
+
+    def at_eof(self) -> bool:
+        return self._response.content.at_eof()
+
+    async def iter_any(self) -> AsyncIterator[bytes]:
+        """The body in the pieces it comes in.
+
+        Raises:
+            NoAnswer: it breaks off.
+        """
+        try:
+            async for chunk in self._response.content.iter_any():
+                yield chunk
+        except aiohttp.ClientError as error:
+            raise translate(error) from error
+
+    def close(self) -> None:
+        self._response.close()
+
+
+async def send_request(
+    session: HttpSession,
+    method: str,
+    url: URL,
+    *,
+    headers: Mapping[str, str],
+    proxy: URL | None,
+    data: bytes | dict[str, str] | None = None,
+    json: Any = None,
+    connect_seconds: float | None = None,
+) -> AiohttpResponse:
+    """Sends a request, follows no redirect, and returns when the head of the answer has come.
+
+    Raises:
+        NoAnswer: there is none.
+        ValueError: it cannot be sent.
+    """
+    pool = await session.open()
+    is_large = isinstance(data, bytes) and len(data) >= LARGE_BODY_BYTES
+    try:
+        response = await pool.request(
+            method,
+            url,
+            headers=headers,
+            data=io.BytesIO(data) if is_large and isinstance(data, bytes) else data,
+            json=json,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(connect=connect_seconds),
+            proxy=proxy,
+        )
+    except aiohttp.ClientError as error:
+        raise translate(error) from error
+    return AiohttpResponse(response)
+
+
+def translate(error: aiohttp.ClientError) -> NoAnswer:
+    """An error of aiohttp as one of ours."""
+    cause = getattr(error, "os_error", error)
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        cause = error.certificate_error
+    for kind, ours in _UNREACHABLE:
+        if isinstance(error, kind) and isinstance(cause, OSError):
+            return ours(cause)
+    match error:
+        case aiohttp.ClientHttpProxyError():
+            return http_connections.ProxyRefused(error.message)
+        case aiohttp.ServerDisconnectedError():
+            return http_connections.ConnectionClosed()
+        case aiohttp.ClientPayloadError():
+            return http_connections.AnswerTruncated()
+        case aiohttp.ClientResponseError():
+            return http_connections.NotHttp(error.message)
+        case _:
+            return http_connections.ConnectionLost(cause if isinstance(cause, OSError) else OSError())

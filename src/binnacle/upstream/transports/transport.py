@@ -1,0 +1,181 @@
+"""The protocol of all transports, and what those have in common whose two directions are one stream each."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import msgspec
+from msgspec import Raw
+
+from binnacle.errors import BinnacleError, UpstreamDown, UpstreamError
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import NO_ID, Invalid, Message, Notification, Request, Response
+
+Receive = Callable[[Message, bytes], None]
+"""Takes what a server sends of its own accord, and the id of the request it belongs to; empty where nobody can tell."""
+
+
+RECONNECT_HINT = "it is connected to again by itself; call once more, unless doing so twice would do harm"
+"""What to do about a server that was lost."""
+
+
+_ID = re.compile(rb'^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d+)\s*,')
+"""The id at the beginning of an answer, where nearly everyone writes it."""
+
+_NUMBERS = re.compile(rb'("(?:[^"\\]|\\.)*")|-?\b(?:NaN|Infinity)\b')
+"""Numbers that JSON has not but some servers write, and any text, in which they are words."""
+
+BEGINNING_BYTES = 200
+"""Bytes of a message in which that is looked for."""
+
+
+class OutgoingRequest(NamedTuple):
+    """A request of ours."""
+
+    id: bytes
+    message: bytes
+    method: str
+    name: str = ""
+    """The tool, prompt or resource it is about, which HTTP of the stateless era repeats in a header."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers that HTTP of the stateless era wants: arguments marked in the tool's schema."""
+
+
+class Transport(Protocol):
+    """Carries messages to a server and back, and knows nothing of MCP. Whoever opened it closes it."""
+
+    ended: asyncio.Future[str]
+    """Done when the connection was lost or closed, with what is known about why."""
+
+    version: str
+    """The protocol version that was agreed on; HTTP says it in a header. Set by the client."""
+
+    async def open(self) -> None:
+        """Connects.
+
+        Raises:
+            UpstreamDown: that failed, and why.
+        """
+
+    async def ask(self, request: OutgoingRequest) -> Response:
+        """Sends a request and waits for its answer. Cancelling it tells the server.
+
+        Raises:
+            UpstreamDown: the connection is gone.
+        """
+
+    async def tell(self, message: bytes) -> None:
+        """Sends a notification, or an answer to the server's request."""
+
+    def has_worked(self) -> bool:
+        """Whether a process behind it, which is not ready yet, was seen at work since this was last asked."""
+
+    async def close(self) -> None:
+        """Ends the connection and the process behind it, within a bound. Never raises."""
+
+
+class DuplexTransport:
+    """Matches answers with requests where both directions are one stream: pipes, sockets, events."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._waiting: dict[bytes, asyncio.Future[Response]] = {}
+        self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.version = ""
+
+    async def _send(self, message: bytes) -> None:
+        raise NotImplementedError
+
+    async def ask(self, request: OutgoingRequest) -> Response:
+        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._waiting[request.id] = answer
+        try:
+            if self.ended.done():
+                raise UpstreamDown(self.ended.result(), hint=RECONNECT_HINT)
+            await self._send(request.message)
+            return await answer
+        except asyncio.CancelledError:
+            await self._cancel(cancel_message(request.id))
+            raise
+        finally:
+            self._waiting.pop(request.id, None)
+            if answer.done() and not answer.cancelled():
+                answer.exception()  # seen, also where sending failed before anyone looked
+
+    async def _cancel(self, message: bytes) -> None:
+        """Tells the server that nobody waits any more. Who was cancelled waits for this, so it must not last."""
+        with contextlib.suppress(BinnacleError):
+            await self._send(message)
+
+    def has_worked(self) -> bool:
+        return False  # there is no process of ours
+
+    async def tell(self, message: bytes) -> None:
+        if self.ended.done():
+            raise UpstreamDown(self.ended.result(), hint=RECONNECT_HINT)
+        await self._send(message)
+
+    def _deliver(self, data: bytes) -> bool:
+        """Hands on what came in; whether it was a message at all."""
+        for message in parse_messages(data):
+            match message:
+                case Response(request_id):
+                    waiting = self._waiting.pop(normalize_id(request_id), None)  # a second answer finds nobody
+                    if waiting is not None and not waiting.done():
+                        waiting.set_result(message)
+                case Request() | Notification():
+                    self._receive(message, b"")
+                case Invalid(request_id):
+                    if request_id == NO_ID:
+                        return False
+        return True
+
+    def _refuse(self, beginning: bytes, why: str) -> bool:
+        """Fails the request whose answer begins like this and cannot be taken. False if it is not an answer."""
+        found = _ID.match(beginning[:BEGINNING_BYTES])
+        waiting = self._waiting.pop(found[1], None) if found else None
+        if waiting is not None and not waiting.done():
+            waiting.set_exception(UpstreamError(why, hint="ask it for less; its operator has to look into it"))
+        return found is not None
+
+    def _end(self, why: str) -> None:
+        """The connection is gone: nothing that waits will be answered."""
+        if not self.ended.done():
+            self.ended.set_result(why)
+        waiting, self._waiting = self._waiting, {}
+        for one in waiting.values():
+            if not one.done():
+                one.set_exception(UpstreamDown(why, hint=RECONNECT_HINT))
+
+
+def cancel_message(request_id: bytes) -> bytes:
+    """The message that takes a request back."""
+    params = {"requestId": Raw(request_id), "reason": "the caller no longer waits"}
+    return jsonrpc.notification_message("notifications/cancelled", params)
+
+
+def normalize_id(found: bytes) -> bytes:
+    """The id of a request of ours, which are whole numbers: some servers send 5 back as "5" or 5.0."""
+    if found.isdigit():
+        return found
+    try:
+        value = msgspec.json.decode(found)
+    except jsonrpc.UNREADABLE:
+        return found
+    if isinstance(value, str) and value.isdecimal():
+        return value.encode()
+    return str(int(value)).encode() if isinstance(value, float) and value.is_integer() else found
+
+
+def parse_messages(data: bytes) -> list[Message]:
+    """The messages in what a server sent; bytes that are no text are replaced, as are numbers that JSON has not."""
+    found = jsonrpc.parse(data)
+    if isinstance(found, Invalid) and not data.isascii():
+        found = jsonrpc.parse(data.decode(errors="replace").encode())
+    if isinstance(found, Invalid) and (b"NaN" in data or b"Infinity" in data):
+        repaired = jsonrpc.parse(_NUMBERS.sub(lambda one: one[1] or b"null", data))
+        found = repaired._replace(is_repaired=True) if isinstance(repaired, Response) else found
+    return found if isinstance(found, list) else [found]

@@ -1,0 +1,28 @@
+"""Makes the transport for a server at a URL. A module of its own, because each kind loads what the others need not."""
+
+from binnacle.upstream.configuration.server_config import ServerConfig
+from binnacle.upstream.transports.http_client import CredentialHeaders, OnChallenge
+from binnacle.upstream.transports.http_session import HttpSession
+from binnacle.upstream.transports.transport import Receive, Transport
+
+
+def make_url_transport(
+    config: ServerConfig,
+    receive: Receive,
+    *,
+    session: HttpSession,
+    headers: CredentialHeaders,
+    challenged: OnChallenge,
+) -> Transport:
+    """The transport that a server's configuration names. It is not open yet."""
+    if config.transport == "websocket":
+        from binnacle.upstream.transports.websocket import WebSocketTransport  # loads aiohttp
+
+        return WebSocketTransport(config, receive, session=session, headers=headers, challenged=challenged)
+    if config.transport == "sse":
+        from binnacle.upstream.transports.legacy_sse import SseTransport
+
+        return SseTransport(config, receive, session=session, headers=headers, challenged=challenged)
+    from binnacle.upstream.transports.fallback import FallbackTransport
+
+    return FallbackTransport(config, receive, session=session, headers=headers, challenged=challenged)
