@@ -19,13 +19,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 SHOP = Path(__file__).with_name("shop")
+AGENT = Path(__file__).with_name("agent.py")
 
 STEPS = [
     ("A small shop, with a specification and a test that fails.", "cat spec.md"),
     ("", "pytest -q --tb=no"),
     (
         "Run an agent on it. It plans the tasks, then does one in each iteration, with a debugger at hand.",
-        "bn run spec.md --agent demo --recipe loop_debug --approve all --headless -H",
+        "bn run spec.md --agent demo-agent --recipe loop_debug --approve all --headless -H",
     ),
     (
         "What it changed, a commit for each task.",
@@ -127,10 +128,11 @@ def repository() -> Iterator[tuple[str, dict[str, str]]]:
         who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com", "-c", "commit.gpgsign=false")
         for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "A small shop")):
             subprocess.run(["git", *who, *words], cwd=repo, check=True, timeout=60)
+        programs = add_agent(folder)
         env = {name: value for name, value in os.environ.items() if not name.startswith(("BN_", "GIT_"))}
-        env |= {name: f"{folder}/{name}" for name in ("BN_DATA_DIR", "BN_DEMO_STATE", "XDG_CONFIG_HOME")}
+        env |= {name: f"{folder}/{name}" for name in ("BN_DATA_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
         env |= {
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", os.defpath)]),
+            "PATH": os.pathsep.join([programs, str(Path(sys.executable).parent), env.get("PATH", os.defpath)]),
             "VIRTUAL_ENV": sys.prefix,
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -140,6 +142,16 @@ def repository() -> Iterator[tuple[str, dict[str, str]]]:
             yield repo, env
         finally:
             subprocess.run(["bn", "bridge", "stop"], cwd=repo, env=env, capture_output=True, check=False, timeout=60)
+
+
+def add_agent(folder: str) -> str:
+    """Makes the demo agent a command, `demo-agent`, of a folder of programs; that folder."""
+    programs = Path(folder, "bin")
+    programs.mkdir()
+    command = programs / "demo-agent"
+    command.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, str(AGENT)])} "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    return str(programs)
 
 
 def picture(text: str) -> str:

@@ -15,7 +15,7 @@ from binnacle.cli.escaping import escape_for_terminal
 from binnacle.cli.run_footer import Known, footer
 from binnacle.cli.run_lines import Lines, show_end
 from binnacle.cli.screen import Screen
-from binnacle.runner import events
+from binnacle.runner import run_events
 from cli.terminal import run_on_terminal
 
 HOSTILE = "\x1b[2J\x1b[31mred\x1b]0;title\x07 \x9b2J \x7f\x08\r \u202eevil\u2066 \u200b\nnext"
@@ -124,15 +124,15 @@ def test_a_run_shows_what_agents_say_without_obeying_it(monkeypatch):
     screen = Screen(stream)
     lines = Lines(screen)
     told = [
-        events.RunStarted(session=HOSTILE, name=HOSTILE, agent=HOSTILE, recipe="loop", goes_on=False),
-        events.Said(worker=1, text=f"{HOSTILE}\n{HOSTILE}", is_thought=False),
-        events.ToolCalled(worker=1, id="1", title=HOSTILE, status="failed"),
-        events.TaskMoved(task="bn-1", title=HOSTILE, status="done"),
-        events.Warned(message=HOSTILE, hint=HOSTILE),
+        run_events.RunStarted(session=HOSTILE, name=HOSTILE, agent=HOSTILE, recipe="loop", goes_on=False),
+        run_events.AgentSaid(worker=1, text=f"{HOSTILE}\n{HOSTILE}", is_thought=False),
+        run_events.ToolCalled(worker=1, id="1", title=HOSTILE, status="failed"),
+        run_events.TaskMoved(task="bn-1", title=HOSTILE, status="done"),
+        run_events.Warned(message=HOSTILE, hint=HOSTILE),
     ]
     for event in told:
         lines.tell(event)
-    ended = events.RunEnded(
+    ended = run_events.RunEnded(
         session="s", name=HOSTILE, why="error", said=HOSTILE, iterations=1, closed=0, left=1, seconds=1.0,
         kept=(HOSTILE,), hint=HOSTILE,
     )  # fmt: skip

@@ -13,9 +13,10 @@ import pytest
 
 import binnacle
 from cli.conftest import BN
+from demo_commands import DEMO_AGENT
 from runner.runs import TWO
 
-AGENT = shlex.join([sys.executable, "-m", "binnacle.demo_agent"])
+AGENT = shlex.join(DEMO_AGENT)
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
@@ -50,7 +51,7 @@ FIRST = {
 @pytest.fixture
 def places(bn, tmp_path) -> list[Path]:
     bn.env |= {
-        "XDG_CACHE_HOME": str(tmp_path / "cache"), "BN_DEMO_STATE": str(tmp_path / "state"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_STATE_HOME": str(tmp_path / "state"),
         "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
     }  # fmt: skip
     (bn.repo / "words.md").write_text(TWO)
@@ -122,9 +123,8 @@ def test_folders_are_made_in_one_place():
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in ("makedirs", "mkdir", "mkdtemp")
     }
-    work_of_the_demo_agent = {"demo_agent/editing.py", "demo_agent/memory.py", "demo_agent/misbehaviour.py"}
     in_repositories = {"config/repository_files.py"}
-    assert found - work_of_the_demo_agent - in_repositories == {"config/private_files.py"}
+    assert found - in_repositories == {"config/private_files.py"}
 
 
 def test_a_person_of_another_group_cannot_read_the_store(bn, places):

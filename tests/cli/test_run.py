@@ -17,11 +17,12 @@ import pytest
 
 from binnacle.cli.run_footer import Known, elapsed, footer, thousands
 from binnacle.cli.screen import width_of
+from demo_commands import MISBEHAVING_AGENT
 from runner.repositories import Repository
 from runner.runs import TWO
 
 BN = os.path.join(os.path.dirname(sys.executable), "bn")
-AGENT = shlex.join([sys.executable, "-m", "binnacle.demo_agent"])
+AGENT = shlex.join(MISBEHAVING_AGENT)
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def repo(tmp_path, monkeypatch) -> Repository:
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
         "BN_DATA_DIR": str(tmp_path / "data"),
-        "BN_DEMO_STATE": str(tmp_path / "state"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
         "GIT_CONFIG_NOSYSTEM": "1",
     }.items():
         monkeypatch.setenv(name, value)
@@ -94,7 +95,7 @@ class TestCommand:
         assert "session" not in bn(repo, "log").stdout
 
     def test_an_agent_that_takes_only_stdio_gets_it(self, repo):
-        done = bn(repo, "run", "words.md", "--agent", AGENT, BN_DEMO_TRANSPORTS="stdio")
+        done = bn(repo, "run", "words.md", "--agent", f"{AGENT} --misbehave stdio-only")
         assert msgspec.json.decode(done.stdout)["why"] == "complete", done.stderr
 
 

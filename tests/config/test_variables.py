@@ -17,8 +17,8 @@ NOT_FOR_THE_SERVER = {
     "BN_OUTPUT": "how answers look to a person; the server sets it for the commands it runs",
     "BN_RUN_TIMEOUT": "a constant",
 }
-SETS = ("BN_RUN_", "BN_DEMO_", "BN_HOOK", "BN_TASK_", "BN_ITERATION", "BN_ERROR")
-"""Of runs, their hooks and the demo agent."""
+SETS = ("BN_RUN_", "BN_HOOK", "BN_TASK_", "BN_ITERATION", "BN_ERROR")
+"""Of runs and their hooks."""
 
 
 def test_every_variable_of_the_product_is_passed_on_or_not_for_the_server():

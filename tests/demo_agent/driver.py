@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from demo_commands import MISBEHAVING_AGENT
+
 WAIT = 110.0
 """Seconds after which what was waited for will not come."""
 
@@ -125,9 +127,10 @@ class Driver:
 
 @asynccontextmanager
 async def agent(env: dict[str, str], *flags: str) -> AsyncIterator[Driver]:
-    """A demo agent in a process of its own, which is gone afterwards."""
+    """The demo agent that misbehaves on demand, in a process of its own, which is gone afterwards."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "binnacle.demo_agent", *flags),
+        *MISBEHAVING_AGENT,
+        *flags,
         env=env,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -205,7 +208,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return env | {
         "BN_DATA_DIR": str(tmp_path / "data"),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
-        "BN_DEMO_STATE": str(tmp_path / "state"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
         "VIRTUAL_ENV": sys.prefix,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }

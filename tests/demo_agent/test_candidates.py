@@ -4,9 +4,9 @@ import ast
 
 import pytest
 
-from binnacle.demo_agent.candidates import bounded, candidates, code_of, functions
-from binnacle.demo_agent.suspects import RESULT, suspect_of
-from binnacle.demo_agent.testing import Failure, Frame, failures_in, named_tests
+from scripted_agent.candidates import bounded, candidates, code_of, functions
+from scripted_agent.pytest_runs import Failure, Frame, failures_in, named_tests
+from scripted_agent.suspects import RESULT, suspect_of
 
 
 def changed(line: str) -> set[str]:

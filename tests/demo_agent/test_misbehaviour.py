@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from binnacle.demo_agent.misbehaviour import Misbehaviour, Misdeed, parse
 from demo_agent.driver import Driver, Fault, agent, bn, started, tasks, until
-from demo_agent.test_face import is_running
+from demo_agent.misbehaviour import Misbehaviour, Misdeed, parse_misdeeds
+from demo_agent.test_acp_agent import is_running
 from demo_agent.test_work import HELLO, add, prompt
 
 SECOND = f"{HELLO}2. Other\n   ```text other.txt\n   x\n   ```\n"
@@ -37,17 +37,17 @@ async def killed(driver: Driver) -> None:
 
 
 def test_words_are_read_with_argument_turn_and_once(tmp_path):
-    assert parse("slow=0.5, crash@2:once") == [
+    assert parse_misdeeds("slow=0.5, crash@2:once") == [
         Misdeed(word="slow", argument="0.5"),
         Misdeed(word="crash", turn=2, once=True),
     ]
-    wrong = Misbehaviour(parse("crash@2:once"), str(tmp_path))
+    wrong = Misbehaviour(parse_misdeeds("crash@2:once"), str(tmp_path))
     seen = []
     for _ in range(3):
         wrong.next_turn()
         seen.append(wrong.asks_for("crash") is not None)
     assert seen == [False, True, False]
-    again = Misbehaviour(parse("crash:once"), str(tmp_path))
+    again = Misbehaviour(parse_misdeeds("crash:once"), str(tmp_path))
     again.next_turn()
     assert again.turn == 4
     assert again.asks_for("crash") is None
@@ -172,7 +172,7 @@ def test_orphan_leaves_a_process_behind(shop, env):
         await driver.prompt(session, prompt(HELLO))
 
     run(shop, env, "orphan", scenario)
-    orphan = Path(env["BN_DEMO_STATE"], "orphan.pid").read_text()
+    orphan = Path(env["XDG_STATE_HOME"], "binnacle", "demo-agent", "orphan.pid").read_text()
     assert is_running(orphan)
     os.kill(int(orphan), signal.SIGKILL)
 

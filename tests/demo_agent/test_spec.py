@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.demo_agent.spec import blocks_in, spec_in, tasks_in
+from scripted_agent.spec import blocks_in, spec_in, tasks_in
 
 
 def titles(prompt: str) -> list[str]:

@@ -3,12 +3,14 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 from cli.conftest import BN, Bn
+from demo_commands import DEMO_AGENT
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,7 +79,7 @@ class ExampleProject:
         self._git("add", "--all")
         self._git("commit", "--quiet", "-m", "Begin the shop")
         for name in AGENTS:
-            self._write_program(name, f'[ "$1" = run ] || exec {Path(BN).with_name("bn-demo-agent")}')
+            self._write_program(name, f'[ "$1" = run ] || exec {shlex.join(DEMO_AGENT)}')
         for name in CLIENTS:
             self._write_program(name, "exit 0")
         self.bn("feature", "add", "auth")

@@ -7,13 +7,13 @@ import asyncio
 import os
 import sys
 
-from binnacle.runner.merging import Merged, Nothing, Tree
-from binnacle.runner.worktrees import Worktrees
+from binnacle.runner.trees.merge_results import MergeDone, NothingToMerge, WorkerTree
+from binnacle.runner.trees.worktrees import Worktrees
 
 ROUNDS = 3
 
 
-async def work(run: Worktrees, tree: Tree, log: str, mark: str) -> None:
+async def work(run: Worktrees, tree: WorkerTree, log: str, mark: str) -> None:
     for number in range(ROUNDS):
         await run.refresh(tree)
         names = [f"made/{mark}-{tree.number}-{number}-{part}" for part in range(20)]
@@ -23,7 +23,7 @@ async def work(run: Worktrees, tree: Tree, log: str, mark: str) -> None:
                 file.write(name * 200)
         await run.commit(tree, f"{mark} {number}")
         done = await run.merge(tree, f"Merge {mark} {number}\n")
-        assert isinstance(done, Merged | Nothing), done
+        assert isinstance(done, MergeDone | NothingToMerge), done
         with open(log, "a") as file:
             file.write("\n".join(names) + "\n")
 
@@ -35,12 +35,12 @@ async def main(repo: str, folder: str, log: str, mark: str) -> None:
             # What an iteration that was killed had written so far, in full or in part, is begun anew.
             await asyncio.to_thread(discard, tree)
             done = await run.merge(tree, "Merge what was left\n")
-            assert isinstance(done, Merged | Nothing), done
+            assert isinstance(done, MergeDone | NothingToMerge), done
         await asyncio.gather(*(work(run, tree, log, mark) for tree in trees))
     assert run.kept == [], run.kept
 
 
-def discard(tree: Tree) -> None:
+def discard(tree: WorkerTree) -> None:
     import subprocess
 
     for words in (["reset", "--hard", "--quiet"], ["clean", "-fdq"]):

@@ -14,13 +14,14 @@ import msgspec
 from binnacle.app import run
 from binnacle.project.project import Project, find_project
 from binnacle.project.store_opening import open_store
-from binnacle.runner.agents import resolve_agent
-from binnacle.runner.control import Control
-from binnacle.runner.events import Event, RunEnded
+from binnacle.runner.agents.agent_commands import resolve_agent
+from binnacle.runner.run_control import RunControl
+from binnacle.runner.run_events import RunEnded, RunEvent
 from binnacle.store import sessions, tasks
 from binnacle.store.events import EVENTS
 from binnacle.store.tasks import TaskFilter
 from binnacle.work.task import Task
+from demo_commands import MISBEHAVING_AGENT
 from runner.repositories import Repository
 
 TWO = """# Words
@@ -55,25 +56,30 @@ class Runs:
         """What the agents keep is in `home`; a mark in their environment says which processes belong to this test."""
         self.repo = repo
         self._home = home
-        self.told: list[Event] = []
+        self.told: list[RunEvent] = []
 
     @property
     def project(self) -> Project:
         return find_project(str(self.repo.path))
 
     def run(
-        self, spec: str = TWO, *, misbehave: str = "", on: Callable[[Event, Control], None] | None = None, **more: Any
+        self,
+        spec: str = TWO,
+        *,
+        misbehave: str = "",
+        on: Callable[[RunEvent, RunControl], None] | None = None,
+        **more: Any,
     ) -> RunEnded:
         """A run in this process; its agents are processes of their own. `on` sees everything as it happens."""
-        words = more.pop("agent", shlex.join([sys.executable, "-m", "binnacle.demo_agent"]))
+        words = more.pop("agent", shlex.join(MISBEHAVING_AGENT))
         agent = resolve_agent(f"{words} --misbehave {misbehave}" if misbehave else words)
         given: dict[str, Any] = {"name": "words", "approve": "all", "silence": 60, "within": 100, **more}
         wanted = run.RunRequest(agent=agent, start=str(self.repo.path), spec=spec, **given)
 
         async def go() -> RunEnded:
-            control = Control()
+            control = RunControl()
 
-            def tell(event: Event) -> None:
+            def tell(event: RunEvent) -> None:
                 self.told.append(event)
                 if on is not None:
                     on(event, control)
@@ -91,7 +97,7 @@ class Runs:
             stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
-    def kinds(self, kind: type[Event]) -> list[Any]:
+    def kinds(self, kind: type[RunEvent]) -> list[Any]:
         """What was told of one kind."""
         return [event for event in self.told if isinstance(event, kind)]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from binnacle.errors import AgentStart, InvalidInput
-from binnacle.runner.agents import KNOWN, resolve_agent
+from binnacle.runner.agents.agent_commands import KNOWN_AGENTS, resolve_agent
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     """A machine on which every known agent is installed."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    for known in KNOWN.values():
+    for known in KNOWN_AGENTS.values():
         for command in known.commands:
             if "/" not in command[0]:
                 (folder / command[0]).write_text("#!/bin/sh\n")
@@ -23,7 +23,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 
 def test_every_known_agent_is_found(environ):
-    for name, known in KNOWN.items():
+    for name, known in KNOWN_AGENTS.items():
         assert resolve_agent(name, environ=environ).argv == known.commands[0]
 
 
@@ -33,15 +33,11 @@ def test_the_second_command_is_taken_where_the_first_is_missing(environ):
 
 
 def test_a_missing_one_is_told_with_how_to_get_it():
-    for name, known in KNOWN.items():
+    for name, known in KNOWN_AGENTS.items():
         if known.install:
             with pytest.raises(AgentStart, match="no such command") as caught:
                 resolve_agent(name, environ={"PATH": ""})
             assert caught.value.hint == f"install it: {known.install}"
-
-
-def test_the_demo_agent_needs_nothing():
-    assert resolve_agent("demo", environ={"PATH": ""}).argv == (sys.executable, "-m", "binnacle.demo_agent")
 
 
 def test_any_other_words_are_a_command_line():

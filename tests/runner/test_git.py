@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from binnacle.errors import GitError, Refused
-from binnacle.runner.git import Git, commit_message
+from binnacle.runner.trees.git import Git, commit_message
 from runner.repositories import Repository
 
 

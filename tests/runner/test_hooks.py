@@ -10,8 +10,8 @@ import pytest
 from binnacle.config.trust import is_trusted, keep
 from binnacle.errors import ConfigError, NotFound
 from binnacle.processes.keeper import Keeper
-from binnacle.runner.hooking import TAIL, Hooks, Occasion, piped, run_hook
-from binnacle.runner.hooks import EVENTS, Hook, find_hooks, item_of, named
+from binnacle.runner.hooks.hook_file import HOOK_EVENTS, Hook, find_hooks, select_hooks, trust_item_of
+from binnacle.runner.hooks.hook_runner import OUTPUT_TAIL_BYTES, HookInput, HookRunner, output_for_agent, run_hook
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ TWO = "on_error: [{command: make a}, {command: make b}]\n"
 
 
 def trust(hook: Hook, repo: str) -> None:
-    keep(repo, [item_of(hook)], by="ann", at="", how="terminal")
+    keep(repo, [trust_item_of(hook)], by="ann", at="", how="terminal")
 
 
 def a_hook(*command: str, **fields) -> Hook:
@@ -39,7 +39,7 @@ def a_hook(*command: str, **fields) -> Hook:
 def run(hook: Hook, cwd: Path, **about):
     async def once():
         async with Keeper() as keeper:
-            return await run_hook(keeper, hook, Occasion(**about), cwd=str(cwd))
+            return await run_hook(keeper, hook, HookInput(**about), cwd=str(cwd))
 
     return asyncio.run(asyncio.wait_for(once(), 60))
 
@@ -120,10 +120,13 @@ session_end:
 
     def test_they_are_found_by_event_or_number(self, project):
         hooks = find_hooks(write(project, TWO + "session_end: make c\n"))
-        assert [one.name for one in named(hooks, ["on_error"])] == ["on_error.1", "on_error.2"]
-        assert [one.name for one in named(hooks, ["session_end.1", "on_error.2"])] == ["session_end.1", "on_error.2"]
+        assert [one.name for one in select_hooks(hooks, ["on_error"])] == ["on_error.1", "on_error.2"]
+        assert [one.name for one in select_hooks(hooks, ["session_end.1", "on_error.2"])] == [
+            "session_end.1",
+            "on_error.2",
+        ]
         with pytest.raises(NotFound) as refused:
-            named(hooks, ["on_eror"])
+            select_hooks(hooks, ["on_eror"])
         assert refused.value.hint == "did you mean 'on_error'?"
 
 
@@ -132,16 +135,16 @@ class TestTrust:
         repo = write(project, TWO)
         first, second = find_hooks(repo)
         trust(first, repo)
-        assert [is_trusted(repo, item_of(one)) for one in (first, second)] == [True, False]
-        assert not is_trusted(f"{repo}/.binnacle", item_of(first)), "in this project only"
+        assert [is_trusted(repo, trust_item_of(one)) for one in (first, second)] == [True, False]
+        assert not is_trusted(f"{repo}/.binnacle", trust_item_of(first)), "in this project only"
         repo = write(project, TWO.replace("make a", "make worse"))
-        assert not is_trusted(repo, item_of(find_hooks(repo)[0]))
+        assert not is_trusted(repo, trust_item_of(find_hooks(repo)[0]))
 
     def test_a_file_that_cannot_be_read_trusts_nothing(self, project, tmp_path):
         trust(a_hook("make"), str(project))
-        assert is_trusted(str(project), item_of(a_hook("make")))
+        assert is_trusted(str(project), trust_item_of(a_hook("make")))
         (tmp_path / "config" / "binnacle" / "trust.json").write_text("{")
-        assert not is_trusted(str(project), item_of(a_hook("make")))
+        assert not is_trusted(str(project), trust_item_of(a_hook("make")))
 
 
 SHOW = 'echo "$BN_HOOK|$BN_RUN_NAME|$BN_RUN_SESSION|$BN_ITERATION|$BN_TASK_ID|$BN_TASK_TITLE|$BN_ERROR"; cat'
@@ -152,7 +155,7 @@ class TestRun:
         title = "a '; rm -rf ~ #\n$(id) `id` | & \\ ü"
         about = {"run": "blue", "session": "bns-1", "iteration": 3, "task_id": "bn-1f3a", "task_title": title}
         found = run(a_hook("sh", "-c", SHOW), project, **about, error="no")
-        assert found.is_ok, found.told
+        assert found.is_ok, found.description
         said, _, given = found.output.rpartition("\n")
         assert said == f"pre_iteration|blue|bns-1|3|bn-1f3a|{title}|no"
         assert json.loads(given) == {"hook": "pre_iteration", **about, "error": "no"}
@@ -160,7 +163,7 @@ class TestRun:
     def test_a_value_that_no_environment_takes_reaches_standard_input_whole(self, project):
         error = "\0" + "x" * 300_000
         found = run(a_hook("sh", "-c", 'printf "%s" "$BN_ERROR" | wc -c; wc -c'), project, error=error)
-        assert found.is_ok, found.told
+        assert found.is_ok, found.description
         shown, given = map(int, found.output.split())
         assert shown < 20_000
         assert given > 300_000
@@ -174,10 +177,10 @@ class TestRun:
     def test_a_failure_is_reported(self, project):
         found = run(a_hook("sh", "-c", "echo out; echo err >&2; exit 3"), project)
         assert (found.code, found.output, found.is_ok, found.stops) == (3, "out\nerr\n", False, False)
-        assert found.told.endswith(": exit code 3")
+        assert found.description.endswith(": exit code 3")
         assert run(a_hook("false", required=True), project).stops
         assert not run(a_hook("true", required=True), project).stops
-        assert run(a_hook("sh", "-c", "kill -9 $$"), project).told.endswith("signal 9")
+        assert run(a_hook("sh", "-c", "kill -9 $$"), project).description.endswith("signal 9")
 
     def test_a_program_that_is_not_there_is_said(self, project):
         found = run(a_hook("no-such-program"), project)
@@ -201,7 +204,7 @@ class TestRun:
     def test_of_a_flood_the_end_is_kept(self, project):
         found = run(a_hook("sh", "-c", "yes | head -c 3000000; echo last"), project)
         assert found.output.endswith("last\n")
-        assert len(found.output) <= TAIL + 2
+        assert len(found.output) <= OUTPUT_TAIL_BYTES + 2
         assert found.output.startswith("…")
 
     def test_a_cancelled_run_leaves_nothing(self, project):
@@ -210,7 +213,7 @@ class TestRun:
         async def cancelled():
             async with Keeper() as keeper:
                 hook = a_hook("sh", "-c", "echo $$ > pid; exec sleep 600")
-                task = asyncio.create_task(run_hook(keeper, hook, Occasion(), cwd=str(project)))
+                task = asyncio.create_task(run_hook(keeper, hook, HookInput(), cwd=str(project)))
                 pid = int(await asyncio.wait_for(asyncio.to_thread((project / "pid").read_text), 30))
                 task.cancel()
                 await asyncio.wait([task])
@@ -227,8 +230,8 @@ class TestHooks:
 
         async def once():
             async with Keeper() as keeper:
-                running = Hooks(keeper, hooks, repo=str(project))
-                return await running.run(event, Occasion(), cwd=str(project))
+                running = HookRunner(keeper, hooks, repo=str(project))
+                return await running.run(event, HookInput(), cwd=str(project))
 
         return asyncio.run(asyncio.wait_for(once(), 60))
 
@@ -261,12 +264,12 @@ on_error:
   - {command: 'true', pipe_output: true}
   - {command: 'false', pipe_output: true}
 """
-        told = piped(self.run(project, find_hooks(write(project, text))))
+        told = output_for_agent(self.run(project, find_hooks(write(project, text))))
         assert told == "$ echo told\ntold\n\n$ false\n(it wrote nothing)\n[on_error.4 (false): exit code 1]"
 
     def test_every_event_has_its_hooks(self, project):
-        hooks = find_hooks(write(project, "".join(f"{event}: echo {event}\n" for event in EVENTS)))
-        for event in EVENTS:
+        hooks = find_hooks(write(project, "".join(f"{event}: echo {event}\n" for event in HOOK_EVENTS)))
+        for event in HOOK_EVENTS:
             assert [one.output for one in self.run(project, hooks, event)] == [f"{event}\n"]
 
 

@@ -2,14 +2,15 @@
 
 import os
 import random
+import shlex
 import signal
-import sys
 import time
 
 import pytest
 
 from binnacle.project.store_opening import open_store
 from binnacle.store import sessions
+from demo_commands import MISBEHAVING_AGENT
 from runner.repositories import Repository
 from runner.runs import Runs, last_event, many, marked_processes
 
@@ -20,14 +21,14 @@ TASKS = 3
 EVENTS = 70
 """About as many things are told in a whole run."""
 
-AGENT = f"{sys.executable} -m binnacle.demo_agent --misbehave slow=0.02"
+AGENT = f"{shlex.join(MISBEHAVING_AGENT)} --misbehave slow=0.02"
 WORDS = ("spec.md", "--agent", AGENT, "--approve", "all", "--auto-commit")
 
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch) -> Runs:
     monkeypatch.setenv("BN_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("BN_DEMO_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("BN_TEST_MARK", str(tmp_path))
     monkeypatch.delenv("BN_AGENT_ID", raising=False)
     return Runs(Repository.new(tmp_path / "repo", {"spec.md": many(TASKS)}), tmp_path)

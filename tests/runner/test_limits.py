@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.runner.limits import LONGEST, Limit, limit_in_error, limit_in_log, limit_in_words
+from binnacle.runner.agents.rate_limits import MAX_WAIT_SECONDS, RateLimit, limit_in_error, limit_in_log, limit_in_words
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
@@ -57,7 +57,7 @@ def test_other_errors_are_none(message, data):
 
 
 def test_a_wait_beyond_belief_is_not_believed():
-    assert limit_in_error("429, retry after 900000 seconds", now=NOW) == Limit(after=None)
+    assert limit_in_error("429, retry after 900000 seconds", now=NOW) == RateLimit(after=None)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_answer_that_speaks_of_limits_does_not(text):
 def test_of_a_log_only_the_end_counts():
     early = "429 Too Many Requests, retrying\n" + "fine\n" * 50 + "Segmentation fault"
     assert limit_in_log(early) is None
-    assert limit_in_log("fine\n" * 50 + "Error: 429 Too Many Requests; retry after 5s") == Limit(after=5)
+    assert limit_in_log("fine\n" * 50 + "Error: 429 Too Many Requests; retry after 5s") == RateLimit(after=5)
 
 
 @given(
@@ -103,4 +103,4 @@ def test_of_a_log_only_the_end_counts():
 )
 def test_any_text_is_taken(message, data):
     for found in (limit_in_error("429 " + message, data), limit_in_words(message), limit_in_log(message)):
-        assert found is None or found.after is None or 0 < found.after <= LONGEST
+        assert found is None or found.after is None or 0 < found.after <= MAX_WAIT_SECONDS

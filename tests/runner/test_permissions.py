@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from binnacle.runner.acp.calls import Calls
-from binnacle.runner.permissions import (
+from binnacle.runner.agents.permissions import (
     APPROVALS,
     Decision,
     OwnTools,
@@ -16,6 +15,7 @@ from binnacle.runner.permissions import (
     decide,
     outcome_of,
 )
+from binnacle.runner.agents.tool_calls import SeenToolCalls
 from binnacle.wire import acp
 
 OWN = OwnTools(server="bns", tools=("task-add", "iteration-summary"))
@@ -70,13 +70,13 @@ class TestOptions:
     def test_without_a_fitting_option_the_agent_is_told_it_was_cancelled(self):
         decision = decide(request("edit", "x", "reject_once"), allow=True, by="x")
         assert not decision.is_allowed
-        assert outcome_of(decision) == acp.Cancelled()
-        assert outcome_of(decide(request(), allow=True, by="x")) == acp.Selected(option_id="id-allow_once")
+        assert outcome_of(decision) == acp.PermissionCancelled()
+        assert outcome_of(decide(request(), allow=True, by="x")) == acp.PermissionSelected(option_id="id-allow_once")
 
 
 def recorded(*calls: dict[str, Any]) -> PermissionRequest:
     """A request as an agent makes it: what it told of a call before, and what it asks."""
-    known = Calls()
+    known = SeenToolCalls()
     for call in calls[:-1]:
         known.note(msgspec.convert({"toolCallId": "c", **call}, acp.ToolCallChanged))
     asked = {"sessionId": "s", "toolCall": {"toolCallId": "c", **calls[-1]}, "options": []}

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from binnacle.project.store_opening import open_store
-from binnacle.runner import events
-from binnacle.runner.budget import Budget
+from binnacle.runner import run_events
+from binnacle.runner.budget import RunBudget
 from binnacle.store import tasks
 from binnacle.work.actor import SYSTEM
 from binnacle.work.task import NewTask
@@ -33,7 +33,7 @@ def mark(tmp_path, monkeypatch) -> str:
 @pytest.fixture
 def runs(tmp_path, monkeypatch, mark) -> Runs:
     monkeypatch.setenv("BN_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("BN_DEMO_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("BN_AGENT_ID", raising=False)
     return Runs(Repository.new(tmp_path / "repo", {"readme.md": "words\n"}), tmp_path)
 
@@ -41,8 +41,8 @@ def runs(tmp_path, monkeypatch, mark) -> Runs:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     """Agents that do not listen get less time than in earnest."""
-    monkeypatch.setattr("binnacle.runner.acp.session.CANCEL_PATIENCE", 1.0)
-    monkeypatch.setattr("binnacle.runner.loop.BACKOFF", (0.1,))
+    monkeypatch.setattr("binnacle.runner.agents.acp_session.CANCEL_TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr("binnacle.runner.loop.BACKOFF_SECONDS", (0.1,))
 
 
 @pytest.fixture(autouse=True)
@@ -67,11 +67,11 @@ class TestToTheEnd:
 
     def test_it_is_told_as_it_happens(self, runs):
         runs.run()
-        assert [event.number for event in runs.kinds(events.IterationStarted)] == [0, 1, 2]
-        assert runs.kinds(events.Progressed)[-1] == events.Progressed(closed=2, total=2)
-        assert {event.title for event in runs.kinds(events.ToolCalled)} >= {"task-next", "iteration-summary"}
-        assert isinstance(runs.told[0], events.RunStarted)
-        assert isinstance(runs.told[-1], events.RunEnded)
+        assert [event.number for event in runs.kinds(run_events.IterationStarted)] == [0, 1, 2]
+        assert runs.kinds(run_events.Progressed)[-1] == run_events.Progressed(closed=2, total=2)
+        assert {event.title for event in runs.kinds(run_events.ToolCalled)} >= {"task-next", "iteration-summary"}
+        assert isinstance(runs.told[0], run_events.RunStarted)
+        assert isinstance(runs.told[-1], run_events.RunEnded)
 
     def test_each_iteration_is_a_commit_where_that_is_wanted(self, runs):
         runs.run(misbehave="slow=0", auto_commit=True)
@@ -91,21 +91,21 @@ class TestToTheEnd:
         assert "nothing was done" in again.said
 
     def test_without_a_specification_what_is_ready_is_done(self, runs):
-        runs.run(budget=Budget(iterations=1))
+        runs.run(budget=RunBudget(iterations=1))
         assert runs.statuses() == ["done", "pending"]
         ended = runs.run(spec="", name="rest")
         assert (ended.why, ended.closed) == ("complete", 1)
         assert [number for number, _ in runs.iterations()] == [1]
 
     def test_a_run_of_that_name_goes_on_where_it_stopped(self, runs):
-        first = runs.run(budget=Budget(iterations=1))
+        first = runs.run(budget=RunBudget(iterations=1))
         assert (first.why, first.left) == ("budget", 1)
         ended = runs.run()
         assert (ended.why, ended.session, ended.closed) == ("complete", first.session, 2)
         assert [number for number, _ in runs.iterations()] == [0, 1, 2]
 
     def test_a_reset_gives_up_what_was_open(self, runs):
-        first = runs.run(budget=Budget(iterations=1))
+        first = runs.run(budget=RunBudget(iterations=1))
         ended = runs.run(is_reset=True)
         assert ended.session != first.session
         assert runs.statuses().count("cancelled") == 1
@@ -128,8 +128,8 @@ class TestMisbehaviour:
     def test_a_crash_goes_on_with_the_same_iteration_and_task(self, runs):
         self.ends(runs, "crash@2", "complete")
         assert [number for number, _ in runs.iterations()] == [0, 1, 2]
-        assert [event.goes_on for event in runs.kinds(events.IterationStarted)] == [False, False, True, False]
-        assert "ended with exit code 3" in runs.kinds(events.Warned)[0].message
+        assert [event.goes_on for event in runs.kinds(run_events.IterationStarted)] == [False, False, True, False]
+        assert "ended with exit code 3" in runs.kinds(run_events.Warned)[0].message
 
     def test_an_agent_that_always_crashes_is_given_up(self, runs):
         ended = self.ends(runs, "crash", "agent_failing")
@@ -147,7 +147,7 @@ class TestMisbehaviour:
 
     def test_an_agent_that_floods_is_ended(self, runs):
         self.ends(runs, "flood=line@2", "complete")
-        assert any("32 MiB" in event.message for event in runs.kinds(events.Warned))
+        assert any("32 MiB" in event.message for event in runs.kinds(run_events.Warned))
 
     def test_an_agent_that_does_nothing_stagnates(self, runs):
         ended = self.ends(runs, "no-op@2,no-op@3,no-op@4,no-op@5,no-op@6,no-op@7,no-op@8", "stagnation")
@@ -170,7 +170,7 @@ class TestMisbehaviour:
 class TestSteering:
     def test_a_stop_ends_the_run_and_leaves_nothing_held(self, runs):
         def on(event, control):
-            if isinstance(event, events.ToolCalled) and event.title.startswith("Edit"):
+            if isinstance(event, run_events.ToolCalled) and event.title.startswith("Edit"):
                 control.stop()
 
         ended = runs.run(misbehave="slow=0.2", on=on)
@@ -181,7 +181,7 @@ class TestSteering:
 
     def test_a_stop_does_not_wait_for_an_agent_that_does_not_listen(self, runs):
         def on(event, control):
-            if isinstance(event, events.TaskMoved) and event.status == "in_progress":
+            if isinstance(event, run_events.TaskMoved) and event.status == "in_progress":
                 control.stop()
 
         assert runs.run(misbehave="hang@2", on=on).why == "interrupted"
@@ -189,17 +189,17 @@ class TestSteering:
 
     def test_a_stop_does_not_wait_for_an_agent_that_does_not_start(self, runs):
         def on(event, control):
-            if isinstance(event, events.IterationStarted):
+            if isinstance(event, run_events.IterationStarted):
                 asyncio.get_running_loop().call_later(0.5, control.stop)
 
         assert runs.run(misbehave="hang-start", on=on).why == "interrupted"
-        assert runs.kinds(events.Warned) == [], "it was not waited for until its time was up"
+        assert runs.kinds(run_events.Warned) == [], "it was not waited for until its time was up"
 
     def test_a_second_stop_does_not_wait_for_an_agent_to_listen(self, runs, monkeypatch):
-        monkeypatch.setattr("binnacle.runner.acp.session.CANCEL_PATIENCE", 600.0)
+        monkeypatch.setattr("binnacle.runner.agents.acp_session.CANCEL_TIMEOUT_SECONDS", 600.0)
 
         def on(event, control):
-            if isinstance(event, events.TaskMoved) and event.status == "in_progress":
+            if isinstance(event, run_events.TaskMoved) and event.status == "in_progress":
                 control.stop()
                 asyncio.get_running_loop().call_later(0.5, control.stop)
 
@@ -207,27 +207,32 @@ class TestSteering:
         assert runs.holders() == set()
 
     def test_a_pause_holds_back_the_next_iteration(self, runs):
-        begun_in_the_pause = []
-
-        def go_on(control):
-            begun_in_the_pause.extend(event.number for event in runs.kinds(events.IterationStarted))
-            control.go_on()
+        begun_before_it_goes_on = []
 
         def on(event, control):
-            if isinstance(event, events.IterationEnded) and event.number == 1:
+            def go_on():
+                begun_before_it_goes_on.extend(event.number for event in runs.kinds(run_events.IterationStarted))
+                control.go_on()
+
+            async def wait_to_go_on():
+                if control.is_paused:
+                    asyncio.get_running_loop().call_soon(go_on)
+                await wait()
+
+            if isinstance(event, run_events.IterationEnded) and event.number == 1:
+                wait, control.wait_to_go_on = control.wait_to_go_on, wait_to_go_on
                 control.pause()
-                asyncio.get_running_loop().call_later(3, go_on, control)
 
         assert runs.run(on=on).why == "complete"
-        assert begun_in_the_pause == [0, 1]
+        assert begun_before_it_goes_on == [0, 1]
 
     def test_a_message_reaches_the_agent_after_its_turn(self, runs):
         def on(event, control):
-            if isinstance(event, events.IterationStarted) and event.number == 1:
+            if isinstance(event, run_events.IterationStarted) and event.number == 1:
                 control.say("mind the gap")
 
         runs.run(on=on)
-        assert "mind the gap" in [event.text for event in runs.kinds(events.Prompted)]
+        assert "mind the gap" in [event.text for event in runs.kinds(run_events.AgentPrompted)]
 
     def test_nothing_may_be_done_where_nothing_is_approved(self, runs):
         ended = runs.run(approve="none")
@@ -240,10 +245,17 @@ class TestWorkers:
     def test_two_workers_share_the_work_and_their_branches_are_merged(self, runs):
         ended = runs.run(many(6), workers=2, misbehave="slow=0.05")
         assert (ended.why, ended.closed, ended.kept) == ("complete", 6, ())
-        assert {event.worker for event in runs.kinds(events.IterationEnded)} == {1, 2}
+        assert {event.worker for event in runs.kinds(run_events.IterationEnded)} == {1, 2}
         assert sorted(runs.repo.files()) == ["readme.md", *(f"w{number}.py" for number in range(1, 7))]
         assert set(runs.times("done").values()) == {1}
         assert runs.repo.status == ""
+
+    def test_an_iteration_under_way_counts_so_that_workers_keep_to_the_budget_together(self, runs):
+        with open_store(runs.project) as store, store.write(by=SYSTEM) as tx:
+            tasks.add(tx, [NewTask(title=f"Run {word}", description="```sh\ntrue\n```") for word in ("a", "b", "c")])
+        ended = runs.run(spec="", workers=2, budget=RunBudget(iterations=1), misbehave="slow=0.2")
+        assert (ended.why, ended.iterations, ended.closed, ended.left) == ("budget", 1, 1, 2)
+        assert len(runs.kinds(run_events.IterationStarted)) == 1
 
     def test_a_conflict_becomes_a_task_that_is_settled(self, runs):
         runs.repo.commit("words", {"words.py": "import os\n"})
@@ -252,7 +264,7 @@ class TestWorkers:
         ended = runs.run(spec, workers=2, misbehave="slow=0.2")
         assert (ended.why, ended.kept) == ("complete", ())
         assert {"one", "two"} <= set(runs.repo.read("words.py").replace("()", " ").split())
-        (conflict,) = [event for event in runs.kinds(events.Merged) if event.conflicts]
+        (conflict,) = [event for event in runs.kinds(run_events.BranchMerged) if event.conflicts]
         assert conflict.conflicts == ("words.py",)
         assert runs.statuses() == ["done"] * 3
 
@@ -271,7 +283,7 @@ class TestServer:
         agent = shlex.join([sys.executable, str(HERE / "looker.py"), str(path), awaited])
         with open_store(runs.project) as store, store.write(by=SYSTEM) as tx:
             tasks.add(tx, [NewTask(title="Look")])
-        runs.run(spec="", agent=agent, budget=Budget(iterations=1), **more)
+        runs.run(spec="", agent=agent, budget=RunBudget(iterations=1), **more)
         return msgspec.json.decode(path.read_bytes())
 
     def test_the_eight_tools_at_an_address_of_its_own(self, runs, tmp_path):
@@ -295,4 +307,4 @@ class TestServer:
     def test_an_agent_that_waits_for_a_tool_is_not_silent(self, runs, tmp_path):
         echo = f"echo={shlex.join([sys.executable, str(HERE.parent / 'upstream' / 'rogue.py')])}"
         self.look(runs, tmp_path / "seen", "mcp_echo_hang", servers=(echo,), silence=2)
-        assert runs.kinds(events.Warned) == []
+        assert runs.kinds(run_events.Warned) == []

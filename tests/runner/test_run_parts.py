@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from demo_commands import DEMO_AGENT
 from runner.repositories import Repository
 from runner.runs import TWO
 
@@ -21,13 +23,13 @@ def run(repo: Repository, tmp_path, monkeypatch):
     for name in [name for name in os.environ if name.startswith("BN_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("BN_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("BN_DEMO_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("BN_USER", "ann")
     repo.commit("spec", {"spec.md": TWO})
 
     def run(*words: str, code: int = 0) -> list[dict]:
         done = subprocess.run(
-            [BN, "run", "spec.md", "--agent", "demo", "--approve", "all", "--json", *words],
+            [BN, "run", "spec.md", "--agent", shlex.join(DEMO_AGENT), "--approve", "all", "--json", *words],
             cwd=repo.path, stdin=subprocess.DEVNULL, capture_output=True, timeout=110, check=False,
         )  # fmt: skip
         assert done.returncode == code, done.stderr.decode() + done.stdout.decode()

@@ -11,13 +11,22 @@ from binnacle.app.prompt_templates import own_names
 from binnacle.config.trust import keep
 from binnacle.errors import ConfigError
 from binnacle.plan.session_plan import Subject, bind, choose, shown_names
-from binnacle.runner.template import DEFAULT, VARIABLES, Template, Values, check, find_items, find_template, render
+from binnacle.runner.prompt_template import (
+    DEFAULT_TEMPLATE,
+    TEMPLATE_VARIABLES,
+    PromptTemplate,
+    TemplateValues,
+    check_template,
+    find_template,
+    find_trust_items,
+    render_template,
+)
 from plan.loaded import a_discipline, a_note, everything, loaded
 from plan.test_box import the_catalog, the_recipe
 from plan.test_property import TELLING, mentioned
 
 TOOLS = own_names(the_catalog())
-VALUES = Values(run="blue", session="bns-0001", iteration=3)
+VALUES = TemplateValues(run="blue", session="bns-0001", iteration=3)
 
 
 def shown(*denied: str, recipe: str = "loop") -> dict[str, str]:
@@ -27,18 +36,20 @@ def shown(*denied: str, recipe: str = "loop") -> dict[str, str]:
     return shown_names(bind(the_recipe(recipe), rules, the_catalog(), about))
 
 
-def made(text: str, given=None, *, names=None, values: Values = VALUES, recipe: str = "loop") -> str:
-    template = Template(text=text, file="run.md")
+def made(text: str, given=None, *, names=None, values: TemplateValues = VALUES, recipe: str = "loop") -> str:
+    template = PromptTemplate(text=text, file="run.md")
     given = replace(everything(), extra="") if given is None else given
-    return render(template, the_recipe(recipe), given, shown() if names is None else names, values, tools=TOOLS)
+    return render_template(
+        template, the_recipe(recipe), given, shown() if names is None else names, values, tools=TOOLS
+    )
 
 
 class TestVariables:
     def test_a_run_says_what_it_is(self):
         assert made("{{run}} {{session}} {{ iteration }}") == "blue bns-0001 3\n"
-        assert made("{{run}} {{iteration}}", values=Values(session="bns-0001")) == "bns-0001 \n"
+        assert made("{{run}} {{iteration}}", values=TemplateValues(session="bns-0001")) == "bns-0001 \n"
 
-    @pytest.mark.parametrize("name", sorted(VARIABLES))
+    @pytest.mark.parametrize("name", sorted(TEMPLATE_VARIABLES))
     def test_each_has_something_to_say_where_there_is_something(self, name):
         assert made(f"{{{{{name}}}}}", everything()).strip()
 
@@ -123,8 +134,8 @@ class TestTools:
 
 class TestFiles:
     def test_the_one_in_the_box_is_sound(self):
-        template = find_template(".", DEFAULT)
-        check(template, TOOLS)
+        template = find_template(".", DEFAULT_TEMPLATE)
+        check_template(template, TOOLS)
         for heading in (
             "Recent progress",
             "Spec",
@@ -141,12 +152,12 @@ class TestFiles:
 
     def test_the_one_that_is_named_or_the_projects_or_the_one_in_the_box(self, tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-        assert find_template(str(tmp_path)).file == DEFAULT
+        assert find_template(str(tmp_path)).file == DEFAULT_TEMPLATE
         own = tmp_path / ".binnacle" / "prompts" / "run.md"
         own.parent.mkdir(parents=True)
         own.write_text("mine")
-        assert find_template(str(tmp_path)).file == DEFAULT, "nobody has trusted it"
-        keep(str(tmp_path), find_items(str(tmp_path)), by="ann", at="", how="terminal")
+        assert find_template(str(tmp_path)).file == DEFAULT_TEMPLATE, "nobody has trusted it"
+        keep(str(tmp_path), find_trust_items(str(tmp_path)), by="ann", at="", how="terminal")
         assert find_template(str(tmp_path)).text == "mine"
         (tmp_path / "other.md").write_text("\ufeffother\r\n")
         assert find_template(str(tmp_path), str(tmp_path / "other.md")).text == "other\n"
@@ -155,7 +166,7 @@ class TestFiles:
                 find_template(str(tmp_path), str(tmp_path / missing))
 
 
-words = st.sampled_from([*TELLING, *(f"{{{{{name}}}}}" for name in [*TELLING, *VARIABLES])]) | st.sampled_from(
+words = st.sampled_from([*TELLING, *(f"{{{{{name}}}}}" for name in [*TELLING, *TEMPLATE_VARIABLES])]) | st.sampled_from(
     ["Use", "it", "e.g.", "Then", "#", "-", "1.", ">", "`", "```", "\n", "\n\n", ".", "! ", "?", "\\", "{{", "}}", "\t"]
 )
 denials = st.sets(st.sampled_from(sorted({rule.name for rule in the_recipe("loop").tools})))
@@ -176,7 +187,7 @@ def test_no_template_names_a_tool_that_is_not_there(parts, denied):
 @given(denied=denials)
 def test_nor_does_the_one_in_the_box(denied):
     names = shown(*denied)
-    text = made(find_template(".", DEFAULT).text, names=names)
+    text = made(find_template(".", DEFAULT_TEMPLATE).text, names=names)
     assert mentioned(text) <= set(names.values())
     assert "{{" not in text
     assert "``" not in text

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from binnacle.runner import transcript as module
-from binnacle.runner.permissions import PermissionRequest, decide
-from binnacle.runner.transcript import NAME, Entry, Transcript, read_transcript
+from binnacle.runner.agents.permissions import PermissionRequest, decide
+from binnacle.runner.transcript import TRANSCRIPT_FILE, Transcript, TranscriptEntry, read_transcript
 from binnacle.wire import acp
 
 WRITER = """
@@ -69,7 +69,7 @@ def test_pieces_of_a_message_are_one_entry_until_something_else_comes(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
         for update in (say("a"), say("b"), think("c"), think("d"), say("e")):
             transcript.heard(update)
-        lines = (tmp_path / NAME).read_text().splitlines()
+        lines = (tmp_path / TRANSCRIPT_FILE).read_text().splitlines()
         assert [json.loads(line)["text"] for line in lines] == ["ab", "cd"]
     assert texts(tmp_path) == [("message", "ab"), ("thought", "cd"), ("message", "e")]
 
@@ -78,7 +78,7 @@ def test_a_long_message_is_written_before_it_ends_and_read_as_one(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
         for _ in range(100):
             transcript.heard(say("x" * 1000))
-        assert len((tmp_path / NAME).read_bytes().splitlines()) > 10
+        assert len((tmp_path / TRANSCRIPT_FILE).read_bytes().splitlines()) > 10
     assert texts(tmp_path) == [("message", "x" * 100_000)]
 
 
@@ -122,18 +122,18 @@ def test_long_results_are_clipped(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
         transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="completed", raw_output="x" * 1_000_000))
     (entry,) = read_transcript(str(tmp_path))
-    assert entry.output.endswith(f"… ({1_000_000 - module.CLIP} more characters)")
+    assert entry.output.endswith(f"… ({1_000_000 - module.MAX_VALUE_CHARACTERS} more characters)")
 
 
 def test_an_iteration_that_floods_is_cut_and_the_next_is_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "ITERATION_LIMIT", 10_000)
+    monkeypatch.setattr(module, "MAX_ITERATION_BYTES", 10_000)
     with Transcript(str(tmp_path)) as transcript:
         transcript.iteration(1)
         for _ in range(100):
             transcript.heard(say("x" * 9000))
         transcript.iteration(2)
         transcript.heard(say("fine"))
-    assert (tmp_path / NAME).stat().st_size < 40_000
+    assert (tmp_path / TRANSCRIPT_FILE).stat().st_size < 40_000
     assert [entry.kind for entry in read_transcript(str(tmp_path), iteration=1)][-1] == "cut"
     assert texts(tmp_path, iteration=2) == [("iteration", ""), ("message", "fine")]
 
@@ -146,7 +146,7 @@ def test_there_may_be_none(tmp_path):
 def test_a_torn_line_is_passed_over_and_hurts_no_other(tmp_path, torn):
     with Transcript(str(tmp_path)) as transcript:
         transcript.heard(say("before"))
-    with (tmp_path / NAME).open("ab") as file:
+    with (tmp_path / TRANSCRIPT_FILE).open("ab") as file:
         file.write(torn)
     assert texts(tmp_path) == [("message", "before")]
     with Transcript(str(tmp_path)) as transcript:
@@ -161,12 +161,12 @@ def test_a_writer_may_be_killed_at_any_moment(tmp_path):
             assert writer.stdout is not None
             writer.stdout.readline()
             written = random.Random(round_number).randrange(1 << 20)
-            start = (tmp_path / NAME).stat().st_size
-            while (tmp_path / NAME).stat().st_size - start < written:
+            start = (tmp_path / TRANSCRIPT_FILE).stat().st_size
+            while (tmp_path / TRANSCRIPT_FILE).stat().st_size - start < written:
                 os.sched_yield()
             writer.send_signal(signal.SIGKILL)
     entries = list(read_transcript(str(tmp_path)))
     assert [entry.kind for entry in entries].count("iteration") == 5
-    assert all(isinstance(entry, Entry) for entry in entries)
+    assert all(isinstance(entry, TranscriptEntry) for entry in entries)
     numbers = [int(entry.text.split()[0]) for entry in entries if entry.kind == "prompt"]
     assert all(after in (before + 1, 0) for before, after in pairwise(numbers))

@@ -3,72 +3,74 @@
 import pytest
 
 from binnacle.errors import InvalidInput
-from binnacle.runner.budget import Budget, Spending, exceeded, parse_budget, seconds_left
-from binnacle.runner.verdict import FAILURES, STAGNATION, Standing, judge
+from binnacle.runner.budget import RunBudget, Spending, check_budget, parse_budget, seconds_left
+from binnacle.runner.end_rules import MAX_FAILURES, MAX_IDLE_ITERATIONS, TaskCounts, find_end_reason
 
 
-def why(standing: Standing, **counts: int) -> str | None:
-    verdict = judge(standing, **counts)
+def why(standing: TaskCounts, **counts: int) -> str | None:
+    verdict = find_end_reason(standing, **counts)
     return verdict.why if verdict else None
 
 
 class TestJudge:
     def test_it_goes_on_while_something_can_be_taken(self):
-        assert why(Standing(ready=1, done=3, closed_here=3)) is None
+        assert why(TaskCounts(ready=1, done=3, closed_here=3)) is None
 
     def test_it_goes_on_while_something_is_being_done(self):
-        assert why(Standing(in_progress=1, blocked=2)) is None
+        assert why(TaskCounts(in_progress=1, blocked=2)) is None
 
     def test_everything_closed_is_complete(self):
-        assert why(Standing(done=2, closed_here=2)) == "complete"
+        assert why(TaskCounts(done=2, closed_here=2)) == "complete"
 
     def test_a_run_that_did_nothing_is_never_a_success(self):
-        assert why(Standing()) == "no_ready_task"
-        assert why(Standing(done=5)) == "no_ready_task"
-        assert why(Standing(done=5, is_complete=True)) == "no_ready_task"
+        assert why(TaskCounts()) == "no_ready_task"
+        assert why(TaskCounts(done=5)) == "no_ready_task"
+        assert why(TaskCounts(done=5, is_complete=True)) == "no_ready_task"
 
     def test_completed_by_the_agent_with_blocked_work_says_so(self):
-        verdict = judge(Standing(is_complete=True, closed_here=1, done=1, blocked=2))
+        verdict = find_end_reason(TaskCounts(is_complete=True, closed_here=1, done=1, blocked=2))
         assert verdict is not None
         assert verdict.why == "complete"
         assert "2 blocked" in verdict.said
 
     def test_what_came_up_after_the_end_is_done(self):
-        assert why(Standing(is_complete=True, closed_here=1, ready=1)) is None
-        assert why(Standing(is_complete=True, closed_here=1, in_progress=1)) is None
+        assert why(TaskCounts(is_complete=True, closed_here=1, ready=1)) is None
+        assert why(TaskCounts(is_complete=True, closed_here=1, in_progress=1)) is None
 
     def test_an_agent_may_give_up(self):
-        verdict = judge(Standing(given_up="no network", ready=3))
+        verdict = find_end_reason(TaskCounts(given_up="no network", ready=3))
         assert verdict is not None
         assert (verdict.why, verdict.said) == ("aborted", "the agent gave up: no network")
 
     def test_completed_with_an_open_question_is_no_success(self):
-        assert why(Standing(is_complete=True, closed_here=1, needs_input=1)) == "needs_input"
+        assert why(TaskCounts(is_complete=True, closed_here=1, needs_input=1)) == "needs_input"
 
     def test_an_open_question_is_asked_for(self):
-        assert why(Standing(needs_input=1, waiting=4, closed_here=1)) == "needs_input"
+        assert why(TaskCounts(needs_input=1, waiting=4, closed_here=1)) == "needs_input"
 
     def test_blocked_work_is_named(self):
-        verdict = judge(Standing(blocked=1, waiting=2))
+        verdict = find_end_reason(TaskCounts(blocked=1, waiting=2))
         assert verdict is not None
         assert verdict.why == "no_ready_task"
         assert verdict.said == "no task can be taken: 1 blocked, 2 waiting for those"
 
     def test_idle_iterations_are_stagnation(self):
-        assert why(Standing(ready=1), idle=STAGNATION - 1) is None
-        assert why(Standing(ready=1), idle=STAGNATION) == "stagnation"
+        assert why(TaskCounts(ready=1), idle=MAX_IDLE_ITERATIONS - 1) is None
+        assert why(TaskCounts(ready=1), idle=MAX_IDLE_ITERATIONS) == "stagnation"
 
     def test_failures_in_a_row_end_it(self):
-        assert why(Standing(ready=1), failures=FAILURES - 1) is None
-        assert why(Standing(ready=1), failures=FAILURES) == "agent_failing"
+        assert why(TaskCounts(ready=1), failures=MAX_FAILURES - 1) is None
+        assert why(TaskCounts(ready=1), failures=MAX_FAILURES) == "agent_failing"
 
     def test_what_is_complete_is_complete_although_the_agent_fails(self):
-        assert why(Standing(is_complete=True, closed_here=1), failures=FAILURES) == "complete"
+        assert why(TaskCounts(is_complete=True, closed_here=1), failures=MAX_FAILURES) == "complete"
 
 
 class TestBudget:
     def test_words_become_limits(self):
-        assert parse_budget(["minutes=30", "tokens=500k", "cost=2.5"]) == Budget(minutes=30, tokens=500_000, cost=2.5)
+        assert parse_budget(["minutes=30", "tokens=500k", "cost=2.5"]) == RunBudget(
+            minutes=30, tokens=500_000, cost=2.5
+        )
 
     @pytest.mark.parametrize("word", ["minutes", "minutes=", "minutes=x", "minutes=-1", "tokens=0", "cost=nan", "=1"])
     def test_other_words_are_refused(self, word):
@@ -83,19 +85,19 @@ class TestBudget:
     @pytest.mark.parametrize(
         ("budget", "spent"),
         [
-            (Budget(iterations=2), Spending(iterations=2)),
-            (Budget(minutes=1), Spending(seconds=60)),
-            (Budget(tokens=100), Spending(tokens=101)),
-            (Budget(cost=1), Spending(cost=1.0)),
+            (RunBudget(iterations=2), Spending(iterations=2)),
+            (RunBudget(minutes=1), Spending(seconds=60)),
+            (RunBudget(tokens=100), Spending(tokens=101)),
+            (RunBudget(cost=1), Spending(cost=1.0)),
         ],
     )
     def test_each_limit_ends_the_run(self, budget, spent):
-        verdict = exceeded(budget, spent)
+        verdict = check_budget(budget, spent)
         assert verdict is not None
         assert verdict.why == "budget"
-        assert exceeded(budget, Spending()) is None
+        assert check_budget(budget, Spending()) is None
 
     def test_time_that_is_left(self):
-        assert seconds_left(Budget(), Spending(seconds=5)) is None
-        assert seconds_left(Budget(minutes=1), Spending(seconds=50)) == 10
-        assert seconds_left(Budget(minutes=1), Spending(seconds=90)) == 0
+        assert seconds_left(RunBudget(), Spending(seconds=5)) is None
+        assert seconds_left(RunBudget(minutes=1), Spending(seconds=50)) == 10
+        assert seconds_left(RunBudget(minutes=1), Spending(seconds=90)) == 0

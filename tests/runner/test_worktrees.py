@@ -15,9 +15,10 @@ import msgspec
 import pytest
 
 from binnacle.errors import InvalidInput, Refused
-from binnacle.runner import worktrees
-from binnacle.runner.merging import Conflict, Held, Merged, Merger, Nothing
-from binnacle.runner.worktrees import Worktrees
+from binnacle.runner.trees import worktrees
+from binnacle.runner.trees.branch_merges import Merger
+from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge
+from binnacle.runner.trees.worktrees import Worktrees
 from runner.repositories import Repository
 
 
@@ -52,12 +53,12 @@ def test_each_worker_has_a_tree_and_a_branch_and_both_go_when_merged(repo, trees
             first, second = await run.take(1), await run.take(2)
             assert (first.branch, second.branch) == ("bn/blue/1", "bn/blue/2")
             assert in_tree(first).files() == in_tree(second).files() == repo.files()
-            assert isinstance(await run.merge(first, "nothing"), Nothing)
+            assert isinstance(await run.merge(first, "nothing"), NothingToMerge)
             done = await do(run, first, {"a.py": "a"})
-            assert isinstance(done, Merged)
+            assert isinstance(done, MergeDone)
             assert done.files == 1
             assert repo.read("a.py") == "a", "where the person is, it is there"
-            assert isinstance(await do(run, second, {"b.py": "b"}, "second"), Merged)
+            assert isinstance(await do(run, second, {"b.py": "b"}, "second"), MergeDone)
         return run
 
     run_ = run(all_of_it())
@@ -93,9 +94,9 @@ def test_a_conflict_is_for_the_worker_that_caused_it(repo, trees):
     async def all_of_it():
         async with trees() as run:
             first, second = await run.take(1), await run.take(2)
-            assert isinstance(await do(run, first, {"cart.py": "total = 1\n"}), Merged)
+            assert isinstance(await do(run, first, {"cart.py": "total = 1\n"}), MergeDone)
             found = await do(run, second, {"cart.py": "total = 2\n", "other.py": ""})
-            assert isinstance(found, Conflict)
+            assert isinstance(found, MergeConflict)
             assert (found.worker, found.files) == (2, ("cart.py",))
             assert found.title == "Merge bn/blue/2: conflict in cart.py"
             assert "- cart.py" in found.description
@@ -106,7 +107,7 @@ def test_a_conflict_is_for_the_worker_that_caused_it(repo, trees):
             assert await run.merge(second, "again") == found
             in_tree(second).write({"cart.py": "total = 3\n"})
             assert await run.commit(second, "resolved") is not None
-            assert isinstance(await run.merge(second, "at last"), Merged)
+            assert isinstance(await run.merge(second, "at last"), MergeDone)
             assert repo.read("cart.py") == "total = 3\n"
         return run
 
@@ -120,9 +121,9 @@ def test_a_conflict_that_was_committed_with_its_marks_is_still_one(repo, trees):
             await do(run, first, {"cart.py": "total = 1\n"})
             await do(run, second, {"cart.py": "total = 2\n"})
             in_tree(second).git("commit", "--quiet", "-a", "-m", "resolved, they say")
-            assert isinstance(await run.merge(second, "x"), Conflict)
+            assert isinstance(await run.merge(second, "x"), MergeConflict)
             assert repo.read("cart.py") == "total = 1\n"
-            assert isinstance(await do(run, second, {"cart.py": "total = 3\n"}), Merged)
+            assert isinstance(await do(run, second, {"cart.py": "total = 3\n"}), MergeDone)
 
     run(all_of_it())
 
@@ -134,10 +135,10 @@ def test_a_file_that_one_side_deleted_must_be_staged(repo, trees):
             await do(run, first, {"cart.py": "total = 1\n"})
             in_tree(second).git("rm", "--quiet", "cart.py")
             found = await do(run, second, {})
-            assert isinstance(found, Conflict)
+            assert isinstance(found, MergeConflict)
             assert await run.commit(second, "unresolved") is None
             in_tree(second).git("rm", "--quiet", "cart.py")
-            assert isinstance(await do(run, second, {}), Merged)
+            assert isinstance(await do(run, second, {}), MergeDone)
             assert not (repo.path / "cart.py").exists()
 
     run(all_of_it())
@@ -150,10 +151,10 @@ def test_names_that_are_no_text_are_no_hindrance(repo, trees):
     async def all_of_it():
         async with trees() as run:
             first, second = await run.take(1), await run.take(2)
-            assert isinstance(await do(run, first, {name: "b\n"}), Merged)
+            assert isinstance(await do(run, first, {name: "b\n"}), MergeDone)
             found = await do(run, second, {name: "c\n"})
             assert msgspec.json.encode([found.title, found.description, found])
-            assert isinstance(await do(run, second, {name: "d\n"}), Merged)
+            assert isinstance(await do(run, second, {name: "d\n"}), MergeDone)
             assert repo.read(name) == "d\n"
             repo.write({name: "mine\n"})
             held = await do(run, first, {name: "e\n"}) or await do(run, first, {})
@@ -182,8 +183,8 @@ def test_a_conflict_may_show_at_the_start_of_an_iteration(repo, trees):
             in_tree(tree).write({"cart.py": "total = 1\n"})
             await run.commit(tree, "mine")
             repo.commit("the person's", {"cart.py": "total = 2\n"})
-            assert isinstance(await run.refresh(tree), Conflict)
-            assert isinstance(await do(run, tree, {"cart.py": "total = 3\n"}), Merged)
+            assert isinstance(await run.refresh(tree), MergeConflict)
+            assert isinstance(await do(run, tree, {"cart.py": "total = 3\n"}), MergeDone)
 
     run(all_of_it())
 
@@ -203,7 +204,7 @@ def test_what_a_person_has_not_committed_is_never_overwritten(repo, trees, kind)
             in_tree(tree).write({name: "theirs\n", "other.py": "x"})
             in_tree(tree).git("add", "--force", name)
             held = await do(run, tree, {})
-            assert isinstance(held, Held)
+            assert isinstance(held, MergeHeld)
             assert held.files == (name,)
             assert "uncommitted" in held.reason
             assert repo.read(name) == "mine\n"
@@ -221,7 +222,7 @@ def test_what_a_person_has_not_committed_is_never_overwritten(repo, trees, kind)
         async with trees() as run:
             assert await run.numbers() == [1]
             tree = await run.take(1)
-            assert isinstance(await run.merge(tree, "now it fits"), Merged)
+            assert isinstance(await run.merge(tree, "now it fits"), MergeDone)
         return run
 
     assert run(again()).kept == []
@@ -234,7 +235,7 @@ def test_a_person_may_go_to_another_branch_meanwhile(repo, trees):
         async with trees() as run:
             tree = await run.take(1)
             repo.git("checkout", "--quiet", "-b", "elsewhere")
-            assert isinstance(await do(run, tree, {"a.py": "a"}), Merged)
+            assert isinstance(await do(run, tree, {"a.py": "a"}), MergeDone)
             assert "a.py" in repo.files("main")
             assert not (repo.path / "a.py").exists()
 
@@ -258,7 +259,7 @@ def test_a_person_may_commit_in_the_same_moment(repo, trees, monkeypatch, is_els
             if is_elsewhere:
                 repo.git("checkout", "--quiet", "-b", "elsewhere")
             monkeypatch.setattr(Merger, "_move", late)
-            assert isinstance(await do(run, tree, {"a.py": "a"}), Merged)
+            assert isinstance(await do(run, tree, {"a.py": "a"}), MergeDone)
 
     run(all_of_it())
     said = repo.git("log", "--format=%s", "main").splitlines()
@@ -276,10 +277,10 @@ def test_a_branch_that_is_being_rebased_is_left(repo, trees):
             repo.commit("ours", {"cart.py": "total = 3\n"})
             repo.git("rebase", "other", check=False)
             held = await do(run, tree, {"a.py": "a"})
-            assert isinstance(held, Held)
+            assert isinstance(held, MergeHeld)
             assert "rebase" in held.reason
             repo.git("rebase", "--abort")
-            assert isinstance(await run.merge(tree, "x"), Merged)
+            assert isinstance(await run.merge(tree, "x"), MergeDone)
 
     run(all_of_it())
 
@@ -290,7 +291,7 @@ def test_commits_that_an_agent_made_on_another_branch_are_taken_along(repo, tree
             tree = await run.take(1)
             in_tree(tree).git("checkout", "--quiet", "-b", "fix/cart")
             in_tree(tree).commit("fixed", {"a.py": "a"})
-            assert isinstance(await do(run, tree, {"b.py": "b"}), Merged)
+            assert isinstance(await do(run, tree, {"b.py": "b"}), MergeDone)
             assert {"a.py", "b.py"} <= set(repo.files("main"))
             assert in_tree(tree).git("branch", "--show-current") == "bn/blue/1"
 
@@ -303,7 +304,7 @@ def test_a_run_with_a_tree_of_its_own_leaves_what_is_checked_out_alone(repo, tre
             assert run.home.branch == "bn/blue/run"
             tree = await run.take(1)
             done = await do(run, tree, {"a.py": "a"})
-            assert isinstance(done, Merged)
+            assert isinstance(done, MergeDone)
             assert done.into == "bn/blue/run"
             assert in_tree(run.home).read("a.py") == "a"
             assert repo.files() == ["cart.py", "docs/a.md"]
@@ -336,7 +337,7 @@ def test_uncommitted_work_of_a_killed_run_is_found_again(repo, trees):
         async with trees() as run:
             tree = await run.take(1)
             assert in_tree(tree).read("cart.py") == "half done"
-            assert isinstance(await do(run, tree, {}), Merged)
+            assert isinstance(await do(run, tree, {}), MergeDone)
 
     run(again())
     assert repo.read("cart.py") == "half done"
@@ -348,13 +349,13 @@ def test_the_lock_of_a_git_that_was_killed_goes(trees):
             tree = await run.take(1)
             folder = in_tree(tree).git("rev-parse", "--absolute-git-dir")
             Path(folder, "index.lock").touch()
-            assert isinstance(await do(run, tree, {"a.py": "a"}), Merged)
+            assert isinstance(await do(run, tree, {"a.py": "a"}), MergeDone)
 
     run(all_of_it())
 
 
 def test_a_lock_of_a_git_that_is_at_work_stays(repo):
-    from binnacle.runner.git import Git
+    from binnacle.runner.trees.git import Git
 
     lock = repo.path / ".git" / "index.lock"
     lock.touch()
@@ -391,7 +392,7 @@ def test_a_tree_that_was_being_removed_is_not_taken_for_one_in_which_files_were_
             assert await run.numbers() == []
             tree = await run.take(1)
             assert in_tree(tree).status == ""
-            assert isinstance(await do(run, tree, {}), Nothing)
+            assert isinstance(await do(run, tree, {}), NothingToMerge)
         return run
 
     assert run(all_of_it()).kept == []
@@ -412,7 +413,7 @@ def test_what_is_no_tree_any_more_is_put_aside(trees):
 
 
 def test_two_runs_of_one_name_exclude_each_other(trees, monkeypatch):
-    monkeypatch.setattr(worktrees, "OWNER_PATIENCE", 0.1)
+    monkeypatch.setattr(worktrees, "OWNER_TIMEOUT_SECONDS", 0.1)
 
     async def all_of_it():
         async with trees():
@@ -480,7 +481,7 @@ def test_a_tree_that_was_being_moved_on_is_put_back(repo, tmp_path, state):
             assert repo.status == "?? mine.txt"
             assert repo.read("cart.py") == "total = 0\n"
             assert not (repo.path / "deep").exists()
-            assert isinstance(await opened.merge(await opened.take(1), "again"), Merged)
+            assert isinstance(await opened.merge(await opened.take(1), "again"), MergeDone)
 
     run(all_of_it())
     assert repo.status == "?? mine.txt"
@@ -495,7 +496,7 @@ def test_what_a_person_edited_after_the_kill_is_not_put_back(repo, tmp_path):
         async with Worktrees(str(repo.path), str(tmp_path / "w"), "blue") as opened:
             assert repo.status == "M cart.py"
             assert repo.read("cart.py") == "total = 7\n"
-            assert isinstance(await opened.merge(await opened.take(1), "again"), Held)
+            assert isinstance(await opened.merge(await opened.take(1), "again"), MergeHeld)
 
     run(all_of_it())
 

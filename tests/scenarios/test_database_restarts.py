@@ -6,7 +6,6 @@ import select
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import psycopg
 import pytest
 
 from cli.conftest import BN
+from demo_commands import DEMO_AGENT
 from postgres_server import Server
 from runner.runs import TWO
 from scenarios.agents import Agent, HttpAgent, StdioAgent
@@ -177,8 +177,8 @@ def test_a_run_rides_over_restarts(bn, shared, tmp_path):
     (bn.repo / "words.md").write_text(TWO)
     subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-qm", "begin"],
                    cwd=bn.repo, check=True, timeout=60)  # fmt: skip
-    agent = shlex.join([sys.executable, "-m", "binnacle.demo_agent"])
-    env = {**bn.env, "BN_DEMO_STATE": str(tmp_path / "state")}
+    agent = shlex.join(DEMO_AGENT)
+    env = {**bn.env, "XDG_STATE_HOME": str(tmp_path / "state")}
     command = [BN, "run", "words.md", "--agent", agent, "--approve", "all", "--json"]
     with subprocess.Popen(command, cwd=bn.repo, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as child:  # fmt: skip

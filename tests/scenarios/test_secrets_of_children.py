@@ -15,9 +15,10 @@ from binnacle.bridge.programs import run_program
 from binnacle.config import child_environment
 from binnacle.config.store_access import password_in_file
 from binnacle.processes.keeper import Keeper
-from binnacle.runner.hooking import Occasion, run_hook
-from binnacle.runner.hooks import Hook
+from binnacle.runner.hooks.hook_file import Hook
+from binnacle.runner.hooks.hook_runner import HookInput, run_hook
 from cli.conftest import BN
+from demo_commands import DEMO_AGENT
 from runner.repositories import Repository
 from runner.runs import TWO
 from server.clients import WAIT, Http, Stdio, call, wait_for
@@ -85,9 +86,9 @@ def test_an_agent_of_a_run_and_the_hooks_of_git(tmp_path, seen, monkeypatch):
     hook.chmod(0o755)
     env = {**os.environ, **SECRETS, "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1", "ANTHROPIC_API_KEY": "needed"}
     env |= {"XDG_CONFIG_HOME": str(tmp_path / "config"), "BN_DATA_DIR": str(tmp_path / "data")}
-    env |= {"BN_DEMO_STATE": str(tmp_path / "state"), "BN_PASS_ENV": "COLOUR", "COLOUR": "blue"}
+    env |= {"XDG_STATE_HOME": str(tmp_path / "state"), "BN_PASS_ENV": "COLOUR", "COLOUR": "blue"}
     del env["AWS_SECRET_ACCESS_KEY"]  # agents reach their models with such
-    agent = shlex.join(probing(seen, sys.executable, "-m", "binnacle.demo_agent"))
+    agent = shlex.join(probing(seen, *DEMO_AGENT))
     done = subprocess.run(
         [BN, "run", "words.md", "--agent", agent, "--auto-commit"],
         cwd=repo.path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, check=False,
@@ -167,7 +168,7 @@ def test_a_hook(tmp_path, seen):
     async def once():
         async with Keeper() as keeper:
             hook = Hook(event="pre_iteration", number=1, command=tuple(probing(seen)))
-            return await run_hook(keeper, hook, Occasion(task_title="One"), cwd=str(tmp_path))
+            return await run_hook(keeper, hook, HookInput(task_title="One"), cwd=str(tmp_path))
 
     assert asyncio.run(asyncio.wait_for(once(), WAIT)).is_ok
     (env,) = check_clean(seen)

@@ -43,9 +43,12 @@ def test_commands_places_and_rights_do_not_count_until_they_are_trusted(bn):
 
 
 def test_they_count_once_they_are_trusted_and_not_when_they_change(bn):
-    write(bn, '[run]\nagent = "demo"\n')
+    write(bn, '[run]\nagent = "opencode"\n')
     bn("trust", "--yes")
-    assert (bn("config", "get", "run.agent")["value"], bn("config", "get", "run.agent")["from"]) == ("demo", "project")
+    assert (bn("config", "get", "run.agent")["value"], bn("config", "get", "run.agent")["from"]) == (
+        "opencode",
+        "project",
+    )
     write(bn, '[run]\nagent = "evil"\n')
     assert bn("config", "get", "run.agent")["value"] == ""
 

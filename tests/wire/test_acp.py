@@ -25,8 +25,8 @@ class TestWritten:
         }
 
     def test_headers_and_variables_are_arrays_also_when_empty(self):
-        http = acp.HttpServer(name="x", url="u", headers=())
-        stdio = acp.StdioServer(name="y", command="c", args=(), env=())
+        http = acp.HttpMcpServer(name="x", url="u", headers=())
+        stdio = acp.StdioMcpServer(name="y", command="c", args=(), env=())
         assert written(acp.NewSession(cwd="/", mcp_servers=(http, stdio)))["mcpServers"] == [
             {"type": "http", "name": "x", "url": "u", "headers": []},
             {"name": "y", "command": "c", "args": [], "env": []},
@@ -34,21 +34,21 @@ class TestWritten:
 
     def test_what_is_absent_is_not_written(self):
         update = acp.ToolCallChanged(tool_call_id="c", status="completed")
-        assert written(acp.Notice(session_id="s", update=update)) == {
+        assert written(acp.SessionUpdate(session_id="s", update=update)) == {
             "sessionId": "s",
             "update": {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"},
         }
 
     def test_an_outcome_says_which(self):
-        assert written(acp.Permission(outcome=acp.Cancelled())) == {"outcome": {"outcome": "cancelled"}}
-        assert written(acp.Selected(option_id="a")) == {"outcome": "selected", "optionId": "a"}
+        assert written(acp.Permission(outcome=acp.PermissionCancelled())) == {"outcome": {"outcome": "cancelled"}}
+        assert written(acp.PermissionSelected(option_id="a")) == {"outcome": "selected", "optionId": "a"}
 
 
 class TestRead:
     def test_servers_are_read_as_they_were_written(self):
         servers = (
-            acp.HttpServer(name="x", url="u", headers=(acp.Pair(name="A", value="b"),)),
-            acp.StdioServer(name="y", command="c", args=("d",), env=()),
+            acp.HttpMcpServer(name="x", url="u", headers=(acp.NameValue(name="A", value="b"),)),
+            acp.StdioMcpServer(name="y", command="c", args=("d",), env=()),
         )
         params = encode(acp.LoadSession(session_id="s", cwd="/", mcp_servers=servers))
         assert acp.servers_of(decode_params(params, acp.LoadSession)) == servers
@@ -64,7 +64,7 @@ class TestRead:
             b'"authMethods":null,"agentInfo":{"name":"a","_meta":null},"more":[]}'
         )
         assert msgspec.json.decode(raw, type=acp.Initialized).protocol_version == 1
-        assert msgspec.json.decode(b'{"stopReason":"boredom"}', type=acp.Prompted).stop_reason == "boredom"
+        assert msgspec.json.decode(b'{"stopReason":"boredom"}', type=acp.PromptAnswer).stop_reason == "boredom"
 
     @pytest.mark.parametrize(
         ("update", "kind"),
@@ -80,16 +80,17 @@ class TestRead:
         ],
     )
     def test_an_update_is_what_it_says_or_another(self, update, kind):
-        session_id, found = acp.read_notice(encode({"sessionId": "s", "update": update}))
+        session_id, found = acp.read_session_update(encode({"sessionId": "s", "update": update}))
         assert session_id == "s"
         assert isinstance(found, kind)
 
     @pytest.mark.parametrize("params", [b"{}", b"[]", b'{"sessionId":1,"update":{}}', b'{"sessionId":"s","update":7}'])
     def test_what_is_no_update_is_refused(self, params):
         with pytest.raises(RpcError, match="invalid params"):
-            acp.read_notice(params)
+            acp.read_session_update(params)
 
     @given(st.dictionaries(st.text(), st.recursive(st.none() | st.text() | st.integers(), st.lists, max_leaves=5)))
     def test_any_object_is_an_update_of_some_kind(self, update):
-        session_id, _ = acp.read_notice(encode({"sessionId": "s", "update": {**update, "sessionUpdate": "tool_call"}}))
+        sent = encode({"sessionId": "s", "update": {**update, "sessionUpdate": "tool_call"}})
+        session_id, _ = acp.read_session_update(sent)
         assert session_id == "s"

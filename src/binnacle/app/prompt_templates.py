@@ -9,19 +9,25 @@ from binnacle.plan.session_plan import SessionPlan
 from binnacle.plan.token_count import count
 from binnacle.project.project import Project
 from binnacle.project.tool_catalog import catalog_of
-from binnacle.runner.template import Template, Values, check, find_template, render
+from binnacle.runner.prompt_template import (
+    PromptTemplate,
+    TemplateValues,
+    check_template,
+    find_template,
+    render_template,
+)
 from binnacle.store.transaction import Reader
 from binnacle.tools.catalog import Catalog
 
 
-def read_template(project: Project, file: str | None = None) -> Template:
+def read_template(project: Project, file: str | None = None) -> PromptTemplate:
     """The template that is named, or the project's, or the one in the box; with no variable that is not known.
 
     Raises:
         ConfigError: it cannot be read, or has one.
     """
     template = find_template(project.repo, file)
-    check(template, own_names(catalog_of(project)).keys())
+    check_template(template, own_names(catalog_of(project)).keys())
     return template
 
 
@@ -29,10 +35,10 @@ def with_template(
     tx: Reader,
     project: Project,
     catalog: Catalog,
-    template: Template,
+    template: PromptTemplate,
     recipe: Recipe,
     plan: SessionPlan,
-    values: Values,
+    values: TemplateValues,
     *,
     extra: str = "",
 ) -> SessionPlan:
@@ -53,7 +59,7 @@ def with_template(
         sections=template.sections,
     )
     names = {tool.tool: tool.name for tool in reversed(plan.tools)}
-    text = render(template, recipe, loaded, names, values, tools=own_names(catalog)).rstrip("\n")
+    text = render_template(template, recipe, loaded, names, values, tools=own_names(catalog)).rstrip("\n")
     return replace(plan, prompt=Prompt(sections=(Section(name="template", text=text, tokens=count(text)),)))
 
 

@@ -24,21 +24,21 @@ from binnacle.project.session_locks import alone, present
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.project.workspace import workspace_of
-from binnacle.runner.agents import AgentCommand
-from binnacle.runner.budget import Budget, Spending
-from binnacle.runner.control import Control
-from binnacle.runner.desk import PLANNING, Options, Seat
-from binnacle.runner.events import RunEnded, Tell
-from binnacle.runner.git import Git
-from binnacle.runner.hooking import Hooks
-from binnacle.runner.hooks import find_hooks
-from binnacle.runner.job import Job
-from binnacle.runner.ledger import Ledger, ride_out
-from binnacle.runner.loop import Run
-from binnacle.runner.permissions import Approve, OwnTools, Person, by_policy
-from binnacle.runner.template import Template, Values
-from binnacle.runner.trees import InPlace, InWorktrees, Trees
-from binnacle.runner.worktrees import Worktrees
+from binnacle.runner.agents.agent_commands import AgentCommand
+from binnacle.runner.agents.permissions import Approve, AskPerson, OwnTools, by_policy
+from binnacle.runner.budget import RunBudget, Spending
+from binnacle.runner.hooks.hook_file import find_hooks
+from binnacle.runner.hooks.hook_runner import HookRunner
+from binnacle.runner.loop import RunLoop
+from binnacle.runner.ports import PLANNING_RECIPE, RunOptions, Worker
+from binnacle.runner.prompt_template import PromptTemplate, TemplateValues
+from binnacle.runner.run_context import RunContext
+from binnacle.runner.run_control import RunControl
+from binnacle.runner.run_events import RunEnded, Tell
+from binnacle.runner.run_store import RunStore, retry_during_outage
+from binnacle.runner.trees.git import Git
+from binnacle.runner.trees.run_trees import InPlace, InWorktrees, Trees
+from binnacle.runner.trees.worktrees import Worktrees
 from binnacle.server.bearer_tokens import OneToken
 from binnacle.server.http_listener import bind, serve_http
 from binnacle.server.http_routes import Routes
@@ -66,7 +66,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     spec: str = ""
     spec_file: str = ""
     extra: str = ""
-    template: Template | None = None
+    template: PromptTemplate | None = None
     """What the prompts of its iterations are made from, but for the planning; the recipe's own, if there is none."""
 
     recipe: str | None = None
@@ -74,7 +74,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
     discipline: str | None = None
     feature: str | None = None
-    budget: Budget = Budget()
+    budget: RunBudget = RunBudget()
     approve: Approve = "ask"
     auto_commit: bool = False
     is_reset: bool = False
@@ -90,7 +90,9 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     within: float = 7200
 
 
-async def run(project: Project, wanted: RunRequest, *, control: Control, tell: Tell, person: Person | None) -> RunEnded:
+async def run(
+    project: Project, wanted: RunRequest, *, control: RunControl, tell: Tell, person: AskPerson | None
+) -> RunEnded:
     """Runs agents until the work is done, or says why not. `person` decides where the policy is to ask.
 
     Raises:
@@ -105,17 +107,17 @@ async def run(project: Project, wanted: RunRequest, *, control: Control, tell: T
         cwd = workspace_of(project, wanted.start)
         trees, folders = await _trees(stack, project, wanted, cwd)
         seats = [
-            Seat(number=number, session=session, cwd=folder)
+            Worker(number=number, session=session, cwd=folder)
             for number, (session, folder) in enumerate(zip(opened.sessions, folders, strict=True), 1)
         ]
         desk = await stack.enter_async_context(_open_desk(project, wanted, opened, seats))
         keeper = await stack.enter_async_context(Keeper())
         lease = project.settings.number("claim.minutes") * 60
-        job = Job(
+        job = RunContext(
             options=_options(wanted, opened, _agent_of(wanted, cwd, desk.server)),
-            desk=desk,
-            ledger=Ledger(lambda: open_store(project), feature=opened.terms.feature, lease=lease),
-            hooks=Hooks(keeper, find_hooks(project.repo), repo=project.repo),
+            services=desk,
+            store=RunStore(lambda: open_store(project), feature=opened.terms.feature, lease=lease),
+            hooks=HookRunner(keeper, find_hooks(project.repo), repo=project.repo),
             keeper=keeper,
             control=control,
             tell=tell,
@@ -123,7 +125,7 @@ async def run(project: Project, wanted: RunRequest, *, control: Control, tell: T
             spent=Spending(),
             pending=[],
         )
-        return await Run(job, seats, trees, home=cwd, goes_on=opened.goes_on).run()
+        return await RunLoop(job, seats, trees, home=cwd, goes_on=opened.goes_on).run()
 
 
 def _open(project: Project, wanted: RunRequest) -> RunSessions:
@@ -153,8 +155,8 @@ def _agent_of(wanted: RunRequest, cwd: str, server: str) -> AgentCommand:
     )
 
 
-def _options(wanted: RunRequest, opened: RunSessions, agent: AgentCommand) -> Options:
-    return Options(
+def _options(wanted: RunRequest, opened: RunSessions, agent: AgentCommand) -> RunOptions:
+    return RunOptions(
         name=wanted.name,
         agent=agent,
         recipe=opened.terms.recipe,
@@ -181,7 +183,13 @@ class _Desk:
     """Serves the sessions of a run on one port, each at its own path and with its own token."""
 
     def __init__(
-        self, project: Project, wanted: RunRequest, opened: RunSessions, seats: Sequence[Seat], url: str, faces: Routes
+        self,
+        project: Project,
+        wanted: RunRequest,
+        opened: RunSessions,
+        seats: Sequence[Worker],
+        url: str,
+        faces: Routes,
     ) -> None:
         self._project = project
         self._wanted = wanted
@@ -197,7 +205,7 @@ class _Desk:
         """What agents know the server of their session as."""
 
         catalog = catalog_of(project)
-        names = {opened.terms.recipe, PLANNING}
+        names = {opened.terms.recipe, PLANNING_RECIPE}
         self._first = {name: limits_of(load_recipe(name, catalog, repo=project.repo)) for name in names}
         """The recipes as they were when the run began: its agents can write the files."""
 
@@ -217,26 +225,26 @@ class _Desk:
             self._serving[session] = face = McpOverHttp(engine, tokens=OneToken(token), path=path)
             with self._faces.shown(path, face):
                 yield [
-                    acp.HttpServer(
+                    acp.HttpMcpServer(
                         name=self.server,
                         url=f"{self._url}{path}",
-                        headers=(acp.Pair(name="Authorization", value=f"Bearer {token}"),),
+                        headers=(acp.NameValue(name="Authorization", value=f"Bearer {token}"),),
                     ),
                     self._stdio(session, recipe),
                 ]
 
-    def _stdio(self, session: str, recipe: str) -> acp.StdioServer:
+    def _stdio(self, session: str, recipe: str) -> acp.StdioMcpServer:
         """The same for an agent that only starts servers itself."""
         words = ("-C", self._cwds[session], "mcp", "serve", "--session", session, "--recipe", recipe)
         env = tuple(
-            acp.Pair(name=name, value=value)
+            acp.NameValue(name=name, value=value)
             for name, value in self.environment(session).items()
             if name.startswith(("BN_", "XDG_", "PG"))
         )
-        return acp.StdioServer(name=self.server, command=bn_command(), args=words, env=env)
+        return acp.StdioMcpServer(name=self.server, command=bn_command(), args=words, env=env)
 
     async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
-        return await ride_out(lambda: self._prompt(session, recipe, iteration, more))
+        return await retry_during_outage(lambda: self._prompt(session, recipe, iteration, more))
 
     def _prompt(self, session: str, recipe: str, iteration: int, more: str) -> str:
         project, wanted = self._project, self._wanted
@@ -246,8 +254,8 @@ class _Desk:
             first = self._first.get(recipe)
             made = make_plan(tx, project, catalog, terms, session=session, said=self._said, extra=extra, first=first)
             plan = made.plan
-            if wanted.template is not None and recipe != PLANNING:
-                values = Values(run=wanted.name, session=session, iteration=iteration)
+            if wanted.template is not None and recipe != PLANNING_RECIPE:
+                values = TemplateValues(run=wanted.name, session=session, iteration=iteration)
                 plan = with_template(tx, project, catalog, wanted.template, made.recipe, plan, values, extra=extra)
         keep_plan(project, plan)
         self._made[session] = made
@@ -280,7 +288,7 @@ class _Desk:
 
 @asynccontextmanager
 async def _open_desk(
-    project: Project, wanted: RunRequest, opened: RunSessions, seats: Sequence[Seat]
+    project: Project, wanted: RunRequest, opened: RunSessions, seats: Sequence[Worker]
 ) -> AsyncIterator[_Desk]:
     """A desk whose server accepts connections. Leaving it stops the server."""
     faces = Routes()

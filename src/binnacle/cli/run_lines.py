@@ -8,8 +8,8 @@ import msgspec
 
 from binnacle.cli.escaping import escape_for_terminal
 from binnacle.cli.screen import Screen
-from binnacle.runner import events
-from binnacle.runner.events import Event, RunEnded
+from binnacle.runner import run_events
+from binnacle.runner.run_events import RunEnded, RunEvent
 
 ENDINGS = {
     "complete": ("✓", "green"),
@@ -28,7 +28,7 @@ Styled = tuple[str, str]
 """A text and its style."""
 
 
-def print_json(event: Event) -> None:
+def print_json(event: RunEvent) -> None:
     """Prints an event as one line of JSON."""
     sys.stdout.buffer.write(escape_for_terminal(msgspec.json.encode(event)) + b"\n")
     sys.stdout.buffer.flush()
@@ -47,20 +47,20 @@ class Lines:
         self.unfinished: dict[int, str] = {}
         """What each agent has said of its last line."""
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: RunEvent) -> None:
         """Says what an event is about."""
-        if isinstance(event, events.Said):
+        if isinstance(event, run_events.AgentSaid):
             self._say(event)
             return
         self._line(event.worker, f"  {self.unfinished.pop(event.worker, '')}", "dim")
-        if isinstance(event, events.ToolCalled):
+        if isinstance(event, run_events.ToolCalled):
             self._line(event.worker, *self._tool(event))
         elif said := _SAID.get(type(event)):
             self._line(event.worker, *said(event))
-        if isinstance(event, events.AgentStarted):
+        if isinstance(event, run_events.AgentStarted):
             self._titles.clear()
 
-    def _say(self, event: events.Said) -> None:
+    def _say(self, event: run_events.AgentSaid) -> None:
         """What an agent says, by whole lines; its thoughts are left out."""
         if event.is_thought:
             return
@@ -73,7 +73,7 @@ class Lines:
             at = f"[{worker}] " if worker > 1 else ""
             self._write(self._screen.styled(at + text, style))
 
-    def _tool(self, event: events.ToolCalled) -> Styled:
+    def _tool(self, event: run_events.ToolCalled) -> Styled:
         """A line when a tool call begins, and one if it fails."""
         key = (event.worker, event.id)
         is_new = key not in self._titles
@@ -83,53 +83,53 @@ class Lines:
         return (f"· {title}", "") if is_new else ("", "")
 
 
-def _started(event: events.RunStarted) -> Styled:
+def _started(event: run_events.RunStarted) -> Styled:
     how = "goes on" if event.goes_on else "begins"
     return f"run {event.name} {how}: {event.agent}, recipe {event.recipe}, session {event.session}", "bold"
 
 
-def _iteration(event: events.IterationStarted) -> Styled:
+def _iteration(event: run_events.IterationStarted) -> Styled:
     what = "planning" if event.number == 0 else f"iteration {event.number}"
     held = f", with {event.task}" if event.task else ""
     return f"── {what}{' goes on' if event.goes_on else ''}{held}", "bold"
 
 
-def _merged(event: events.Merged) -> Styled:
+def _merged(event: run_events.BranchMerged) -> Styled:
     if event.conflicts:
         return f"{event.branch} conflicts in {', '.join(event.conflicts)}; {event.task} settles it", "yellow"
     return f"{event.branch} is merged into {event.into}", ""
 
 
-def _permission(event: events.PermissionDecided) -> Styled:
+def _permission(event: run_events.PermissionDecided) -> Styled:
     said = "allowed" if event.is_allowed else "refused"
     return (f"{said} ({event.by}): {event.title}", "") if event.by != "own tool" else ("", "")
 
 
-def _hook(event: events.HookRan) -> Styled:
+def _hook(event: run_events.HookRan) -> Styled:
     return (f"hook {event.hook}: {event.command}", "") if event.is_ok else (f"hook {event.said}", "yellow")
 
 
-def _waiting(event: events.Waiting) -> Styled:
+def _waiting(event: run_events.WorkerWaiting) -> Styled:
     return f"waiting{f' {event.seconds:.0f} s' if event.seconds else ''}: {event.why}", "yellow"
 
 
-def _warned(event: events.Warned) -> Styled:
+def _warned(event: run_events.Warned) -> Styled:
     return f"{event.message}{f' ({event.hint})' if event.hint else ''}", "yellow"
 
 
-_SAID: dict[type[Event], Callable[[Any], Styled]] = {
-    events.RunStarted: _started,
-    events.IterationStarted: _iteration,
-    events.AgentStarted: lambda event: (f"{event.agent} works{', and remembers' if event.was_loaded else ''}", ""),
-    events.PermissionDecided: _permission,
-    events.HookRan: _hook,
-    events.TaskMoved: lambda event: (f"{event.task} {event.status}: {event.title}", "cyan"),
-    events.Progressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),
-    events.Committed: lambda event: (f"committed {event.files} file(s) as {event.commit[:10]}", ""),
-    events.Merged: _merged,
-    events.Waiting: _waiting,
-    events.Warned: _warned,
-    events.IterationEnded: lambda event: (f"   {event.summary}", "green"),
+_SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
+    run_events.RunStarted: _started,
+    run_events.IterationStarted: _iteration,
+    run_events.AgentStarted: lambda event: (f"{event.agent} works{', and remembers' if event.was_loaded else ''}", ""),
+    run_events.PermissionDecided: _permission,
+    run_events.HookRan: _hook,
+    run_events.TaskMoved: lambda event: (f"{event.task} {event.status}: {event.title}", "cyan"),
+    run_events.Progressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),
+    run_events.Committed: lambda event: (f"committed {event.files} file(s) as {event.commit[:10]}", ""),
+    run_events.BranchMerged: _merged,
+    run_events.WorkerWaiting: _waiting,
+    run_events.Warned: _warned,
+    run_events.IterationEnded: lambda event: (f"   {event.summary}", "green"),
 }
 
 

@@ -14,10 +14,10 @@ from binnacle.cli.run_footer import Known, footer
 from binnacle.cli.run_lines import Lines
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError
-from binnacle.runner import events
-from binnacle.runner.control import Control
-from binnacle.runner.events import Event
-from binnacle.runner.permissions import PermissionRequest
+from binnacle.runner import run_events
+from binnacle.runner.agents.permissions import PermissionRequest
+from binnacle.runner.run_control import RunControl
+from binnacle.runner.run_events import RunEvent
 
 EVERY = 0.2
 """Seconds between two drawings while nothing happens, so that the clock goes on."""
@@ -34,7 +34,7 @@ Add = Callable[[str], Awaitable[None]]
 class LiveView:
     """Shows a run and takes the keys of whoever watches it."""
 
-    def __init__(self, control: Control, *, add_task: Add, add_note: Add) -> None:
+    def __init__(self, control: RunControl, *, add_task: Add, add_note: Add) -> None:
         self._control = control
         self._adding = {"t": ("new task:", add_task), "n": ("new note:", add_note), "m": ("to the agent:", self._say)}
         self._screen = Screen(sys.stderr)
@@ -51,10 +51,10 @@ class LiveView:
         self._by_key = ""
         self._works: set[asyncio.Task[None]] = set()
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: RunEvent) -> None:
         """Shows that something happened."""
         self._note(event)
-        if not isinstance(event, events.Progressed):  # the bar shows it
+        if not isinstance(event, run_events.Progressed):  # the bar shows it
             self._lines.tell(event)
         self._draw()
 
@@ -78,24 +78,24 @@ class LiveView:
             self._answer, self._known.question, self._known.entry = None, "", ""
             self._draw()
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: RunEvent) -> None:
         known = self._known
         match event:
-            case events.RunStarted():
+            case run_events.RunStarted():
                 known.name, known.agent = event.name, event.agent
-            case events.IterationStarted():
+            case run_events.IterationStarted():
                 known.iterations[event.worker] = event.number
-            case events.IterationEnded():
+            case run_events.IterationEnded():
                 known.tools.pop(event.worker, None)
-            case events.ToolCalled() if event.title:
+            case run_events.ToolCalled() if event.title:
                 known.tools[event.worker] = event.title
-            case events.TaskMoved():
+            case run_events.TaskMoved():
                 known.tasks.pop(event.task, None)
                 if event.status == "in_progress":
                     known.tasks[event.task] = event.title
-            case events.Progressed():
+            case run_events.Progressed():
                 known.closed, known.total = event.closed, event.total
-            case events.Spent():
+            case run_events.Spent():
                 known.tokens, known.cost = event.tokens, event.cost
 
     def _print(self, line: str) -> None:

@@ -85,7 +85,7 @@ DATABASE = _names(
 )
 """How libpq finds the store's database. PGPASSFILE is the name of a file, not what is in it."""
 
-BINNACLE = Names((frozenset(SERVER_VARIABLES) | DATABASE.exact) - OURS.exact, ("BN_DEMO_",))
+BINNACLE = Names((frozenset(SERVER_VARIABLES) | DATABASE.exact) - OURS.exact)
 """Where `bn` finds the work of the project."""
 
 STORE_URL = "BN_STORE_URL"

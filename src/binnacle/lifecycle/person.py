@@ -37,7 +37,7 @@ OURS = (("mcp", "serve"), ("run",), ("plan", "launch"), ("bridge", "host"), ("ho
 """Commands of ours that act for agents, or start what does."""
 
 KEEPER = "bn-keeper"
-PARTS = re.compile(r"(?:^|/)binnacle[./](?:processes|passthrough|bridge|server|demo_agent)\b")
+PARTS = re.compile(r"(?:^|/)binnacle[./](?:processes|passthrough|bridge|server)\b")
 """Programs of ours that run for others, in the words that start them."""
 
 INTERPRETERS = ("node", "bun", "deno", "python", "python3", "ruby", "sh", "bash")

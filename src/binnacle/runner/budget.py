@@ -7,12 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from binnacle.errors import InvalidInput, did_you_mean
-from binnacle.runner.verdict import Verdict
+from binnacle.runner.end_rules import EndReason
 
-KINDS = ("iterations", "minutes", "tokens", "cost")
+BUDGET_KINDS = ("iterations", "minutes", "tokens", "cost")
 
 
-class Budget(Struct, frozen=True, kw_only=True):
+class RunBudget(Struct, frozen=True, kw_only=True):
     """The most that a run may take of each; None for no limit."""
 
     iterations: float | None = None
@@ -31,17 +31,17 @@ class Spending(Struct, kw_only=True):
     cost: float = 0.0
 
 
-def parse_budget(words: Iterable[str]) -> Budget:
+def parse_budget(words: Iterable[str]) -> RunBudget:
     """A budget from words such as `minutes=30`.
 
     Raises:
         InvalidInput: a word is not of that form.
     """
-    budget = Budget()
+    budget = RunBudget()
     for word in words:
         kind, _, amount = word.partition("=")
-        if kind not in KINDS:
-            hint = did_you_mean(kind, list(KINDS))
+        if kind not in BUDGET_KINDS:
+            hint = did_you_mean(kind, list(BUDGET_KINDS))
             raise InvalidInput(f"not a budget: {word!r}", hint=hint)
         budget = replace(budget, **{kind: _positive(word, amount)})
     return budget
@@ -58,12 +58,12 @@ def _positive(word: str, amount: str) -> float:
     return number
 
 
-def seconds_left(budget: Budget, spent: Spending) -> float | None:
+def seconds_left(budget: RunBudget, spent: Spending) -> float | None:
     """How much longer the run may take."""
     return None if budget.minutes is None else max(0.0, budget.minutes * 60 - spent.seconds)
 
 
-def exceeded(budget: Budget, spent: Spending) -> Verdict | None:
+def check_budget(budget: RunBudget, spent: Spending) -> EndReason | None:
     """The end of a run that has used up its budget."""
     used: dict[str, Any] = {
         "iterations": spent.iterations,
@@ -71,8 +71,8 @@ def exceeded(budget: Budget, spent: Spending) -> Verdict | None:
         "tokens": spent.tokens,
         "cost": spent.cost,
     }
-    for kind in KINDS:
+    for kind in BUDGET_KINDS:
         limit = getattr(budget, kind)
         if limit is not None and used[kind] >= limit:
-            return Verdict("budget", f"{limit:g} {kind} are used up", "go on with: bn run --resume")
+            return EndReason("budget", f"{limit:g} {kind} are used up", "resume it with: bn run --resume")
     return None

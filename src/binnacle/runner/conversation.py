@@ -2,13 +2,13 @@
 
 import asyncio
 
-from binnacle.runner import events
-from binnacle.runner.acp.session import Session
-from binnacle.runner.acp.turn import Turn
-from binnacle.runner.budget import Budget, Spending, exceeded
-from binnacle.runner.control import Control, Stopped
-from binnacle.runner.events import Tell
-from binnacle.runner.permissions import Ask, Decision, PermissionRequest
+from binnacle.runner import run_events
+from binnacle.runner.agents.acp_session import AcpSession
+from binnacle.runner.agents.permissions import AskPermission, Decision, PermissionRequest
+from binnacle.runner.agents.turn import Turn
+from binnacle.runner.budget import RunBudget, Spending, check_budget
+from binnacle.runner.run_control import RunControl, Stopped
+from binnacle.runner.run_events import Tell
 from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
 
@@ -18,14 +18,14 @@ class Conversation:
 
     def __init__(
         self,
-        session: Session,
+        session: AcpSession,
         *,
         worker: int,
         tell: Tell,
         transcript: Transcript,
-        decide: Ask,
-        control: Control,
-        budget: Budget,
+        decide: AskPermission,
+        control: RunControl,
+        budget: RunBudget,
         spent: Spending,
     ) -> None:
         self._session = session
@@ -51,7 +51,7 @@ class Conversation:
         Raises:
             AgentError: the turn failed, and why.
         """
-        self._tell(events.Prompted(worker=self._worker, text=text))
+        self._tell(run_events.AgentPrompted(worker=self._worker, text=text))
         self._transcript.prompted(text)
         take_back = self._control.on_stop(self._breaking_off.set)
         speaking = asyncio.create_task(
@@ -78,23 +78,23 @@ class Conversation:
         self._transcript.ended(turn.stop_reason)
         if turn.usage is not None and turn.usage.total_tokens:
             self._spent.tokens += turn.usage.total_tokens
-            self._tell(events.Spent(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost))
+            self._tell(run_events.Spent(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost))
 
     def _hear(self, update: acp.Update) -> None:
         self._transcript.heard(update)
         for event in self._events(update):
             self._tell(event)
 
-    def _events(self, update: acp.Update) -> list[events.Event]:
+    def _events(self, update: acp.Update) -> list[run_events.RunEvent]:
         worker = self._worker
         match update:
-            case acp.MessageChunk(content=acp.Content(text=str(text))):
-                return [events.Said(worker=worker, text=text)]
-            case acp.ThoughtChunk(content=acp.Content(text=str(text))):
-                return [events.Said(worker=worker, text=text, is_thought=True)]
+            case acp.MessageChunk(content=acp.ContentBlock(text=str(text))):
+                return [run_events.AgentSaid(worker=worker, text=text)]
+            case acp.ThoughtChunk(content=acp.ContentBlock(text=str(text))):
+                return [run_events.AgentSaid(worker=worker, text=text, is_thought=True)]
             case acp.ToolCallStarted() | acp.ToolCallChanged():
                 return [
-                    events.ToolCalled(
+                    run_events.ToolCalled(
                         worker=worker,
                         id=update.tool_call_id,
                         title=update.title or "",
@@ -104,26 +104,26 @@ class Conversation:
                 ]
             case acp.Plan():
                 return [
-                    events.PlanTold(worker=worker, steps=tuple((one.content, one.status) for one in update.entries))
+                    run_events.PlanTold(worker=worker, steps=tuple((one.content, one.status) for one in update.entries))
                 ]
             case acp.UsageUpdate():
                 return self._costs(update)
         return []
 
-    def _costs(self, update: acp.UsageUpdate) -> list[events.Event]:
+    def _costs(self, update: acp.UsageUpdate) -> list[run_events.RunEvent]:
         """Notes what the session has cost in all; breaks off what costs more than it may."""
         if update.cost is None:
             return []
         self._spent.cost = max(self._spent.cost, self._cost_before + update.cost.amount)
-        if exceeded(self._budget, self._spent):
+        if check_budget(self._budget, self._spent):
             self._breaking_off.set()
-        return [events.Spent(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost)]
+        return [run_events.Spent(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost)]
 
     async def _ask(self, request: PermissionRequest) -> Decision:
         decision = await self._decide(request)
         self._transcript.decided(request, decision)
         self._tell(
-            events.PermissionDecided(
+            run_events.PermissionDecided(
                 worker=self._worker,
                 title=request.title,
                 kind=request.kind,

@@ -1,4 +1,4 @@
-"""One iteration: a fresh agent is given its tools and its prompt, and works until it has summed up what it did."""
+"""One iteration: a fresh agent gets its tools and its prompt, and works until it has written its summary."""
 
 import asyncio
 import contextlib
@@ -12,177 +12,188 @@ import msgspec
 
 from binnacle.config.atomic_write import write_atomically
 from binnacle.errors import BinnacleError
-from binnacle.runner import events
-from binnacle.runner.acp.agent import Agent, open_agent
-from binnacle.runner.acp.codex import with_servers
-from binnacle.runner.acp.failures import limited
-from binnacle.runner.acp.session import Session
+from binnacle.runner import run_events
+from binnacle.runner.agents.acp_agent import AcpAgent, open_agent
+from binnacle.runner.agents.acp_session import AcpSession
+from binnacle.runner.agents.agent_failures import error_of_limit
+from binnacle.runner.agents.codex import with_servers
+from binnacle.runner.agents.rate_limits import limit_in_words
 from binnacle.runner.budget import seconds_left
-from binnacle.runner.control import Stopped
 from binnacle.runner.conversation import Conversation
-from binnacle.runner.desk import PLANNING, Seat
-from binnacle.runner.job import Job
-from binnacle.runner.ledger import Begun
-from binnacle.runner.limits import limit_in_words
-from binnacle.runner.moments import run_hooks
+from binnacle.runner.ports import PLANNING_RECIPE, Worker
+from binnacle.runner.run_context import RunContext
+from binnacle.runner.run_control import Stopped
+from binnacle.runner.run_store import BegunIteration
 from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
 
-MEMO = "agent.json"
+AGENT_SESSION_FILE = "agent.json"
 """Of a session: which session of the agent its iteration is in."""
 
-NUDGE = (
+SUMMARY_REMINDER = (
     "You have not written the summary of this iteration. Do so now with the tool for it: what was done, and what comes "
     "next. Start no other task."
 )
-FIX = "After this iteration a check of the project said the following. Mend what it is about; start no other task.\n\n"
-GOES_ON = "This iteration was broken off before it was finished. See what is there already, and go on from that."
-HOLDS = "You hold the task {id} ({title}) from before: go on with it, and take no other in this iteration."
+HOOK_OUTPUT_INTRODUCTION = (
+    "After this iteration a check of the project said the following. Fix what it is about; start no other task.\n\n"
+)
+RESUMED_NOTE = "This iteration was broken off before it was finished. See what is there already, and go on from that."
+HELD_TASK_NOTE = "You hold the task {id} ({title}) from before: go on with it, and take no other in this iteration."
 
 
-class Finished(NamedTuple):
-    """What came of an iteration."""
+class FinishedIteration(NamedTuple):
+    """The result of an iteration."""
 
     number: int
     summary: str
     task: str
     is_broken_off: bool
-    """Whether it was stopped before its end. It is gone on with."""
+    """Whether it was stopped before its end. The next one resumes it."""
 
 
-async def iterate(job: Job, seat: Seat, *, is_planning: bool = False) -> Finished:
-    """Makes one iteration, or goes on with one that was broken off.
+async def iterate(context: RunContext, worker: Worker, *, is_planning: bool = False) -> FinishedIteration:
+    """Makes one iteration, or resumes one that was broken off.
 
     Raises:
-        AgentError: the agent failed; the iteration is left to be gone on with.
-        HookFailed: a hook that must not fail did.
+        AgentError: the agent failed; the next call resumes the iteration.
+        HookFailed: a required hook failed.
     """
-    begun = await job.ledger.begin(seat.session, is_planning=is_planning)
+    begun = await context.store.begin_iteration(worker.session, is_planning=is_planning)
     held = begun.held.id if begun.held else ""
-    job.tell(events.IterationStarted(worker=seat.number, number=begun.number, goes_on=begun.goes_on, task=held))
+    context.tell(
+        run_events.IterationStarted(worker=worker.number, number=begun.number, goes_on=begun.goes_on, task=held)
+    )
     started = time.monotonic()
-    with Transcript(job.desk.folder(seat.session)) as transcript:
+    with Transcript(context.services.folder(worker.session)) as transcript:
         transcript.iteration(begun.number)
-        talked = await _talk(job, seat, begun, transcript, is_planning=is_planning)
-    if talked is None or talked.is_broken_off:
-        return Finished(begun.number, "", held, is_broken_off=True)
-    ended = await job.ledger.finish(seat.session, last_words=talked.last_words)
-    _forget(job, seat)
+        conversation = await _run_agent(context, worker, begun, transcript, is_planning=is_planning)
+    if conversation is None or conversation.is_broken_off:
+        return FinishedIteration(begun.number, "", held, is_broken_off=True)
+    ended = await context.store.finish_iteration(worker.session, last_words=conversation.last_words)
+    _forget_agent_session(context, worker)
     seconds = round(time.monotonic() - started, 1)
     task = ended.task_started or ""
-    job.tell(
-        events.IterationEnded(
-            worker=seat.number, number=ended.number, summary=ended.summary, task=task, seconds=seconds
+    context.tell(
+        run_events.IterationEnded(
+            worker=worker.number, number=ended.number, summary=ended.summary, task=task, seconds=seconds
         )
     )
-    return Finished(ended.number, ended.summary, task, is_broken_off=False)
+    return FinishedIteration(ended.number, ended.summary, task, is_broken_off=False)
 
 
-async def _talk(
-    job: Job, seat: Seat, begun: Begun, transcript: Transcript, *, is_planning: bool
+async def _run_agent(
+    context: RunContext, worker: Worker, begun: BegunIteration, transcript: Transcript, *, is_planning: bool
 ) -> Conversation | None:
     """Has an agent work, from its start to its end; None if the run was stopped before it had started.
 
     The server it uses outlives it.
     """
-    recipe = PLANNING if is_planning else job.options.recipe
-    if not is_planning and (said := await run_hooks(job, "pre_iteration", seat, iteration=begun.number)):
-        job.pending.append(said)
-    prompt = await job.desk.prompt(seat.session, recipe, iteration=begun.number, more=_more(job, begun))
-    async with job.desk.serve(seat.session, recipe) as servers, AsyncExitStack() as stack:
+    recipe = PLANNING_RECIPE if is_planning else context.options.recipe
+    if not is_planning and (said := await context.run_hooks("pre_iteration", worker, iteration=begun.number)):
+        context.pending.append(said)
+    prompt = await context.services.prompt(
+        worker.session, recipe, iteration=begun.number, more=_extra_text(context, begun)
+    )
+    async with context.services.serve(worker.session, recipe) as servers, AsyncExitStack() as stack:
         agent = open_agent(
-            job.keeper,
-            with_servers(job.options.agent, servers),
-            cwd=seat.cwd,
-            env=job.desk.environment(seat.session),
-            log=os.path.join(job.desk.folder(seat.session), "agent.log"),
+            context.keeper,
+            with_servers(context.options.agent, servers),
+            cwd=worker.cwd,
+            env=context.services.environment(worker.session),
+            log=os.path.join(context.services.folder(worker.session), "agent.log"),
         )
         try:
-            opened = await job.control.unless_stopped(stack.enter_async_context(agent))
-            opening = _open(job, seat, opened, servers, goes_on=begun.goes_on)
-            session = await job.control.unless_stopped(opening)
+            opened = await context.control.unless_stopped(stack.enter_async_context(agent))
+            opening = _open(context, worker, opened, servers, goes_on=begun.goes_on)
+            session = await context.control.unless_stopped(opening)
         except Stopped:
             return None
         conversation = Conversation(
             session,
-            worker=seat.number,
-            tell=job.tell,
+            worker=worker.number,
+            tell=context.tell,
             transcript=transcript,
-            decide=job.decide,
-            control=job.control,
-            budget=job.options.budget,
-            spent=job.spent,
+            decide=context.decide,
+            control=context.control,
+            budget=context.options.budget,
+            spent=context.spent,
         )
-        async with _alive(job, seat, session):
-            await _lead(job, seat, conversation, prompt, is_planning=is_planning)
+        async with _keep_alive(context, worker, session):
+            await _converse(context, worker, conversation, prompt, is_planning=is_planning)
     return conversation
 
 
-def _more(job: Job, begun: Begun) -> str:
-    said = [GOES_ON] if begun.goes_on else []
-    said += [HOLDS.format(id=begun.held.id, title=begun.held.title)] if begun.held else []
-    said += job.pending
-    job.pending.clear()
+def _extra_text(context: RunContext, begun: BegunIteration) -> str:
+    said = [RESUMED_NOTE] if begun.goes_on else []
+    said += [HELD_TASK_NOTE.format(id=begun.held.id, title=begun.held.title)] if begun.held else []
+    said += context.pending
+    context.pending.clear()
     return "\n\n".join(said)
 
 
-async def _open(job: Job, seat: Seat, agent: Agent, servers: Sequence[acp.McpServer], *, goes_on: bool) -> Session:
-    """A session of the agent: that of the iteration that is gone on with, if the agent still knows it."""
-    before = _remembered(job, seat) if goes_on else None
-    session = await agent.open(servers=servers, cwd=seat.cwd, resume=before)
-    _remember(job, seat, session.id)
-    name = job.options.agent.name
-    job.tell(
-        events.AgentStarted(worker=seat.number, agent=name, agent_session=session.id, was_loaded=session.was_loaded)
+async def _open(
+    context: RunContext, worker: Worker, agent: AcpAgent, servers: Sequence[acp.McpServer], *, goes_on: bool
+) -> AcpSession:
+    """A session of the agent: the one of the resumed iteration, if the agent still knows it."""
+    before = _load_agent_session(context, worker) if goes_on else None
+    session = await agent.open(servers=servers, cwd=worker.cwd, resume=before)
+    _save_agent_session(context, worker, session.id)
+    name = context.options.agent.name
+    context.tell(
+        run_events.AgentStarted(
+            worker=worker.number, agent=name, agent_session=session.id, was_loaded=session.was_loaded
+        )
     )
     return session
 
 
-async def _lead(job: Job, seat: Seat, conversation: Conversation, prompt: str, *, is_planning: bool) -> None:
-    """Says everything there is to say in an iteration."""
-    options = job.options
+async def _converse(
+    context: RunContext, worker: Worker, conversation: Conversation, prompt: str, *, is_planning: bool
+) -> None:
+    """Prompts the agent: the task, messages of people, a reminder of the summary, the output of hooks."""
+    options = context.options
     until = time.monotonic() + options.within
 
     async def say(text: str) -> bool:
         """Whether the agent is still there to listen."""
-        left = [until - time.monotonic(), seconds_left(options.budget, job.spent)]
+        left = [until - time.monotonic(), seconds_left(options.budget, context.spent)]
         within = max(1.0, min(bound for bound in left if bound is not None))
         turn = await conversation.say(text, silence=options.silence, within=within)
         if turn is not None and (limit := limit_in_words(turn.text)) is not None and not turn.tool_calls:
-            raise limited(options.agent, turn.text.strip()[:200], limit.after)
+            raise error_of_limit(options.agent, turn.text.strip()[:200], limit.after)
         return turn is not None and not conversation.is_broken_off
 
     if not await say(prompt):
         return
-    for message in job.control.take_messages():
+    for message in context.control.take_messages():
         if not await say(message):
             return
-    if not (await job.ledger.current(seat.session)).summary and not await say(NUDGE):
+    if not (await context.store.current_iteration(worker.session)).summary and not await say(SUMMARY_REMINDER):
         return
     if not is_planning:
-        iteration = (await job.ledger.current(seat.session)).number
-        if said := await run_hooks(job, "post_iteration", seat, iteration=iteration):
-            await say(FIX + said)
+        iteration = (await context.store.current_iteration(worker.session)).number
+        if said := await context.run_hooks("post_iteration", worker, iteration=iteration):
+            await say(HOOK_OUTPUT_INTRODUCTION + said)
 
 
 @asynccontextmanager
-async def _alive(job: Job, seat: Seat, session: Session) -> AsyncIterator[None]:
-    """Takes an agent for alive that works without calling tools, or waits for one of ours.
+async def _keep_alive(context: RunContext, worker: Worker, session: AcpSession) -> AsyncIterator[None]:
+    """Shows that the agent is alive while it works without calling tools, or waits for a tool of ours.
 
-    What it holds does not lapse in the one case, and it is not silent in the other.
+    In the first case its claims are renewed; in the second its silence does not count.
     """
 
     async def renew() -> None:
         while True:
-            await asyncio.sleep(job.ledger.lease / 3)
+            await asyncio.sleep(context.store.lease / 3)
             # The next time tries again; a store that stays away shows in the calls of the agent.
             with contextlib.suppress(BinnacleError):
-                await job.ledger.renew(seat.session)
+                await context.store.renew_claims(worker.session)
 
     async def touch() -> None:
         while True:
-            await asyncio.sleep(min(1.0, job.options.silence / 3))
-            if job.desk.is_busy(seat.session):
+            await asyncio.sleep(min(1.0, context.options.silence / 3))
+            if context.services.is_busy(worker.session):
                 session.touch()
 
     beating = [asyncio.create_task(renew()), asyncio.create_task(touch())]
@@ -194,25 +205,25 @@ async def _alive(job: Job, seat: Seat, session: Session) -> AsyncIterator[None]:
         await asyncio.gather(*beating, return_exceptions=True)
 
 
-def _memo(job: Job, seat: Seat) -> str:
-    return os.path.join(job.desk.folder(seat.session), MEMO)
+def _agent_session_path(context: RunContext, worker: Worker) -> str:
+    return os.path.join(context.services.folder(worker.session), AGENT_SESSION_FILE)
 
 
-def _remember(job: Job, seat: Seat, agent_session: str) -> None:
-    memo = {"agent": job.options.agent.name, "session": agent_session}
-    write_atomically(_memo(job, seat), msgspec.json.encode(memo))
+def _save_agent_session(context: RunContext, worker: Worker, agent_session: str) -> None:
+    memo = {"agent": context.options.agent.name, "session": agent_session}
+    write_atomically(_agent_session_path(context, worker), msgspec.json.encode(memo))
 
 
-def _remembered(job: Job, seat: Seat) -> str | None:
+def _load_agent_session(context: RunContext, worker: Worker) -> str | None:
     """The session of this agent in which the iteration was begun."""
     try:
-        with open(_memo(job, seat), "rb") as file:
+        with open(_agent_session_path(context, worker), "rb") as file:
             memo = msgspec.json.decode(file.read(), type=dict[str, str])
     except (OSError, msgspec.DecodeError):
         return None
-    return memo.get("session") if memo.get("agent") == job.options.agent.name else None
+    return memo.get("session") if memo.get("agent") == context.options.agent.name else None
 
 
-def _forget(job: Job, seat: Seat) -> None:
+def _forget_agent_session(context: RunContext, worker: Worker) -> None:
     with contextlib.suppress(OSError):
-        os.unlink(_memo(job, seat))
+        os.unlink(_agent_session_path(context, worker))

@@ -1,4 +1,49 @@
-"""The loop: plans, then iterates at every seat until the work is done or cannot go on, and says why it ended."""
+"""The loop of a run: plans, then iterates with every worker until there is a reason to end, and says which.
+
+A run has one or more workers. A worker is a session in the store and a folder; one fresh agent after the other works
+there, an iteration each. Everything here happens in one event loop; only `run_store` and git leave it, for a thread and
+a process.
+
+The states of a run. Each is left when `_end_reason` is set, which happens once:
+
+    starting   hooks of `session_start`
+    planning   the first worker makes the tasks of a specification, again until that was finished once
+    working    all workers iterate, each in a task of one task group
+    ending     claims are given back, worktrees closed, hooks of `session_end`; `RunEnded` is reported last
+
+The states of an iteration, for one worker. They are in the store, not in this process:
+
+    none         the newest iteration of the session has ended: the next one begins
+    under way    it has begun and not ended; the session may hold a task, and the agent's own session id is in a file
+    broken off   the same, and nobody works on it: a stop, a failure, or a kill. `iterate` resumes it
+    ended        its summary is written; the files are then committed and merged by `trees`
+
+So a kill at any moment loses nothing. The next run of that name finds the iteration under way and resumes it, finds
+the task still held by that session, and commits the files of an iteration that had ended (`_keep_left`).
+
+Who owns what. `RunLoop` owns the end reason, the counts and the watch; `iterate` owns the agent's process, its
+server and its transcript, and leaves none of them behind; `trees` owns folders and branches; the caller owns the
+keeper, which ends whatever is left when it is closed. `RunContext.spent` is shared by the workers and has no lock: it
+changes between two awaits only.
+
+What happens at the same time:
+
+  - Workers iterate independently. They meet in the store, where a claim has one holder, and in `trees`, where merges
+    take turns. An iteration counts against the budget from its start, so that together they do not exceed it.
+  - `TaskWatch` polls for changed tasks, reports them and runs `on_task_complete`. Its lock makes the end wait until
+    such a hook has finished.
+  - A person pauses, speaks or stops through `RunControl`. A stop breaks off turns; a second one waits for no agent.
+
+Why it does not hang. Every wait is bounded or ends with a stop: a turn by `silence` and `within`, a rate limit by
+`MAX_RATE_LIMIT_TRIES`, a failing agent by `MAX_FAILURES`, a lost database by `OUTAGE_SECONDS`. A worker without a ready
+task waits for a change by others; if nobody works any more, `find_end_reason` sees that nothing is ready or in
+progress and ends the run. Only a pause lasts as long as a person likes. One worker may find everything done while
+another is still at work, whose merge may turn into a conflict, which is a new task: "complete" therefore waits until
+nobody is busy.
+
+Why it ends once. The first reason wins (`_end_with`); the other workers see it before their next iteration and finish
+the one they are in. An error that is not ours cancels the task group, and the contexts of `iterate` end the agents.
+"""
 
 import asyncio
 import time
@@ -8,263 +53,243 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from binnacle.errors import AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed
-from binnacle.runner import events
-from binnacle.runner.budget import exceeded
-from binnacle.runner.desk import Seat
-from binnacle.runner.iteration import Finished, iterate
-from binnacle.runner.job import Job
-from binnacle.runner.moments import run_hooks
-from binnacle.runner.trees import Trees
-from binnacle.runner.verdict import Ending, Standing, Verdict, judge
+from binnacle.runner import run_events
+from binnacle.runner.budget import check_budget
+from binnacle.runner.end_rules import EndKind, EndReason, TaskCounts, find_end_reason
+from binnacle.runner.iteration import FinishedIteration, iterate
+from binnacle.runner.ports import Worker
+from binnacle.runner.run_context import RunContext
+from binnacle.runner.task_watch import POLL_SECONDS, TaskWatch
+from binnacle.runner.trees.run_trees import Trees
 
-LOOK = 0.5
-"""Seconds between looks at the tasks."""
-
-BACKOFF = (1.0, 5.0)
+BACKOFF_SECONDS = (1.0, 5.0)
 """Seconds before an agent that failed is started again; the last one for every further time."""
 
-LIMIT_WAIT = 30.0
+RATE_LIMIT_WAIT_SECONDS = 30.0
 """Seconds to wait for a provider that takes no more requests and does not say for how long; doubled every time."""
 
-LONGEST_LIMIT_WAIT = 3600.0
-LIMIT_TRIES = 12
+MAX_RATE_LIMIT_WAIT_SECONDS = 3600.0
+MAX_RATE_LIMIT_TRIES = 12
 """Times in a row that a provider may refuse."""
 
-INTERRUPTED = Verdict("interrupted", "the run was stopped", "go on with: bn run --resume")
+INTERRUPTED = EndReason("interrupted", "the run was stopped", "resume it with: bn run --resume")
 
 
-class Run:
+class RunLoop:
     """One run of agents over the work of a project. `run` is called once."""
 
-    def __init__(self, job: Job, seats: Sequence[Seat], trees: Trees, *, home: str, goes_on: bool) -> None:
-        """`home` is the folder that hooks of the run as a whole run in; `goes_on`, whether it was begun before."""
-        self._job = job
-        self._home = replace(seats[0], cwd=home)
-        self._seats = seats
+    def __init__(
+        self, context: RunContext, workers: Sequence[Worker], trees: Trees, *, home: str, goes_on: bool
+    ) -> None:
+        """`home` is the folder for hooks that belong to no worker; `goes_on`, whether an earlier run began this one."""
+        self._context = context
+        self._home = replace(workers[0], cwd=home)
+        self._workers = workers
         self._trees = trees
         self._goes_on = goes_on
-        self._ids = [seat.session for seat in seats]
-        self._verdict: Verdict | None = None
-        self._iterations = 0
-        self._seen = 0
-        self._busy = 0
-        """Seats that are in an iteration."""
+        self._ids = [worker.session for worker in workers]
+        self._end_reason: EndReason | None = None
+        self._finished = 0
+        self._under_way = 0
+        """Workers that are in an iteration."""
 
-        self._looking = asyncio.Lock()
-        self._begun = 0.0
+        self._started_at = 0.0
+        self._watch = TaskWatch(context, self._home, self._ids, on_hook_failed=self._end_with_error)
 
-    async def run(self) -> events.RunEnded:
+    async def run(self) -> run_events.RunEnded:
         """Works until there is a reason to end."""
-        job, first = self._job, self._seats[0]
-        self._begun = time.monotonic()
-        job.tell(
-            events.RunStarted(
+        context, first = self._context, self._workers[0]
+        self._started_at = time.monotonic()
+        context.tell(
+            run_events.RunStarted(
                 session=first.session,
-                name=job.options.name,
-                agent=job.options.agent.name,
-                recipe=job.options.recipe,
+                name=context.options.name,
+                agent=context.options.agent.name,
+                recipe=context.options.recipe,
                 goes_on=self._goes_on,
             )
         )
-        self._seen = await job.ledger.last_change()
-        watching = asyncio.create_task(self._watch())
-        try:
-            verdict = await self._decide()
-        finally:
-            async with self._looking:  # a hook that runs because a task is done runs to its end
-                watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
-        return await self._end(verdict)
+        async with self._watch:
+            reason = await self._decide()
+        return await self._end(reason)
 
-    async def _decide(self) -> Verdict:
-        """Works; why it ended."""
-        with self._ending_with(BinnacleError):
-            await run_hooks(self._job, "session_start", self._home)
-            if self._job.options.has_spec:
+    async def _decide(self) -> EndReason:
+        """Starts, plans and works; returns why that ended."""
+        with self._ending_with_errors():
+            await self._context.run_hooks("session_start", self._home)
+            if self._context.options.has_spec:
                 await self._plan()
-        if self._verdict is None:
+        if self._end_reason is None:
             async with asyncio.TaskGroup() as group:
-                for seat in self._seats:
-                    group.create_task(self._sit(seat))
-        assert self._verdict is not None, "every seat ends with a verdict"
-        return self._verdict
+                for worker in self._workers:
+                    group.create_task(self._work(worker))
+        assert self._end_reason is not None, "every worker ends with a reason"
+        return self._end_reason
 
     @contextmanager
-    def _ending_with(self, kind: type[BinnacleError]) -> Iterator[None]:
-        """An error of this kind is the end of the run; other seats finish the iteration they are in."""
+    def _ending_with_errors(self) -> Iterator[None]:
+        """Ends the run if an error of ours is raised inside."""
         try:
             yield
-        except kind as error:
-            why: Ending = "hook_failed" if isinstance(error, HookFailed) else "error"
-            self._verdict = self._verdict or Verdict(why, error.message, error.hint)
+        except BinnacleError as error:
+            self._end_with_error(error)
+
+    def _end_with_error(self, error: BinnacleError) -> None:
+        why: EndKind = "hook_failed" if isinstance(error, HookFailed) else "error"
+        self._end_with(EndReason(why, error.message, error.hint))
+
+    def _end_with(self, reason: EndReason) -> None:
+        """Ends the run, unless it has a reason already; other workers finish the iteration they are in."""
+        self._end_reason = self._end_reason or reason
 
     async def _plan(self) -> None:
-        """The first iteration, in which the tasks are made; again until it was finished once."""
-        seat, failures = self._seats[0], 0
-        while (stage := await self._job.ledger.planning(seat.session)) != "done":
-            self._verdict = self._verdict or self._over() or judge(Standing(ready=1), failures=failures)
-            if self._verdict is not None:
+        """Has the tasks made in a first iteration, again until one was finished."""
+        worker, failures = self._workers[0], 0
+        while (stage := await self._context.store.planning_stage(worker.session)) != "done":
+            if reason := self._find_stop() or find_end_reason(TaskCounts(ready=1), failures=failures):
+                self._end_with(reason)
+            if self._end_reason is not None:
                 return
             if stage == "elsewhere":
-                await self._wait_for_others(seat, "the tasks are being planned on another machine")
+                await self._wait_for_others(worker, "the tasks are being planned on another machine")
             else:
-                _, failures = await self._try(seat, failures, is_planning=True)
+                _, failures = await self._attempt(worker, failures, is_planning=True)
 
-    async def _sit(self, seat: Seat) -> None:
-        """Iterates at one seat until the run has its verdict."""
-        with self._ending_with(BinnacleError):
-            await self._iterate(seat)
+    async def _work(self, worker: Worker) -> None:
+        """Iterates with one worker until the run has a reason to end."""
+        with self._ending_with_errors():
+            await self._iterate(worker)
 
-    async def _iterate(self, seat: Seat) -> None:
+    async def _iterate(self, worker: Worker) -> None:
         idle = failures = 0
-        await self._keep_left(seat)
-        while self._verdict is None:
-            await self._job.control.wait_to_go_on()
-            standing = await self._job.ledger.standing(self._ids)
-            if verdict := self._over() or judge(standing, idle=idle, failures=failures):
-                if verdict.why == "complete" and self._busy:
-                    await self._job.control.sleep(LOOK)  # the work of another may be in conflict, which is a task
-                    continue
-                self._verdict = verdict
-                return
-            if not standing.ready and not await self._job.ledger.holds(seat.session):
-                await self._wait_for_others(seat, "every task that is left waits for one in progress")
+        await self._keep_left(worker)
+        while self._end_reason is None:
+            await self._context.control.wait_to_go_on()
+            counts = await self._context.store.count_tasks(self._ids)
+            if reason := self._find_stop() or find_end_reason(counts, idle=idle, failures=failures):
+                if reason.why != "complete" or not self._under_way:
+                    self._end_with(reason)
+                    return
+                # The merge of another worker's iteration may be in conflict, which is a new task.
+                await self._context.control.sleep(POLL_SECONDS)
                 continue
-            before = await self._fingerprint(seat)
-            with self._counted():
-                finished, failures = await self._try(seat, failures)
+            if not counts.ready and not await self._context.store.holds_task(worker.session):
+                await self._wait_for_others(worker, "every task that is left waits for one in progress")
+                continue
+            before = await self._fingerprint(worker)
+            with self._count_under_way():
+                finished, failures = await self._attempt(worker, failures)
                 if finished is not None and not finished.is_broken_off:
-                    self._iterations += 1
-                    await self._trees.keep(self._job, seat, finished)
-                    idle = 0 if await self._fingerprint(seat) != before else idle + 1
+                    self._finished += 1
+                    await self._trees.keep(self._context, worker, finished)
+                    idle = 0 if await self._fingerprint(worker) != before else idle + 1
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """An iteration that is under way counts as made, so that several seats keep to the budget together."""
-        self._busy += 1
-        self._job.spent.iterations = self._iterations + self._busy
+    def _count_under_way(self) -> Iterator[None]:
+        """Counts an iteration against the budget from its start, so that several workers keep to it together."""
+        self._under_way += 1
+        self._context.spent.iterations = self._finished + self._under_way
         try:
             yield
         finally:
-            self._busy -= 1
-            self._job.spent.iterations = self._iterations + self._busy
+            self._under_way -= 1
+            self._context.spent.iterations = self._finished + self._under_way
 
-    async def _keep_left(self, seat: Seat) -> None:
-        """Keeps what an iteration changed that ended just before its run was killed."""
-        last = await self._job.ledger.last(seat.session)
+    async def _keep_left(self, worker: Worker) -> None:
+        """Keeps the files of an iteration that ended just before its run was killed."""
+        last = await self._context.store.last_iteration(worker.session)
         if last is None:
-            await self._trees.keep_left(self._job, seat, None)
+            await self._trees.keep_left(self._context, worker, None)
         elif last.ended_at is not None:
-            done = Finished(last.number, last.summary, last.task_started or "", is_broken_off=False)
-            await self._trees.keep_left(self._job, seat, done)
+            done = FinishedIteration(last.number, last.summary, last.task_started or "", is_broken_off=False)
+            await self._trees.keep_left(self._context, worker, done)
 
-    def _over(self) -> Verdict | None:
+    def _find_stop(self) -> EndReason | None:
         """Whether the run was stopped, or has used up its budget."""
-        if self._job.control.is_stopped:
+        if self._context.control.is_stopped:
             return INTERRUPTED
-        self._job.spent.seconds = time.monotonic() - self._begun
-        return exceeded(self._job.options.budget, self._job.spent)
+        self._context.spent.seconds = time.monotonic() - self._started_at
+        return check_budget(self._context.options.budget, self._context.spent)
 
-    async def _try(self, seat: Seat, failures: int, *, is_planning: bool = False) -> tuple[Finished | None, int]:
-        """An iteration, if it comes to its end; and how many have failed in a row. Waits where the agent needs it."""
+    async def _attempt(
+        self, worker: Worker, failures: int, *, is_planning: bool = False
+    ) -> tuple[FinishedIteration | None, int]:
+        """Makes an iteration, and waits where the provider asks for it.
+
+        Returns it, if it came to its end, and how many have failed in a row.
+        """
         limited = 0
         while True:
             try:
                 if not is_planning:
-                    await self._trees.refresh(self._job, seat)
-                finished = await iterate(self._job, seat, is_planning=is_planning)
+                    await self._trees.refresh(self._context, worker)
+                finished = await iterate(self._context, worker, is_planning=is_planning)
             except AgentLimited as error:
                 limited += 1
-                if limited > LIMIT_TRIES or self._over():
+                if limited > MAX_RATE_LIMIT_TRIES or self._find_stop():
                     return None, failures + 1
-                await self._wait_out(seat, error, limited)
+                await self._wait_for_limit(worker, error, limited)
             except HookFailed:
                 raise
             except BinnacleError as error:
-                return None, await self._failed(seat, error, failures)
+                return None, await self._after_failure(worker, error, failures)
             else:
                 return finished, 0
 
-    async def _failed(self, seat: Seat, error: BinnacleError, failures: int) -> int:
-        """Tells of a failure and waits a while; how many there are now."""
-        self._job.tell(events.Warned(worker=seat.number, message=error.message, hint=error.hint))
-        await run_hooks(self._job, "on_error", seat, error=error.message)
+    async def _after_failure(self, worker: Worker, error: BinnacleError, failures: int) -> int:
+        """Reports a failure and waits a while; returns how many there are now."""
+        self._context.tell(run_events.Warned(worker=worker.number, message=error.message, hint=error.hint))
+        await self._context.run_hooks("on_error", worker, error=error.message)
         if isinstance(error, AgentStart | AgentLogin):
-            self._verdict = Verdict("agent_failing", error.message, error.hint)
-        elif not self._over():
-            await self._job.control.sleep(BACKOFF[min(failures, len(BACKOFF) - 1)])
+            self._end_with(EndReason("agent_failing", error.message, error.hint))
+        elif not self._find_stop():
+            await self._context.control.sleep(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
         return failures + 1
 
-    async def _wait_out(self, seat: Seat, error: AgentLimited, times: int) -> None:
-        wait = error.after or min(LIMIT_WAIT * 2 ** (times - 1), LONGEST_LIMIT_WAIT)
-        self._job.tell(events.Waiting(worker=seat.number, why=error.message, seconds=wait))
-        await self._job.control.sleep(wait)
+    async def _wait_for_limit(self, worker: Worker, error: AgentLimited, times: int) -> None:
+        wait = error.after or min(RATE_LIMIT_WAIT_SECONDS * 2 ** (times - 1), MAX_RATE_LIMIT_WAIT_SECONDS)
+        self._context.tell(run_events.WorkerWaiting(worker=worker.number, why=error.message, seconds=wait))
+        await self._context.control.sleep(wait)
 
-    async def _wait_for_others(self, seat: Seat, why: str) -> None:
-        """Waits until something changes: all that is left to do waits for what others do."""
-        self._job.tell(events.Waiting(worker=seat.number, why=why))
-        before = await self._job.ledger.last_change()
-        while self._verdict is None and not self._over() and await self._job.ledger.last_change() == before:
-            await self._job.control.sleep(LOOK)
+    async def _wait_for_others(self, worker: Worker, why: str) -> None:
+        """Waits until the work changes: every task that is left depends on what others do."""
+        self._context.tell(run_events.WorkerWaiting(worker=worker.number, why=why))
+        before = await self._context.store.last_change()
+        while self._end_reason is None and not self._find_stop() and await self._context.store.last_change() == before:
+            await self._context.control.sleep(POLL_SECONDS)
 
-    async def _fingerprint(self, seat: Seat) -> tuple[int, str]:
+    async def _fingerprint(self, worker: Worker) -> tuple[int, str]:
         """Changes when a task, a note or a file does."""
-        return await self._job.ledger.last_change(), await self._trees.fingerprint(seat)
+        return await self._context.store.last_change(), await self._trees.fingerprint(worker)
 
-    async def _watch(self) -> None:
-        """Tells how the tasks move, and runs what is to be run when one is done."""
-        while True:
-            await asyncio.sleep(LOOK)
-            try:
-                async with self._looking:
-                    with self._ending_with(HookFailed):
-                        await self._look()
-            except BinnacleError as error:  # the store may come back; if not, the iterations say so
-                self._job.tell(events.Warned(message=error.message, hint=error.hint))
-
-    async def _look(self) -> None:
-        moved = await self._job.ledger.moves(self._seen)
-        for seq, task in moved:
-            self._seen = max(self._seen, seq)
-            self._job.tell(events.TaskMoved(task=task.id, title=task.title, status=task.status))
-            if task.status == "done":
-                said = await run_hooks(
-                    self._job, "on_task_complete", self._home, task_id=task.id, task_title=task.title
-                )
-                if said:
-                    self._job.pending.append(said)
-        if moved:
-            standing = await self._job.ledger.standing(self._ids)
-            self._job.tell(events.Progressed(closed=standing.closed, total=standing.closed + standing.left))
-
-    async def _end(self, verdict: Verdict) -> events.RunEnded:
-        """Leaves nothing held, and says how it ended."""
-        ledger = self._job.ledger
-        with self._ending_with(BinnacleError):
-            await self._look()
-        if verdict.why == "complete":
-            await ledger.complete(self._ids, verdict.said)
-        await ledger.release(self._ids, verdict.said)
-        standing = await ledger.standing(self._ids)
+    async def _end(self, reason: EndReason) -> run_events.RunEnded:
+        """Gives back what is held, and reports how the run ended."""
+        store = self._context.store
+        with self._ending_with_errors():
+            await self._watch.report_changes()
+        if reason.why == "complete":
+            await store.complete_sessions(self._ids, reason.said)
+        await store.release_tasks(self._ids, reason.said)
+        counts = await store.count_tasks(self._ids)
         kept = await self._trees.close()
-        ended = events.RunEnded(
+        ended = run_events.RunEnded(
             session=self._ids[0],
-            name=self._job.options.name,
-            why=verdict.why,
-            said=verdict.said,
-            hint=verdict.hint,
-            iterations=self._iterations,
-            closed=standing.closed_here,
-            left=standing.left,
-            seconds=round(time.monotonic() - self._begun, 1),
-            tokens=self._job.spent.tokens,
-            cost=self._job.spent.cost,
+            name=self._context.options.name,
+            why=reason.why,
+            said=reason.said,
+            hint=reason.hint,
+            iterations=self._finished,
+            closed=counts.closed_here,
+            left=counts.left,
+            seconds=round(time.monotonic() - self._started_at, 1),
+            tokens=self._context.spent.tokens,
+            cost=self._context.spent.cost,
             kept=tuple(kept),
         )
         try:
-            why = "" if verdict.why == "complete" else f"{verdict.why}: {verdict.said}"
-            await run_hooks(self._job, "session_end", self._home, error=why)
+            why = "" if reason.why == "complete" else f"{reason.why}: {reason.said}"
+            await self._context.run_hooks("session_end", self._home, error=why)
         except HookFailed as error:
-            self._job.tell(events.Warned(message=error.message, hint=error.hint))
-        self._job.tell(ended)
+            self._context.tell(run_events.Warned(message=error.message, hint=error.hint))
+        self._context.tell(ended)
         return ended

@@ -1,6 +1,6 @@
 """What was said and done in a session, kept as it happens: one JSON value a line in `transcript.jsonl`.
 
-A line is written whole or, if the writer is killed while it writes, not read. Pieces of a message are joined into one
+A line that is incomplete, because its writer was killed, is not read. Pieces of a message are joined into one
 entry where they are written and again where they are read, so that hardly anything is lost and nothing is torn.
 """
 
@@ -16,31 +16,31 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.config.private_files import make_private_folder
-from binnacle.runner.permissions import Decision, PermissionRequest
+from binnacle.runner.agents.permissions import Decision, PermissionRequest
 from binnacle.wire import acp
 from binnacle.wire.jsonrpc import UNREADABLE, encode
 
-NAME = "transcript.jsonl"
+TRANSCRIPT_FILE = "transcript.jsonl"
 
-PIECE = 8 << 10
+MAX_JOINED_CHARACTERS = 8 << 10
 """Characters of a message that are joined before they are written."""
 
-PATIENCE = 2.0
+JOIN_WAIT_SECONDS = 2.0
 """Seconds that a piece of a message waits for the next one."""
 
-CLIP = 16 << 10
+MAX_VALUE_CHARACTERS = 16 << 10
 """Characters of what a tool was given or returned that are kept."""
 
-ITERATION_LIMIT = 64 << 20
+MAX_ITERATION_BYTES = 64 << 20
 """Bytes of one iteration. An agent that floods is cut off here, in its transcript."""
 
-CALLS = 1000
+MAX_CALLS = 1000
 """Tool calls at once of which the status is known."""
 
-TEXTS = ("message", "thought")
+TEXT_KINDS = ("message", "thought")
 
 
-class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TranscriptEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that was said or done. Which fields are set follows from its kind."""
 
     at: str
@@ -80,7 +80,7 @@ class Transcript:
         """`folder` is where `transcript.jsonl` is, or begins."""
         make_private_folder(folder)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        self._descriptor = os.open(os.path.join(folder, NAME), flags, 0o600)
+        self._descriptor = os.open(os.path.join(folder, TRANSCRIPT_FILE), flags, 0o600)
         self._clock = clock
         self._iteration = 0
         self._written = 0
@@ -112,15 +112,15 @@ class Transcript:
         self._write("iteration")
 
     def prompted(self, text: str) -> None:
-        """The agent was told something."""
+        """Records a prompt."""
         self._write("prompt", text=text)
 
     def heard(self, update: acp.Update) -> None:
-        """The agent told something."""
+        """Records what the agent reports."""
         match update:
-            case acp.MessageChunk(content=acp.Content(text=str(text))):
+            case acp.MessageChunk(content=acp.ContentBlock(text=str(text))):
                 self._join("message", text)
-            case acp.ThoughtChunk(content=acp.Content(text=str(text))):
+            case acp.ThoughtChunk(content=acp.ContentBlock(text=str(text))):
                 self._join("thought", text)
             case acp.ToolCallStarted() | acp.ToolCallChanged():
                 self._tool(update)
@@ -136,7 +136,7 @@ class Transcript:
         self._write(
             "permission",
             id=request.tool_call_id,
-            title=request.title[:CLIP],
+            title=request.title[:MAX_VALUE_CHARACTERS],
             tool=request.kind,
             is_allowed=decision.is_allowed,
             by=decision.by,
@@ -160,10 +160,10 @@ class Transcript:
         self._waiting_kind = kind
         self._waiting.append(text)
         self._waiting_length += len(text)
-        if self._waiting_length >= PIECE or self._clock() - self._waiting_since >= PATIENCE:
+        if self._waiting_length >= MAX_JOINED_CHARACTERS or self._clock() - self._waiting_since >= JOIN_WAIT_SECONDS:
             self.flush()
 
-    def _tool(self, call: acp.ToolCall) -> None:
+    def _tool(self, call: acp.ToolCallFields) -> None:
         """A line for the beginning of a call, for every change of its status, and for its result."""
         output = _output(call)
         status = call.status or ""
@@ -174,12 +174,12 @@ class Transcript:
             self._statuses.pop(call.tool_call_id, None)
         else:
             self._statuses[call.tool_call_id] = status or known or ""
-            if len(self._statuses) > CALLS:
+            if len(self._statuses) > MAX_CALLS:
                 del self._statuses[next(iter(self._statuses))]
         self._write(
             "tool",
             id=call.tool_call_id,
-            title=(call.title or "")[:CLIP],
+            title=(call.title or "")[:MAX_VALUE_CHARACTERS],
             tool=call.kind or "",
             status=status,
             paths=tuple(place.path for place in call.locations or ()),
@@ -194,10 +194,10 @@ class Transcript:
     def _append(self, kind: str, **fields: Any) -> None:
         if self._is_cut:
             return
-        if self._written > ITERATION_LIMIT:
+        if self._written > MAX_ITERATION_BYTES:
             self._is_cut, kind, fields = True, "cut", {"text": f"no more of this iteration after {self._written} bytes"}
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = encode(Entry(at=moment, iteration=self._iteration, kind=kind, **fields)) + b"\n"
+        line = encode(TranscriptEntry(at=moment, iteration=self._iteration, kind=kind, **fields)) + b"\n"
         # A full disk does not stop the work: what cannot be kept is lost.
         with contextlib.suppress(OSError):
             written = os.write(self._descriptor, b"\n" + line if self._is_torn else line)
@@ -210,16 +210,16 @@ class Transcript:
         return size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
 
 
-def read_transcript(folder: str, *, iteration: int | None = None) -> Iterator[Entry]:
+def read_transcript(folder: str, *, iteration: int | None = None) -> Iterator[TranscriptEntry]:
     """The entries of a session, or of one iteration, in order; pieces of one message as one.
 
-    What is no whole entry is passed over. A session without a transcript has no entries.
+    An incomplete entry is skipped. A session without a transcript has no entries.
     """
-    last: Entry | None = None
+    last: TranscriptEntry | None = None
     for entry in _entries(folder):
         if iteration is not None and entry.iteration != iteration:
             continue
-        if last and entry.kind in TEXTS and (entry.kind, entry.iteration) == (last.kind, last.iteration):
+        if last and entry.kind in TEXT_KINDS and (entry.kind, entry.iteration) == (last.kind, last.iteration):
             last = msgspec.structs.replace(last, text=last.text + entry.text)
             continue
         if last:
@@ -229,12 +229,12 @@ def read_transcript(folder: str, *, iteration: int | None = None) -> Iterator[En
         yield last
 
 
-_read = msgspec.json.Decoder(Entry).decode
+_read = msgspec.json.Decoder(TranscriptEntry).decode
 
 
-def _entries(folder: str) -> Iterator[Entry]:
+def _entries(folder: str) -> Iterator[TranscriptEntry]:
     try:
-        file = open(os.path.join(folder, NAME), "rb")  # noqa: SIM115 - closed below, opened where it may be missing
+        file = open(os.path.join(folder, TRANSCRIPT_FILE), "rb")  # noqa: SIM115 - closed below, opened where it may be missing
     except FileNotFoundError:
         return
     with file:
@@ -245,7 +245,7 @@ def _entries(folder: str) -> Iterator[Entry]:
                 continue
 
 
-def _output(call: acp.ToolCall) -> str:
+def _output(call: acp.ToolCallFields) -> str:
     """What a call made, as text for people."""
     texts = []
     for part in call.content or ():
@@ -263,4 +263,8 @@ def _clipped(value: Any) -> str:
 
 
 def _clip(text: str) -> str:
-    return text if len(text) <= CLIP else f"{text[:CLIP]}… ({len(text) - CLIP} more characters)"
+    return (
+        text
+        if len(text) <= MAX_VALUE_CHARACTERS
+        else f"{text[:MAX_VALUE_CHARACTERS]}… ({len(text) - MAX_VALUE_CHARACTERS} more characters)"
+    )

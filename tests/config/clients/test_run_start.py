@@ -38,7 +38,7 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-@pytest.mark.parametrize("agent", [*AGENTS, "demo", "/opt/any --acp"])
+@pytest.mark.parametrize("agent", [*AGENTS, "/opt/any --acp"])
 def test_nothing_is_added_where_no_file_names_us(agent, tmp_path):
     assert leave_out_binnacle(agent, str(tmp_path), {}) == RunStart()
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from binnacle.processes.keeper import Keeper
-from binnacle.runner.acp.agent import Agent, open_agent
-from binnacle.runner.acp.session import Session
-from binnacle.runner.acp.turn import Turn
-from binnacle.runner.agents import AgentCommand
-from binnacle.runner.permissions import Decision, PermissionRequest, decide
+from binnacle.runner.agents.acp_agent import AcpAgent, open_agent
+from binnacle.runner.agents.acp_session import AcpSession
+from binnacle.runner.agents.agent_commands import AgentCommand
+from binnacle.runner.agents.permissions import Decision, PermissionRequest, decide
+from binnacle.runner.agents.turn import Turn
 from binnacle.wire import acp
 from processes.conftest import ground  # noqa: F401 - a fixture
 from processes.ground import Ground
@@ -36,7 +36,7 @@ class Lead:
         self._heard = asyncio.Event()
 
     @asynccontextmanager
-    async def agent(self, *flags: str, within: float = LONG, **env: str) -> AsyncIterator[Agent]:
+    async def agent(self, *flags: str, within: float = LONG, **env: str) -> AsyncIterator[AcpAgent]:
         command = AgentCommand(name="rogue", argv=(sys.executable, ROGUE, *flags), login="turn the key")
         given = {**self.place.env, **env}
         async with (
@@ -46,7 +46,7 @@ class Lead:
             yield agent
 
     @asynccontextmanager
-    async def session(self, *flags: str, **env: str) -> AsyncIterator[Session]:
+    async def session(self, *flags: str, **env: str) -> AsyncIterator[AcpSession]:
         async with self.agent(*flags, **env) as agent:
             yield await agent.open(servers=(), cwd=self.place.cwd)
 
@@ -59,7 +59,7 @@ class Lead:
 
         return self.run(work())
 
-    def prompt(self, session: Session, *steps: str, **options: Any) -> Awaitable[Turn]:
+    def prompt(self, session: AcpSession, *steps: str, **options: Any) -> Awaitable[Turn]:
         given = {"on_update": self.hear, "ask": self.allow, "silence": LONG, "within": LONG}
         return session.prompt("\n".join(steps), **(given | options))
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from binnacle.processes.keeper import Keeper
-from binnacle.runner.acp.agent import open_agent
-from binnacle.runner.agents import AgentCommand
-from binnacle.runner.permissions import OwnTools, by_policy
+from binnacle.runner.agents.acp_agent import open_agent
+from binnacle.runner.agents.agent_commands import AgentCommand
+from binnacle.runner.agents.permissions import OwnTools, by_policy
 from binnacle.wire import acp
 
 ROGUE = str(Path(__file__).with_name("rogue.py"))

@@ -2,8 +2,8 @@
 
 import json
 
-from binnacle.runner.acp.codex import READER, takes_servers_by_variable, with_servers
-from binnacle.runner.agents import AgentCommand
+from binnacle.runner.agents.agent_commands import AgentCommand
+from binnacle.runner.agents.codex import CODEX_ACP_NAME, takes_servers_by_variable, with_servers
 from binnacle.wire import acp
 
 OFF = {"binnacle": {"command": "bn", "enabled": False}}
@@ -14,8 +14,10 @@ COMMAND = AgentCommand(
     env={"CODEX_CONFIG": json.dumps({"model": "m", "mcp_servers": OFF})},
     servers_variable="CODEX_CONFIG",
 )
-HTTP = acp.HttpServer(name="bns", url="http://127.0.0.1:1/mcp", headers=(acp.Pair(name="Authorization", value="x"),))
-STDIO = acp.StdioServer(name="bns", command="bn", args=(), env=())
+HTTP = acp.HttpMcpServer(
+    name="bns", url="http://127.0.0.1:1/mcp", headers=(acp.NameValue(name="Authorization", value="x"),)
+)
+STDIO = acp.StdioMcpServer(name="bns", command="bn", args=(), env=())
 
 
 def test_the_servers_join_those_that_are_switched_off():
@@ -36,7 +38,7 @@ def test_the_servers_join_those_that_are_switched_off():
 
 def test_any_other_agent_gets_them_when_a_session_is_opened():
     assert with_servers(PLAIN, [HTTP]) is PLAIN
-    assert not takes_servers_by_variable(PLAIN, acp.Implementation(name=READER, version="2.6.0"))
+    assert not takes_servers_by_variable(PLAIN, acp.Implementation(name=CODEX_ACP_NAME, version="2.6.0"))
     assert not takes_servers_by_variable(COMMAND, acp.Implementation(name="codex-acp", version="0.16.0"))
     assert not takes_servers_by_variable(COMMAND, None)
-    assert takes_servers_by_variable(COMMAND, acp.Implementation(name=READER, version="2.6.0"))
+    assert takes_servers_by_variable(COMMAND, acp.Implementation(name=CODEX_ACP_NAME, version="2.6.0"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from binnacle.errors import AgentEnded, AgentLimited, AgentProtocol, AgentSilent
-from binnacle.runner.acp import session as sessions
+from binnacle.runner.agents import acp_session as sessions
 from passthrough.stage import PATIENCE, wait_gone
 
 OWNER = str(Path(__file__).with_name("owner.py"))
@@ -42,7 +42,7 @@ class TestByItself:
         assert lead.said().endswith("goodbye")
 
     def test_one_that_closes_its_output_is_lost(self, lead):
-        with pytest.raises(AgentProtocol, match="rogue closed its output and goes on"):
+        with pytest.raises(AgentProtocol, match="rogue closed its output and is still running"):
             lead.do("close 1")
 
     def test_one_that_ends_between_two_turns_is_told_with_its_code(self, lead):
@@ -76,19 +76,19 @@ class TestEnded:
         assert lead.do("say second", flags=("--again",)).text == "second"
 
     def test_one_that_hears_neither_cancel_nor_signal_is_killed(self, lead, monkeypatch):
-        monkeypatch.setattr(sessions, "CANCEL_PATIENCE", 0.5)
+        monkeypatch.setattr(sessions, "CANCEL_TIMEOUT_SECONDS", 0.5)
 
         async def work() -> None:
             async with lead.session("--stubborn") as session:
                 with pytest.raises(AgentSilent):
                     await lead.prompt(session, "deaf", silence=1)
-                monkeypatch.setattr(sessions, "CANCEL_PATIENCE", 1000)
+                monkeypatch.setattr(sessions, "CANCEL_TIMEOUT_SECONDS", 1000)
                 assert not await session.cancel(), "it is not waited for a second time"
 
         lead.run(work())
 
     def test_one_that_dies_of_a_cancel_is_not_waited_for(self, lead, monkeypatch):
-        monkeypatch.setattr(sessions, "CANCEL_PATIENCE", 1000)
+        monkeypatch.setattr(sessions, "CANCEL_TIMEOUT_SECONDS", 1000)
 
         async def work() -> None:
             async with lead.session() as session:

@@ -7,13 +7,15 @@ import pytest
 
 from binnacle.errors import AgentEnded, AgentError, AgentProtocol, AgentSilent, AgentStart, InvalidInput
 from binnacle.processes.keeper import Keeper
-from binnacle.runner.acp.agent import open_agent
-from binnacle.runner.acp.session import Session
-from binnacle.runner.agents import AgentCommand
+from binnacle.runner.agents.acp_agent import open_agent
+from binnacle.runner.agents.acp_session import AcpSession
+from binnacle.runner.agents.agent_commands import AgentCommand
 from binnacle.wire import acp
 
-HTTP = acp.HttpServer(name="binnacle", url="http://127.0.0.1:1/mcp", headers=(acp.Pair(name="A", value="b"),))
-STDIO = acp.StdioServer(name="binnacle", command="bn", args=("mcp", "serve"), env=(acp.Pair(name="C", value="d"),))
+HTTP = acp.HttpMcpServer(name="binnacle", url="http://127.0.0.1:1/mcp", headers=(acp.NameValue(name="A", value="b"),))
+STDIO = acp.StdioMcpServer(
+    name="binnacle", command="bn", args=("mcp", "serve"), env=(acp.NameValue(name="C", value="d"),)
+)
 
 
 class TestServers:
@@ -45,7 +47,7 @@ class TestServers:
         }
 
     def test_headers_are_an_array_also_when_there_are_none(self, lead):
-        (server,) = self.given(lead, servers=(acp.HttpServer(name="x", url="http://127.0.0.1:1", headers=()),))
+        (server,) = self.given(lead, servers=(acp.HttpMcpServer(name="x", url="http://127.0.0.1:1", headers=()),))
         assert server["headers"] == []
 
     def test_one_that_it_cannot_reach_is_an_error(self, lead):
@@ -54,8 +56,8 @@ class TestServers:
 
 
 class TestResume:
-    def open(self, lead, *flags: str, resume: str) -> Session:
-        async def work() -> Session:
+    def open(self, lead, *flags: str, resume: str) -> AcpSession:
+        async def work() -> AcpSession:
             async with lead.agent(*flags) as agent:
                 session = await agent.open(servers=(), cwd=lead.place.cwd, resume=resume)
                 assert (await lead.prompt(session, "say on")).text == "on"

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from binnacle.errors import AgentError, AgentLimited, AgentLogin, AgentSilent
-from binnacle.runner.acp import session as sessions
-from binnacle.runner.acp.turn import TEXT_LIMIT
-from binnacle.runner.permissions import Decision, PermissionRequest, decide
+from binnacle.runner.agents import acp_session as sessions
+from binnacle.runner.agents.permissions import Decision, PermissionRequest, decide
+from binnacle.runner.agents.turn import MAX_TEXT_CHARACTERS
 from binnacle.wire import acp
 from runner.acp.conftest import Lead
 
@@ -28,7 +28,7 @@ class TestWhatIsSaid:
         told = {"kind": "usage_update", "used": 10, "size": 100, "cost": {"amount": 0.5, "currency": "USD"}}
         turn = lead.do(f"usage {json.dumps(usage)}", f"update {json.dumps(told)}", "stop max_tokens")
         assert turn.stop_reason == "max_tokens"
-        assert turn.usage == acp.Usage(total_tokens=7, input_tokens=3, output_tokens=4)
+        assert turn.usage == acp.TokenUsage(total_tokens=7, input_tokens=3, output_tokens=4)
         assert turn.context == acp.UsageUpdate(used=10, size=100, cost=acp.Cost(amount=0.5))
 
     def test_updates_of_an_unknown_kind_or_shape_are_told_as_such(self, lead):
@@ -47,7 +47,7 @@ class TestWhatIsSaid:
 
     def test_of_a_flood_the_last_words_are_kept(self, lead):
         turn = lead.do("flood 3000", "say the end")
-        assert len(turn.text) == TEXT_LIMIT
+        assert len(turn.text) == MAX_TEXT_CHARACTERS
         assert turn.text.endswith("ythe end")
         assert len(lead.updates) == 3001
 
@@ -98,11 +98,15 @@ class TestQuestions:
         assert (lead.requests[0].name, lead.requests[0].kind) == (name, kind)
 
     def test_while_a_person_thinks_the_agent_is_heard_and_its_silence_is_not_held_against_it(self, lead):
+        silence = 2.0
+
         async def think(request: PermissionRequest) -> Decision:
-            await asyncio.sleep(3.5)
+            async with lead.session() as other:  # as long as it takes another agent to be silent for too long
+                with pytest.raises(AgentSilent):
+                    await lead.prompt(other, "hang", on_update=lambda _: None, silence=silence)
             return decide(request, allow=False, by="person")
 
-        turn = lead.do("say before", 'ask {"toolCallId":"c"}', "say after", ask=think, silence=3)
+        turn = lead.do("say before", 'ask {"toolCallId":"c"}', "say after", ask=think, silence=silence)
         assert turn.text == 'before{"outcome": "selected", "optionId": "r-once"}after'
 
     def test_two_sessions_ask_at_once_and_neither_waits_for_the_other(self, lead):
@@ -180,7 +184,7 @@ class TestBounds:
             lead.do("hang", silence=0.5)
 
     def test_so_does_the_end_of_its_time_however_much_it_says(self, lead, monkeypatch):
-        monkeypatch.setattr(sessions, "CANCEL_PATIENCE", 0.2)
+        monkeypatch.setattr(sessions, "CANCEL_TIMEOUT_SECONDS", 0.2)
         with pytest.raises(AgentSilent, match=r"rogue was not done after 1 seconds"):
             lead.do(*["say x", "pause 0.1"] * 100, within=1, silence=5)
 
@@ -190,7 +194,7 @@ class TestBounds:
                 turn = asyncio.ensure_future(lead.prompt(session, "pause 3", "say done", silence=2))
                 while not turn.done():
                     session.touch()
-                    await asyncio.sleep(0.05)
+                    await asyncio.wait([turn], timeout=0.05)
                 assert (await turn).text == "done"
 
         lead.run(work())

@@ -14,11 +14,11 @@ import pytest
 
 from binnacle.config.clients.session_server import SESSION_SERVER
 from binnacle.processes.keeper import Keeper
-from binnacle.runner.acp.agent import Agent, open_agent
-from binnacle.runner.acp.session import Session
-from binnacle.runner.acp.turn import Turn
-from binnacle.runner.agents import resolve_agent
-from binnacle.runner.permissions import Approve, Decision, OwnTools, PermissionRequest, by_policy
+from binnacle.runner.agents.acp_agent import AcpAgent, open_agent
+from binnacle.runner.agents.acp_session import AcpSession
+from binnacle.runner.agents.agent_commands import resolve_agent
+from binnacle.runner.agents.permissions import Approve, Decision, OwnTools, PermissionRequest, by_policy
+from binnacle.runner.agents.turn import Turn
 from binnacle.wire import acp
 from processes.ground import Ground
 from runner.peers import model as models
@@ -157,7 +157,7 @@ class Lead:
         return str(path)
 
     @asynccontextmanager
-    async def agent(self) -> AsyncIterator[Agent]:
+    async def agent(self) -> AsyncIterator[AcpAgent]:
         log = str(self.home / "agent.log")
         async with (
             Keeper() as keeper,
@@ -166,11 +166,11 @@ class Lead:
             yield agent
 
     @asynccontextmanager
-    async def session(self, *servers: acp.McpServer) -> AsyncIterator[Session]:
+    async def session(self, *servers: acp.McpServer) -> AsyncIterator[AcpSession]:
         async with self.agent() as agent:
             yield await agent.open(servers=servers, cwd=self.folder())
 
-    async def prompt(self, session: Session, *steps: Json, approve: Approve = "none") -> Turn:
+    async def prompt(self, session: AcpSession, *steps: Json, approve: Approve = "none") -> Turn:
         policy = by_policy(approve, own=lambda: OWN)
 
         async def ask(request: PermissionRequest) -> Decision:
@@ -201,9 +201,9 @@ class Tools(Http):
         self.token = uuid.uuid4().hex
         super().__init__("--token", self.token)
 
-    def server(self) -> acp.HttpServer:
-        header = acp.Pair(name="Authorization", value=f"Bearer {self.token}")
-        return acp.HttpServer(name=SESSION_SERVER, url=self.url, headers=(header,))
+    def server(self) -> acp.HttpMcpServer:
+        header = acp.NameValue(name="Authorization", value=f"Bearer {self.token}")
+        return acp.HttpMcpServer(name=SESSION_SERVER, url=self.url, headers=(header,))
 
     async def wait_until(self, name: str, state: str) -> None:
         """Until a held call is in a state."""

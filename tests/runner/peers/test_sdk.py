@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from binnacle.processes.keeper import Keeper
-from binnacle.runner.acp.agent import open_agent
-from binnacle.runner.agents import AgentCommand
-from binnacle.runner.permissions import OwnTools, by_policy
+from binnacle.runner.agents.acp_agent import open_agent
+from binnacle.runner.agents.agent_commands import AgentCommand
+from binnacle.runner.agents.permissions import OwnTools, by_policy
 from binnacle.wire import acp
 from runner.peers.conftest import HERE
 from server.peers import installed
@@ -19,7 +19,7 @@ from server.peers import installed
 pytestmark = pytest.mark.peers
 
 AGENT = str(Path(__file__).with_name("sdk_agent.py"))
-SERVER = acp.HttpServer(name="binnacle", url="http://127.0.0.1:1/mcp", headers=(acp.Pair(name="A", value="b"),))
+SERVER = acp.HttpMcpServer(name="binnacle", url="http://127.0.0.1:1/mcp", headers=(acp.NameValue(name="A", value="b"),))
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from binnacle.cli.screen import Screen, printable
 from binnacle.errors import Refused
 
 if TYPE_CHECKING:
-    from binnacle.runner.hooks import Hook
+    from binnacle.runner.hooks.hook_file import Hook
 
 HOOK = Group("hook")
 
@@ -37,14 +37,14 @@ def _limits(one: dict[str, Any]) -> str:
 )
 def list_hooks(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
     from binnacle.config.trust import is_trusted
-    from binnacle.runner.hooks import find_hooks, item_of
+    from binnacle.runner.hooks.hook_file import find_hooks, trust_item_of
 
     repo = context.project.repo
     rows = [
         {
             "name": one.name,
             "event": one.event,
-            "state": "trusted" if is_trusted(repo, item_of(one)) else "not trusted",
+            "state": "trusted" if is_trusted(repo, trust_item_of(one)) else "not trusted",
             "command": one.words,
             "timeout": one.timeout,
             "pipe_output": one.pipe_output,
@@ -81,10 +81,10 @@ def _show_run(answer: Any, screen: Screen) -> None:
 def run(context: Context, args: Namespace) -> Any:
     import asyncio
 
-    from binnacle.runner.hooking import Occasion
-    from binnacle.runner.hooks import find_hooks, named
+    from binnacle.runner.hooks.hook_file import find_hooks, select_hooks
+    from binnacle.runner.hooks.hook_runner import HookInput
 
-    chosen = named(find_hooks(context.project.repo), args.names)
+    chosen = select_hooks(find_hooks(context.project.repo), args.names)
     task_id = title = ""
     if args.task:
         from binnacle.store.tasks import get
@@ -92,7 +92,7 @@ def run(context: Context, args: Namespace) -> Any:
         with context.reading() as tx:
             task = get(tx, args.task)
         task_id, title = task.id, task.title
-    about = Occasion(
+    about = HookInput(
         session=args.session, iteration=args.iteration, task_id=task_id, task_title=title, error=args.error
     )
     rows = asyncio.run(_run(context, chosen, about))
@@ -103,11 +103,11 @@ def run(context: Context, args: Namespace) -> Any:
 async def _run(context: Context, hooks: "Sequence[Hook]", about: Any) -> list[dict[str, Any]]:
     from binnacle.config.trust import is_trusted
     from binnacle.processes.keeper import Keeper
-    from binnacle.runner.hooking import run_hook
-    from binnacle.runner.hooks import item_of
+    from binnacle.runner.hooks.hook_file import trust_item_of
+    from binnacle.runner.hooks.hook_runner import run_hook
 
     for hook in hooks:
-        if not is_trusted(context.project.repo, item_of(hook)):
+        if not is_trusted(context.project.repo, trust_item_of(hook)):
             hint = f"look at it and trust it: bn trust hook:{hook.name}"
             raise Refused(f"nobody has trusted {hook.name!r} as it is now", hint=hint)
     rows = []

@@ -128,12 +128,12 @@ def _session_above(context: Context, *, is_chosen: bool) -> str | None:
 
 def _check_own(context: Context, args: Namespace, own: str) -> None:
     """Refuses a server of another session, or with more than was planned, to the agent of a session."""
-    from binnacle.runner.desk import PLANNING
+    from binnacle.runner.ports import PLANNING_RECIPE
     from binnacle.sessions.planning import planned_recipes
 
     if args.session not in (None, own):
         raise PersonNeeded("only a person may serve another session", hint="leave out --session")
-    if args.recipe is not None and args.recipe not in (PLANNING, *planned_recipes(context.project, own)):
+    if args.recipe is not None and args.recipe not in (PLANNING_RECIPE, *planned_recipes(context.project, own)):
         raise PersonNeeded("only a person may serve a session with another recipe", hint="leave out --recipe")
 
 

@@ -47,7 +47,7 @@ def show(context: Context, args: Namespace) -> Any:
 def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
     from binnacle.app.prompt_templates import read_template, with_template
     from binnacle.project.tool_catalog import catalog_of
-    from binnacle.runner.template import Values
+    from binnacle.runner.prompt_template import TemplateValues
     from binnacle.sessions.planning import make_plan
 
     project, catalog = context.project, catalog_of(context.project)
@@ -55,7 +55,7 @@ def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
     template = read_template(project, args.template)
     with context.reading() as tx:
         made = make_plan(tx, project, catalog, terms, said=said)
-        values = Values(run="RUN", session="SESSION", iteration=1)
+        values = TemplateValues(run="RUN", session="SESSION", iteration=1)
         return with_template(tx, project, catalog, template, made.recipe, made.plan, values)
 
 
@@ -79,11 +79,11 @@ def _show_template(answer: Any, screen: Screen) -> None:
 )
 def template(context: Context, args: Namespace) -> Any:
     from binnacle.config.repository_files import hint_of
-    from binnacle.runner.template import DEFAULT, PROJECT_FILE, VARIABLES, find_template
+    from binnacle.runner.prompt_template import DEFAULT_TEMPLATE, TEMPLATE_FILE, TEMPLATE_VARIABLES, find_template
 
-    text = find_template(context.project.repo, DEFAULT).text
+    text = find_template(context.project.repo, DEFAULT_TEMPLATE).text
     if not args.output:
-        return {"template": text, "variables": VARIABLES}
+        return {"template": text, "variables": TEMPLATE_VARIABLES}
     path = os.path.abspath(args.output)
     try:
         _write(path, text, context.project.repo, is_new=not args.force)
@@ -93,10 +93,14 @@ def template(context: Context, args: Namespace) -> Any:
         ) from error
     except OSError as error:
         raise InvalidInput(f"cannot write {path}: {error.strerror}", hint=hint_of(error)) from error
-    is_default = os.path.realpath(path) == os.path.realpath(os.path.join(context.project.repo, PROJECT_FILE))
+    is_default = os.path.realpath(path) == os.path.realpath(os.path.join(context.project.repo, TEMPLATE_FILE))
     used = "bn run" if is_default else f"bn run --template {args.output}"
     look = f"bn prompt show loop --template {args.output}"
-    return {"file": path, "variables": VARIABLES, "next": f"edit it and look at it with: {look}; {used} uses it"}
+    return {
+        "file": path,
+        "variables": TEMPLATE_VARIABLES,
+        "next": f"edit it and look at it with: {look}; {used} uses it",
+    }
 
 
 def _write(path: str, text: str, repo: str, *, is_new: bool) -> None:

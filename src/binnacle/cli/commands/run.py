@@ -14,8 +14,8 @@ from binnacle.errors import ConfigError, InvalidInput, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from binnacle.app.run import RunRequest
-    from binnacle.runner.events import RunEnded
-    from binnacle.runner.permissions import Approve
+    from binnacle.runner.agents.permissions import Approve
+    from binnacle.runner.run_events import RunEnded
 
 RUN = Group("run")
 
@@ -36,8 +36,8 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
     "run agents in iterations until the work is done; --json prints each event of it as a line",
     "bn run spec.md --agent goose",
     arg("spec", nargs="?", metavar="SPEC", help="a file that says what is to be done; planned first (- for stdin)"),
-    arg("--agent", metavar="NAME|COMMAND", help="opencode, goose, claude, codex, gemini, copilot, demo, or any command "
-        "that speaks ACP (run.agent)"),
+    arg("--agent", metavar="NAME|COMMAND", help="opencode, goose, claude, codex, gemini, copilot, or any command that "
+        "speaks ACP (run.agent)"),
     arg("--model", help="the model it uses (run.model)"),
     arg("--name", help="of the run; that of the specification when left out"),
     arg("--feature", completes="feature", help="only tasks of this feature"),
@@ -98,15 +98,13 @@ def _wanted(context: Context, args: Namespace) -> "RunRequest":
 
     from binnacle.app.prompt_templates import read_template
     from binnacle.app.run import RunRequest
-    from binnacle.runner.agents import resolve_agent
+    from binnacle.runner.agents.agent_commands import resolve_agent
     from binnacle.runner.budget import parse_budget
 
     settings = context.project.settings
     words = args.agent or settings.text("run.agent")
     if not words:
-        hint = (
-            "name one with --agent, or once for all with: bn config set run.agent goose; bn run --agent demo shows it"
-        )
+        hint = "name one with --agent, or once for all with: bn config set run.agent goose"
         raise UsageError("bn run: no agent given", hint=hint)
     if not 1 <= args.workers <= 64:
         raise UsageError(f"bn run: not a number of workers: {args.workers}", hint="1 to 64")
@@ -180,9 +178,9 @@ async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> "Ru
     from binnacle.app import run
     from binnacle.cli.run_lines import Lines, print_json
     from binnacle.cli.screen import Screen
-    from binnacle.runner.control import Control
+    from binnacle.runner.run_control import RunControl
 
-    control = Control()
+    control = RunControl()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, control.stop)

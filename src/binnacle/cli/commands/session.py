@@ -11,7 +11,7 @@ from binnacle.cli.screen import Screen
 from binnacle.store import sessions
 
 if TYPE_CHECKING:
-    from binnacle.runner.transcript import Entry
+    from binnacle.runner.transcript import TranscriptEntry
 
 SESSION = Group("session")
 
@@ -56,7 +56,7 @@ def _show_transcript(answer: Any, screen: Screen) -> None:
                 screen.line(screen.styled(f"{entry.kind[:8]:>10}  {line}", STYLES.get(entry.kind, "dim")))
 
 
-def _text(entry: "Entry") -> str:
+def _text(entry: "TranscriptEntry") -> str:
     match entry.kind:
         case "tool":
             return f"{entry.title or entry.id} {entry.status}".strip()
@@ -107,5 +107,7 @@ def transcript(context: Context, args: Namespace) -> Any:
 
     with context.reading() as tx:
         session = sessions.find(tx, args.id)
-    found: Iterator[Entry] = read_transcript(session_folder(context.project, session.id), iteration=args.iteration)
+    found: Iterator[TranscriptEntry] = read_transcript(
+        session_folder(context.project, session.id), iteration=args.iteration
+    )
     return {"session": session.id, "entries": list(found)}

@@ -22,7 +22,6 @@ _BY_CLIENT = {
     "copilot": _GITHUB,
     "opencode": (*_ANY, "OPENCODE_"),
     "goose": (*_ANY, "GOOSE_"),
-    "demo": (),
 }
 
 

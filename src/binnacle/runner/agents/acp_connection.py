@@ -1,0 +1,212 @@
+"""JSON-RPC with an agent, a message a line: asks it, answers it, hears it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.errors import AgentError, AgentProtocol, AgentSilent
+from binnacle.wire import jsonrpc
+from binnacle.wire.jsonrpc import (
+    INTERNAL_ERROR,
+    UNREADABLE,
+    Invalid,
+    Message,
+    Notification,
+    Request,
+    Response,
+    RpcError,
+)
+
+MAX_LINE_BYTES = 32 << 20
+"""Bytes of one message. An agent that writes a longer one is ended: there is no way to say what was in it."""
+
+MAX_OPEN_REQUESTS = 100
+"""Requests of the agent that may wait for an answer at once. More are refused."""
+
+TakeNotification = Callable[[str, bytes], None]
+"""Takes a notification: its method and parameters."""
+
+AnswerRequest = Callable[[str, bytes], Awaitable[Any]]
+"""Answers a request; raises `RpcError` to refuse it."""
+
+
+class AcpConnection:
+    """Both directions between us and one agent. What comes in is handled as it comes: nothing piles up here."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        send: Callable[[bytes], None],
+        hear: TakeNotification,
+        answer: AnswerRequest,
+        note: Callable[[bytes], None],
+    ) -> None:
+        """`send` writes bytes to the agent; `note` is told of a line that is no message."""
+        self._name = name
+        self._send = send
+        self._hear = hear
+        self._answer = answer
+        self._note = note
+        self._loop = asyncio.get_running_loop()
+        self._last_id = 0
+        self._waiting: dict[bytes, asyncio.Future[Response]] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+        self._buffer = bytearray()
+        self._searched = 0
+        self.failed: asyncio.Future[AgentError] = self._loop.create_future()
+        """Done when nothing more can be asked, with why."""
+
+        self.heard = self._loop.time()
+        """When the agent last said anything."""
+
+    def begin(self, method: str, params: object) -> "asyncio.Future[Response]":
+        """Asks, for `result_of` to read when it is done. Fails when the connection does."""
+        self._last_id += 1
+        request_id = str(self._last_id).encode()
+        answer: asyncio.Future[Response] = self._loop.create_future()
+        if self.failed.done():
+            _fail(answer, self.failed.result())
+            return answer
+        self._waiting[request_id] = answer
+        answer.add_done_callback(lambda _: self._waiting.pop(request_id, None))
+        self._send(jsonrpc.request_message(self._last_id, method, params) + b"\n")
+        return answer
+
+    async def ask(self, method: str, params: object, *, within: float) -> bytes:
+        """The result of a request.
+
+        Raises:
+            RpcError: the agent answered with an error.
+            AgentSilent: it did not answer within so many seconds.
+            AgentError: the connection failed.
+        """
+        answer = self.begin(method, params)
+        try:
+            async with asyncio.timeout(within):
+                return result_of(await answer)
+        except TimeoutError as error:
+            message = f"{self._name} did not answer {method} in {within:g} seconds"
+            raise AgentSilent(message, hint="see its log; start it by hand to see whether it waits for you") from error
+
+    def tell(self, method: str, params: object) -> None:
+        """Sends a notification."""
+        if not self.failed.done():
+            self._send(jsonrpc.notification_message(method, params) + b"\n")
+
+    def feed(self, data: bytes) -> None:
+        """Takes what the agent wrote."""
+        if self.failed.done():
+            return
+        self.heard = self._loop.time()
+        self._buffer += data
+        start = 0
+        while (end := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
+            line, start, self._searched = bytes(self._buffer[start:end]), end + 1, 0
+            self._take(line)
+        del self._buffer[:start]
+        self._searched = len(self._buffer)
+        if len(self._buffer) > MAX_LINE_BYTES:
+            self._buffer.clear()
+            limit = f"{MAX_LINE_BYTES >> 20} MiB"
+            self.fail(
+                AgentProtocol(
+                    f"{self._name} wrote a message of more than {limit} and was ended",
+                    hint="keep what its tools return small: most agents repeat it in their messages",
+                )
+            )
+
+    def fail(self, error: AgentError) -> None:
+        """Nothing more will be answered, because of `error`. Only the first reason counts."""
+        if not self.failed.done():
+            self.failed.set_result(error)
+        for answer in list(self._waiting.values()):
+            _fail(answer, error)
+        for task in self._answering:
+            task.cancel()
+
+    async def aclose(self) -> None:
+        """Waits for the answers that are being given up."""
+        self.fail(AgentError(f"{self._name} was ended", hint="start it again"))
+        if self._answering:
+            await asyncio.wait(self._answering)
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        found = jsonrpc.parse(line)
+        if isinstance(found, Invalid) and not line.isascii():
+            found = jsonrpc.parse(line.decode(errors="replace").encode())
+        for message in found if isinstance(found, list) else [found]:
+            self._dispatch(message, line)
+
+    def _dispatch(self, message: Message, line: bytes) -> None:
+        match message:
+            case Response():
+                answer = self._waiting.get(message.id)
+                if answer is not None and not answer.done():
+                    answer.set_result(message)
+            case Notification():
+                self._notice(message, line)
+            case Request():
+                self._question(message)
+            case Invalid():
+                self._note(line)
+
+    def _notice(self, message: Notification, line: bytes) -> None:
+        try:
+            self._hear(message.method, message.params)
+        except RpcError:
+            self._note(line)
+
+    def _question(self, request: Request) -> None:
+        if len(self._answering) >= MAX_OPEN_REQUESTS:
+            message = f"{MAX_OPEN_REQUESTS} requests are being answered already"
+            self._send(jsonrpc.error_message(request.id, INTERNAL_ERROR, message) + b"\n")
+            return
+        task = self._loop.create_task(self._reply(request))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _reply(self, request: Request) -> None:
+        try:
+            result = await self._answer(request.method, request.params)
+            message = jsonrpc.result_message(request.id, jsonrpc.encode(result))
+        except RpcError as error:
+            message = jsonrpc.error_message(request.id, error.code, error.message, error.data)
+        if not self.failed.done():
+            self._send(message + b"\n")
+
+
+class _Error(Struct):
+    code: int = INTERNAL_ERROR
+    message: str = ""
+    data: Any = None
+
+
+def result_of(response: Response) -> bytes:
+    """What an agent answered.
+
+    Raises:
+        RpcError: that was an error.
+    """
+    if response.error is not None:
+        _raise(response.error)
+    return response.result or b"null"
+
+
+def _raise(raw: bytes) -> NoReturn:
+    try:
+        error = msgspec.json.decode(raw, type=_Error)
+    except UNREADABLE:
+        raise RpcError(INTERNAL_ERROR, raw[:500].decode(errors="replace")) from None
+    raise RpcError(error.code, error.message, error.data)
+
+
+def _fail(answer: "asyncio.Future[Response]", error: AgentError) -> None:
+    if not answer.done():
+        answer.set_exception(error)
+        answer.exception()  # seen, also where nobody waits any more

@@ -1,0 +1,50 @@
+"""What went wrong with an agent, as errors for the reader."""
+
+from binnacle.errors import AgentEnded, AgentError, AgentLimited, AgentLogin
+from binnacle.runner.agents.agent_commands import AgentCommand
+from binnacle.runner.agents.rate_limits import limit_in_error, limit_in_log
+from binnacle.wire import acp
+from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
+
+MAX_SHOWN_CHARACTERS = 2000
+"""Characters of what an agent says about its failure."""
+
+
+def error_of_answer(
+    agent: AgentCommand, error: RpcError, *, doing: str, login: tuple[acp.AuthMethod, ...] = ()
+) -> AgentError:
+    """An agent answered a request with an error."""
+    said = _said(error)
+    if (limit := limit_in_error(error.message, error.data)) is not None:
+        return error_of_limit(agent, said, limit.after)
+    if error.code == acp.AUTH_REQUIRED:
+        ways = ", ".join(method.name or method.id for method in login)
+        hint = agent.login or (f"log in by one of: {ways}" if ways else "log in with the agent's own command")
+        return AgentLogin(f"{agent.name} wants a login: {said}", hint=hint)
+    if error.code == METHOD_NOT_FOUND:
+        return AgentError(f"{agent.name} cannot do {doing}: {said}", hint="a newer version of it may")
+    return AgentError(f"{agent.name} failed at {doing}: {said}", hint="see its log", details={"code": error.code})
+
+
+def error_of_limit(agent: AgentCommand, said: str, after: float | None) -> AgentLimited:
+    """The model behind an agent takes no more requests."""
+    hint = "try again later" if after is None else f"try again in {after:g} seconds"
+    return AgentLimited(f"{agent.name} is limited by its provider: {said}", after=after, hint=hint)
+
+
+def error_of_end(agent: AgentCommand, code: int, last_words: str) -> AgentError:
+    """An agent's process ended while it was needed."""
+    if code and (limit := limit_in_log(last_words)) is not None:
+        return error_of_limit(agent, last_words[-MAX_SHOWN_CHARACTERS:], limit.after)
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    said = f"; its last words:\n{last_words[-MAX_SHOWN_CHARACTERS:]}" if last_words else ""
+    return AgentEnded(f"{agent.name} {how}{said}", hint=agent.try_it, details={"exit_code": code})
+
+
+def _said(error: RpcError) -> str:
+    """The message of an error, and what stands in its data where the message says nothing."""
+    details = error.data
+    if isinstance(details, dict):
+        details = details.get("details") or details.get("message") or details.get("error") or details
+    more = f" ({details})" if details and str(details) not in error.message else ""
+    return (error.message + more)[:MAX_SHOWN_CHARACTERS] or f"error {error.code}"

@@ -1,0 +1,167 @@
+"""Answers an agent's requests for permission: by policy, or by asking a person.
+
+Agents name the answers differently, so one is chosen by its kind. The tools of our own session are always allowed: the
+person gave them when the run was started, and their refusals come from the work model.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from binnacle.wire import acp
+
+Approve = Literal["ask", "edits", "all", "none"]
+APPROVALS: tuple[Approve, ...] = ("ask", "edits", "all", "none")
+
+EDIT_KINDS = frozenset({"read", "search", "think", "edit", "move"})
+"""Kinds of tool calls that `edits` allows. What a person can take back with git."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermissionRequest:
+    """What an agent wants to do, with all it has said about it before."""
+
+    tool_call_id: str
+    title: str = ""
+    kind: str = "other"
+    name: str = ""
+    """Of the tool, where the agent tells it besides the title; else the title that the call began with."""
+
+    is_named: bool = False
+    """Whether the agent tells the tool's name besides the title."""
+
+    input: Any = None
+    """Unless it is too long to be kept."""
+
+    has_input: bool = False
+    """Whether the agent has told what the call is given, kept or not."""
+
+    is_quoted: bool = False
+    """Whether the name is a text of the input or one of the paths: then it is a command or a file, not a tool."""
+
+    paths: tuple[str, ...] = ()
+    options: tuple[acp.PermissionOption, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """The answer to a request."""
+
+    is_allowed: bool
+    option_id: str | None
+    """Of the agent's option. `None` when it offers none that means this: then its turn is told it was cancelled."""
+
+    by: str
+    """`own tool`, `policy` or `person`."""
+
+
+AskPermission = Callable[[PermissionRequest], Awaitable[Decision]]
+"""Decides on a request."""
+
+AskPerson = Callable[[PermissionRequest], Awaitable[bool]]
+"""Asks the person whether a request is allowed."""
+
+
+def decide(request: PermissionRequest, *, allow: bool, by: str) -> Decision:
+    """A decision by the option that means it: for this once before for always."""
+    wanted = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
+    found = {option.kind: option.option_id for option in reversed(request.options)}
+    option_id = next((found[kind] for kind in wanted if kind in found), None)
+    return Decision(is_allowed=allow and option_id is not None, option_id=option_id, by=by)
+
+
+def outcome_of(decision: Decision) -> acp.PermissionSelected | acp.PermissionCancelled:
+    """A decision as the agent is told."""
+    return (
+        acp.PermissionCancelled()
+        if decision.option_id is None
+        else acp.PermissionSelected(option_id=decision.option_id)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnTools:
+    """The tools of our session, as agents name them.
+
+    Agents give a tool call a kind by guessing from its name (Copilot takes `task-update` for an edit, codex-acp takes
+    every MCP tool for a command), so the kind says nothing. A title may be made from what the model wrote: a command
+    line, a path. So a call is one of ours only if its complete name is that of a tool of this session in a form that
+    agents use, and the name is not something that the call itself contains.
+    """
+
+    server: str
+    """Its name in the agent. No other server of the agent has it."""
+
+    tools: Collection[str]
+    """As the session lists them."""
+
+    has_upstreams: bool = False
+    """Whether the session lists tools of other servers too, whose names begin with `mcp_`."""
+
+    def has(self, request: PermissionRequest) -> bool:
+        """Whether a request is about one of them."""
+        tool = self._tool_in(request.name or request.title)
+        if tool is None or not self._is_listed(tool):
+            return False
+        # Of a command without its input nobody knows that the title is not the command itself.
+        is_known = request.has_input or request.kind != "execute"
+        return request.is_named or (is_known and not request.is_quoted)
+
+    def _tool_in(self, name: str) -> str | None:
+        server = re.escape(self.server)
+        found = (re.fullmatch(form.format(server=server), name.strip(), re.IGNORECASE) for form in OWN_TOOL_PATTERNS)
+        return next((_plain(match["tool"]) for match in found if match), None)
+
+    def _is_listed(self, tool: str) -> bool:
+        if self.has_upstreams and tool.startswith("mcp_"):
+            return True
+        return tool in {_plain(known) for known in self.tools}
+
+
+OWN_TOOL_PATTERNS = (
+    r"(?:mcp__?)?{server}(?:__|_|-)(?P<tool>[\w-]+)",
+    r"tool: {server}/(?P<tool>[\w-]+)",
+    r"(?:mcp\.)?{server}[/.](?P<tool>[\w-]+)",
+    r"{server}: ?(?P<tool>[\w-]+)",
+    r"(?P<tool>[\w-]+) \({server} mcp server\)",
+)
+"""claude `mcp__x__tool`, goose `x__tool` and `x: tool`, opencode `x_tool`, copilot `x-tool`, codex `Tool: x/tool` and
+`mcp.x.tool`, gemini `mcp_x_tool` and `tool (x MCP Server)`."""
+
+
+def _plain(tool: str) -> str:
+    """A tool's name without what agents change in it: case, and dashes that become underscores."""
+    return tool.lower().replace("-", "_")
+
+
+def is_quoted_in(value: Any, name: str, *, kind: str) -> bool:
+    """Whether a name is a text in a call's input, or the last part of a path there; of a command, any part of it."""
+    left = [value]
+    while left:
+        match left.pop():
+            case str(text):
+                if name in (text.strip(), text.strip().rpartition("/")[2]) or (kind == "execute" and name in text):
+                    return True
+            case dict(parts):
+                left += parts.values()
+            case list(parts):
+                left += parts
+    return False
+
+
+def by_policy(approve: Approve, *, own: Callable[[], OwnTools], person: AskPerson | None = None) -> AskPermission:
+    """Decides as the person chose with `--approve`. With `ask` and nobody to ask, nothing is allowed.
+
+    `own` is asked at every request: the tools of a session change while it runs.
+    """
+
+    async def decide_one(request: PermissionRequest) -> Decision:
+        if own().has(request):
+            return decide(request, allow=True, by="own tool")
+        if approve == "ask" and person is not None:
+            return decide(request, allow=await person(request), by="person")
+        allow = approve == "all" or (approve == "edits" and request.kind in EDIT_KINDS)
+        return decide(request, allow=allow, by="policy")
+
+    return decide_one

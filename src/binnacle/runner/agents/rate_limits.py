@@ -1,0 +1,130 @@
+"""Recognises that a model takes no more requests for now, in what agents say about it, and how long to wait.
+
+There is no code for it in the Agent Client Protocol: agents pass on what their provider wrote, each in its own words.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+MAX_WAIT_SECONDS = 24 * 3600.0
+"""Longer waits that a provider names are not believed."""
+
+LAST_ERROR_LINES = 8
+"""Last lines of an agent's errors that can be the reason of its end."""
+
+MAX_SEARCHED_CHARACTERS = 8000
+"""Characters of an error that are looked at."""
+
+MAX_SENTENCE_CHARACTERS = 400
+"""Characters of an agent's answer that can be nothing but an error. In a longer one it may speak of rate limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateLimit:
+    """A provider said: not now."""
+
+    after: float | None
+    """Seconds to wait, if it says."""
+
+
+_SIGNS = re.compile(
+    r"""\b429\b | too[ _-]many[ _-]requests | rate[ _-]?limit(?!er|ing\b) | \boverloaded | \b529\b
+    | resource[ _]exhausted | quota[ _](?:was[ _])?exceeded | exceeded[ ]your[ ](?:current[ ])?quota
+    | insufficient_quota | usage[ ]limit[ ](?:was[ ])?(?:reached|exceeded) | hit[ ]your[ ](?:usage[ ])?limit
+    | (?:at|over)[ ]capacity | server[ ]is[ ]busy""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SENTENCE = re.compile(
+    r"""^\W*(?:(?:(?:api[ ]?)?error|(?:request|stream|turn)[ ]failed)\b.{0,40})?
+    (?:\b429\b | \b529\b | overloaded_error | too[ ]many[ ]requests | resource[ _]exhausted
+    | (?:you['\u2019]ve[ ])?(?:hit|reached|exceeded)[ ]your[ ].{0,20}(?:limit|quota)
+    | rate[ _]limit[ ](?:exceeded|reached|hit) | (?:\w+[ ])?usage[ ]limit[ ](?:reached|exceeded)
+    | (?:5-hour|weekly)[ ]limit)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PIECE = r"\d+(?:\.\d+)?\s*(?:milliseconds?|seconds?|minutes?|hours?|days?|msecs?|secs?|mins?|hrs?|ms|s|m|h|d)(?![a-z])"
+_SPAN = re.compile(
+    rf"(?:in|after|for|wait|within|delay\W+|resets?\s+in)\s*:?\W*((?:{_PIECE}[\s,]*(?:and\s+)?)+)", re.IGNORECASE
+)
+_HEADER = re.compile(
+    r"""retry[-_ ]?after(?P<ms>[-_ ]?ms)?(?:[-_ ]?seconds?)?["'\\]*\s*[:=]\s*["'\\]*"""
+    r"(?P<value>\d+(?:\.\d+)?|\w{3}, [\w: ]+GMT)",
+    re.IGNORECASE,
+)
+_RESETS = re.compile(
+    r"(?:resets?|limit reached)\W+(?:at\W+)?(\d{10}|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?)", re.IGNORECASE
+)
+
+
+def limit_in_error(message: str, data: Any = None, *, now: datetime | None = None) -> RateLimit | None:
+    """Whether an error an agent answered with says so."""
+    text = f"{message[:MAX_SEARCHED_CHARACTERS]}\n{_flat(data)[:MAX_SEARCHED_CHARACTERS]}"
+    return RateLimit(after=_wait(text, now)) if _SIGNS.search(text) else None
+
+
+def limit_in_words(text: str, *, now: datetime | None = None) -> RateLimit | None:
+    """Whether all an agent said in a turn is that. Some agents say it in place of an error, and end the turn."""
+    if len(text) > MAX_SENTENCE_CHARACTERS or not _SENTENCE.search(text.strip()):
+        return None
+    return RateLimit(after=_wait(text, now))
+
+
+def limit_in_log(tail: str, *, now: datetime | None = None) -> RateLimit | None:
+    """Whether the last words of an agent that ended say so."""
+    return limit_in_error("\n".join(tail.splitlines()[-LAST_ERROR_LINES:]), now=now)
+
+
+def _wait(text: str, now: datetime | None) -> float | None:
+    """How long to wait by what the text says, if it says it in a form that is known."""
+    now = now or datetime.now(UTC)
+    told = _by_header(text, now) or _by_span(text) or _by_moment(text, now)
+    return told if told is not None and 0 < told <= MAX_WAIT_SECONDS else None
+
+
+def _by_header(text: str, now: datetime) -> float | None:
+    if not (found := _HEADER.search(text)):
+        return None
+    value = found["value"]
+    if value[0].isdigit():
+        return float(value) / (1000 if found["ms"] else 1)
+    try:
+        return (parsedate_to_datetime(value) - now).total_seconds()
+    except ValueError:
+        return None
+
+
+def _by_span(text: str) -> float | None:
+    if not (found := _SPAN.search(text)):
+        return None
+    pieces = re.findall(r"(\d+(?:\.\d+)?)\s*([a-z]+)", found[1], re.IGNORECASE)
+    return sum(float(number) * _UNITS[_unit(word.lower())] for number, word in pieces)
+
+
+def _unit(word: str) -> str:
+    return "ms" if word.startswith(("ms", "milli")) else word[0]
+
+
+def _by_moment(text: str, now: datetime) -> float | None:
+    if not (found := _RESETS.search(text)):
+        return None
+    if found[1].isdigit():
+        return float(found[1]) - now.timestamp()
+    try:
+        moment = datetime.fromisoformat(found[1])
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now.timestamp()
+
+
+def _flat(data: Any, depth: int = 0) -> str:
+    """What is in an error's data, as text to search: `name: value` a line."""
+    if isinstance(data, Mapping) and depth < 5:
+        return "\n".join(f"{name}: {_flat(value, depth + 1)}" for name, value in data.items())
+    if isinstance(data, list | tuple) and depth < 5:
+        return "\n".join(_flat(value, depth + 1) for value in data[:50])
+    return str(data)[:4000] if data is not None else ""

@@ -1,0 +1,80 @@
+"""What is known of an agent's tool calls, so that a request for permission can say what it is about.
+
+Some agents ask with nothing but the id of a call they told of before; some tell of a call only when they ask.
+"""
+
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
+
+from binnacle.runner.agents.permissions import PermissionRequest, is_quoted_in
+from binnacle.wire import acp
+from binnacle.wire.jsonrpc import encode
+
+MAX_CALLS = 500
+"""Tool calls of a session that are remembered."""
+
+KIND_BY_TOOL = {
+    **dict.fromkeys(("read", "view", "tree", "ls", "analyze"), "read"),
+    **dict.fromkeys(("grep", "glob", "search"), "search"),
+    **dict.fromkeys(("write", "edit", "text_editor"), "edit"),
+    "shell": "execute",
+}
+"""Of an agent's own tools, for one that calls every kind `other`: goose."""
+
+MAX_INPUT_BYTES = 16 << 10
+"""Bytes of a call's input that are remembered with it."""
+
+
+class SeenToolCalls:
+    """The latest tool calls of a session."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, PermissionRequest] = OrderedDict()
+        self.count = 0
+        """How many there were."""
+
+    def asked(self, request: acp.RequestPermission) -> PermissionRequest:
+        """A request for permission, with what was known before. Some agents give it another title than the call."""
+        return replace(self.note(request.tool_call), options=request.options)
+
+    def note(self, call: acp.ToolCallFields) -> PermissionRequest:
+        """What is known of a call now."""
+        before = self._known.pop(call.tool_call_id, None)
+        if before is None:
+            self.count += 1
+            before = PermissionRequest(tool_call_id=call.tool_call_id)
+        told = _name_in(call.meta)
+        paths = tuple(place.path for place in call.locations or ()) or before.paths
+        name = told or before.name or call.title or ""
+        kind = next(
+            (one for one in (call.kind, before.kind, KIND_BY_TOOL.get(name)) if one and one != "other"), "other"
+        )
+        known = PermissionRequest(
+            tool_call_id=call.tool_call_id,
+            title=call.title or before.title,
+            kind=kind,
+            name=name,
+            is_named=bool(told) or before.is_named,
+            has_input=bool(call.raw_input) or before.has_input,
+            is_quoted=before.is_quoted or is_quoted_in([call.raw_input, *paths], name.strip(), kind=kind),
+            input=_bounded(call.raw_input) or before.input,
+            paths=paths,
+        )
+        self._known[call.tool_call_id] = known
+        if len(self._known) > MAX_CALLS:
+            self._known.popitem(last=False)
+        return known
+
+
+def _name_in(meta: Any, depth: int = 0) -> str:
+    """The tool's own name, which agents put beside the title that is for people, each at another place."""
+    if not isinstance(meta, dict) or depth > 3:
+        return ""
+    if isinstance(meta.get("toolName"), str):
+        return str(meta["toolName"])
+    return next(filter(None, (_name_in(part, depth + 1) for part in meta.values())), "")
+
+
+def _bounded(value: Any) -> Any:
+    return value if value and len(encode(value)) <= MAX_INPUT_BYTES else None

@@ -1,0 +1,123 @@
+"""Whether a run goes on, and if not, why: rules over values."""
+
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+EndKind = Literal[
+    "complete",
+    "budget",
+    "no_ready_task",
+    "stagnation",
+    "needs_input",
+    "agent_failing",
+    "hook_failed",
+    "aborted",
+    "interrupted",
+    "error",
+]
+"""Why a run ended. Only `complete` is a success."""
+
+MAX_FAILURES = 3
+"""Times in a row that an agent may fail at an iteration."""
+
+MAX_IDLE_ITERATIONS = 3
+"""Iterations in a row that may change nothing."""
+
+
+class EndReason(NamedTuple):
+    """The end of a run."""
+
+    why: EndKind
+    said: str
+    hint: str = ""
+
+
+class TaskCounts(Struct, frozen=True, kw_only=True):
+    """How the tasks of a run stand."""
+
+    is_complete: bool = False
+    """Whether an agent, or an earlier run, completed the session."""
+
+    given_up: str = ""
+    """Why an agent aborted the session."""
+
+    ready: int = 0
+    waiting: int = 0
+    """For others to be finished."""
+
+    in_progress: int = 0
+    """In the hands of agents, which finish it or lose it in time."""
+
+    held_by_people: int = 0
+    blocked: int = 0
+    needs_input: int = 0
+    draft: int = 0
+    done: int = 0
+    cancelled: int = 0
+    closed_here: int = 0
+    """Closed in the sessions of this run."""
+
+    @property
+    def left(self) -> int:
+        """Not closed."""
+        begun = self.in_progress + self.held_by_people
+        return self.ready + self.waiting + begun + self.blocked + self.needs_input + self.draft
+
+    @property
+    def closed(self) -> int:
+        return self.done + self.cancelled
+
+
+def find_end_reason(counts: TaskCounts, *, idle: int = 0, failures: int = 0) -> EndReason | None:
+    """Why the run ends here; None if it goes on.
+
+    `idle` counts iterations in a row without a change, `failures` those in which the agent failed.
+    """
+    if counts.given_up:
+        return EndReason("aborted", f"the agent gave up: {counts.given_up}", "start over with: bn run --reset")
+    is_at_work = counts.ready or counts.in_progress
+    if counts.is_complete and not (is_at_work or counts.waiting):  # something may have come up since
+        return _completed(counts)
+    if failures >= MAX_FAILURES:
+        return EndReason(
+            "agent_failing", f"the agent failed {failures} times in a row", "see what it said above, and in its log"
+        )
+    if not is_at_work:
+        return _nothing_to_do(counts)
+    if idle >= MAX_IDLE_ITERATIONS:
+        said = f"{idle} iterations changed no task, no note and no file"
+        return EndReason("stagnation", said, "look at the notes, make the task smaller, then: bn run --resume")
+    return None
+
+
+def _completed(counts: TaskCounts) -> EndReason:
+    if counts.needs_input:
+        return _unanswered(counts)
+    if not counts.closed_here:
+        return EndReason("no_ready_task", "nothing was done: the session was completed without closing a task")
+    rest = f"; {counts.blocked} blocked" if counts.blocked else ""
+    return EndReason("complete", f"{counts.closed_here} task(s) closed{rest}", "see: bn blocked" if rest else "")
+
+
+def _nothing_to_do(counts: TaskCounts) -> EndReason:
+    if not counts.left:
+        if counts.closed_here:
+            return EndReason("complete", f"{counts.closed_here} task(s) closed, none left")
+        hint = "add tasks with: bn task add, or give a specification: bn run SPEC"
+        return EndReason("no_ready_task", "nothing was done: there is no open task", hint)
+    if counts.needs_input:
+        return _unanswered(counts)
+    kinds = {
+        "blocked": counts.blocked,
+        "held by people": counts.held_by_people,
+        "waiting for those": counts.waiting,
+        "still drafts": counts.draft,
+    }
+    said = ", ".join(f"{count} {what}" for what, count in kinds.items() if count)
+    return EndReason("no_ready_task", f"no task can be taken: {said}", "see why with: bn blocked")
+
+
+def _unanswered(counts: TaskCounts) -> EndReason:
+    said = f"{counts.needs_input} task(s) wait for an answer"
+    return EndReason("needs_input", said, "see the questions with: bn ask list; answer them, then: bn run --resume")

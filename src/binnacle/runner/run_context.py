@@ -1,0 +1,72 @@
+"""What all workers of a run share: what it was asked to do, and the ports it acts through."""
+
+from typing import NamedTuple
+
+from binnacle.errors import HookFailed
+from binnacle.processes.keeper import Keeper
+from binnacle.runner import run_events
+from binnacle.runner.agents.permissions import AskPermission
+from binnacle.runner.budget import Spending
+from binnacle.runner.hooks.hook_file import HookEvent
+from binnacle.runner.hooks.hook_runner import HookInput, HookOutcome, HookRunner, output_for_agent
+from binnacle.runner.ports import RunOptions, SessionServices, Worker
+from binnacle.runner.run_control import RunControl
+from binnacle.runner.run_events import Tell
+from binnacle.runner.run_store import RunStore
+
+
+class RunContext(NamedTuple):
+    """A run, for those who do a part of it."""
+
+    options: RunOptions
+    services: SessionServices
+    store: RunStore
+    hooks: HookRunner
+    keeper: Keeper
+    control: RunControl
+    tell: Tell
+    decide: AskPermission
+    """On what agents ask permission for."""
+
+    spent: Spending
+    pending: list[str]
+    """What hooks wrote since the last prompt, for the next agent."""
+
+    async def run_hooks(
+        self,
+        event: HookEvent,
+        worker: Worker,
+        *,
+        iteration: int | None = None,
+        task_id: str = "",
+        task_title: str = "",
+        error: str = "",
+    ) -> str:
+        """Runs the hooks of an event; returns what the agent is to be told of their output.
+
+        Raises:
+            HookFailed: a required hook failed.
+        """
+        about = HookInput(
+            run=self.options.name,
+            session=worker.session,
+            iteration=iteration,
+            task_id=task_id,
+            task_title=task_title,
+            error=error,
+        )
+        outcomes = await self.hooks.run(event, about, cwd=worker.cwd)
+        for one in outcomes:
+            self._report(worker, one)
+        return output_for_agent(outcomes)
+
+    def _report(self, worker: Worker, outcome: HookOutcome) -> None:
+        hook, said = outcome.hook, "" if outcome.is_ok else outcome.description
+        self.tell(
+            run_events.HookRan(
+                worker=worker.number, hook=hook.event, command=hook.words, is_ok=outcome.is_ok, said=said
+            )
+        )
+        if outcome.stops:
+            hint = f"fix it, or remove `required` from it in {hook.place}; then: bn run --resume"
+            raise HookFailed(f"a required hook failed: {outcome.description}", hint=hint)

@@ -1,0 +1,79 @@
+"""Watches the tasks of a run while its workers iterate: reports those that changed, runs the hooks of those done."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from binnacle.errors import BinnacleError, HookFailed
+from binnacle.runner import run_events
+from binnacle.runner.ports import Worker
+from binnacle.runner.run_context import RunContext
+
+POLL_SECONDS = 0.5
+"""Between looks at the tasks."""
+
+
+class TaskWatch:
+    """Looks at the tasks until it is left. Leaving it waits for a hook that runs because a task is done."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        home: Worker,
+        session_ids: Sequence[str],
+        *,
+        on_hook_failed: Callable[[HookFailed], None],
+    ) -> None:
+        """`home` is where the hooks run; `on_hook_failed` is called when a required one fails."""
+        self._context = context
+        self._home = home
+        self._session_ids = session_ids
+        self._on_hook_failed = on_hook_failed
+        self._last_seen = 0
+        self._lock = asyncio.Lock()
+        self._polling: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._last_seen = await self._context.store.last_change()
+        self._polling = asyncio.create_task(self._poll())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._polling is not None
+        async with self._lock:
+            self._polling.cancel()
+        await asyncio.gather(self._polling, return_exceptions=True)
+
+    async def report_changes(self) -> None:
+        """Reports the tasks that changed since the last look.
+
+        Raises:
+            HookFailed: a required hook failed.
+        """
+        changed = await self._context.store.changed_tasks(self._last_seen)
+        for seq, task in changed:
+            self._last_seen = max(self._last_seen, seq)
+            self._context.tell(run_events.TaskMoved(task=task.id, title=task.title, status=task.status))
+            if task.status == "done":
+                said = await self._context.run_hooks(
+                    "on_task_complete", self._home, task_id=task.id, task_title=task.title
+                )
+                if said:
+                    self._context.pending.append(said)
+        if changed:
+            counts = await self._context.store.count_tasks(self._session_ids)
+            self._context.tell(run_events.Progressed(closed=counts.closed, total=counts.closed + counts.left))
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            try:
+                async with self._lock:
+                    await self.report_changes()
+            except HookFailed as error:
+                self._on_hook_failed(error)
+            except BinnacleError as error:  # the store may come back; if not, the iterations say so
+                self._context.tell(run_events.Warned(message=error.message, hint=error.hint))

@@ -1,0 +1,192 @@
+"""Moves a branch forward together with the tree in which it is checked out: wholly, or not at all.
+
+Git writes the files first and the branch last, so one that is killed in between leaves files of both. What is about to
+be done is therefore written down before, and whoever comes next finds it and puts the tree back as it was; the branch
+that was to be merged is still there, and is merged again.
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.config.atomic_write import write_atomically
+from binnacle.errors import GitError
+from binnacle.runner.trees.git import LONG_GIT_TIMEOUT_SECONDS, NEVER_COMMITTED, Git, GitResult, git_failure
+
+MAX_LOCK_RETRIES = 20
+"""How often a tree is tried again whose index someone else has locked; an editor that looks at it does, for moments."""
+
+RETRY_PAUSE_SECONDS = 0.25
+
+
+class BranchMove(Struct, frozen=True, kw_only=True):
+    """What is being done to a tree."""
+
+    tree: str
+    branch: str
+    old: str
+    new: str
+    is_ours: bool
+    """Whether nobody but agents works in the tree: then whatever is not committed there is ours to remove."""
+
+
+class MoveBlocked(Struct, frozen=True, kw_only=True):
+    """Why a tree was left as it was."""
+
+    reason: str
+    files: tuple[str, ...] = ()
+
+
+class BranchMover:
+    """Moves trees, one at a time. `note` is the file in which it is written down."""
+
+    def __init__(self, note: str) -> None:
+        self._note = note
+
+    async def advance(self, git: Git, move: BranchMove) -> MoveBlocked | None:
+        """Brings a tree and its branch from `old` to `new`, which follows it; says so if the tree stands in the way."""
+        here = git.at(move.tree)
+        if what := await here.unfinished():
+            return MoveBlocked(reason=f"{move.tree} is in the middle of {what}")
+        self._write(move)
+        ran = await _fast_forward(here, move.new)
+        at = (await here.ask("rev-parse", "--verify", f"refs/heads/{move.branch}")).line
+        self._forget()
+        return None if at == move.new else _in_the_way(ran, move.tree)
+
+    async def begin_merge(self, git: Git, move: BranchMove) -> None:
+        """Merges `new` into a tree of ours and leaves it there, conflicts and all, for an agent to end."""
+        here = git.at(move.tree)
+        self._write(move)
+        ran = await here.run(*await here.identity(), "merge", "--no-ff", "--no-commit", "--quiet", move.new)
+        self._forget()
+        if ran.code and not await here.unfinished():
+            raise git_failure("merge", ran)
+
+    async def repair(self, git: Git) -> None:
+        """Puts a tree back in which somebody was killed. The caller knows that nobody is at it any more."""
+        move = self._read()
+        if move is not None and os.path.isdir(move.tree):
+            here = git.at(move.tree)
+            await here.remove_dead_locks()
+            await _unlock_branch(here, move.branch)
+            head = await here.run("rev-parse", "--verify", "--quiet", f"refs/heads/{move.branch}")
+            if move.is_ours and head.line in (move.old, move.new):
+                await _wipe(here)
+            elif head.line == move.old and await here.branch() == move.branch:
+                await _roll_back(here, move)
+        self._forget()
+
+    def _write(self, move: BranchMove) -> None:
+        try:
+            write_atomically(self._note, msgspec.json.encode(move), is_lasting=True)
+        except OSError as error:
+            raise GitError(f"cannot write {self._note}: {error.strerror}", hint="check free space") from error
+
+    def _read(self) -> BranchMove | None:
+        try:
+            with open(self._note, "rb") as file:
+                return msgspec.json.decode(file.read(), type=BranchMove)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def _forget(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self._note)
+
+
+async def _fast_forward(here: Git, commit: str) -> GitResult:
+    for _ in range(MAX_LOCK_RETRIES):
+        # What is ignored may still be somebody's: it is not overwritten either.
+        words = ("merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit)
+        ran = await here.run(*words, within=LONG_GIT_TIMEOUT_SECONDS)
+        if ran.code == 0 or "index.lock" not in ran.err:
+            break
+        await asyncio.sleep(RETRY_PAUSE_SECONDS)
+    return ran
+
+
+def _in_the_way(ran: GitResult, tree: str) -> MoveBlocked:
+    files = tuple(line.strip() for line in ran.err.splitlines() if line.startswith("\t"))
+    said = ran.err.splitlines() or [f"git ended with {ran.code}"]
+    reason = f"{tree} has uncommitted changes in files that would change" if files else said[0]
+    return MoveBlocked(reason=reason, files=files)
+
+
+async def _unlock_branch(here: Git, branch: str) -> None:
+    """Only a git that moves this branch has this lock, and the one that did is dead."""
+    folder = (await here.ask("rev-parse", "--path-format=absolute", "--git-common-dir")).line
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, "refs", "heads", f"{branch}.lock"))
+
+
+async def _wipe(here: Git) -> None:
+    """Leaves what is committed, and nothing else but what is ignored."""
+    await here.ask("reset", "--hard", "--quiet")
+    await here.ask("clean", "-fdq", *(word for name in NEVER_COMMITTED for word in ("-e", f"/{name}")))
+
+
+class _Change(NamedTuple):
+    """A file that differs between two commits, with the ids of its contents; zeros where it is not there."""
+
+    name: str
+    old: str
+    new: str
+
+
+async def _roll_back(here: Git, move: BranchMove) -> None:
+    """Gives every file that would have changed its old content, unless somebody has edited it since."""
+    changes = await _changes(here, move)
+    ours = await _untouched(here, changes)
+    for one in ours:
+        with suppress(OSError):  # a directory that somebody made of it is not ours
+            os.unlink(os.path.join(here.folder, one.name))
+    await _with_paths(here, [one.name for one in changes], "reset", "--quiet", move.old)
+    await _with_paths(here, [one.name for one in ours if one.old.strip("0")], "checkout", "--quiet", move.old)
+    for folder in {os.path.dirname(one.name) for one in ours} - {""}:
+        with suppress(OSError):  # it is not empty
+            os.removedirs(os.path.join(here.folder, folder))
+
+
+async def _changes(here: Git, move: BranchMove) -> list[_Change]:
+    found = (await here.ask("diff", "--raw", "--no-renames", "--no-abbrev", "-z", move.old, move.new)).names
+    return [_Change(name, *about.split()[2:4]) for about, name in zip(found[::2], found[1::2], strict=True)]
+
+
+async def _untouched(here: Git, changes: Sequence[_Change]) -> list[_Change]:
+    """Those that nobody has edited: with their old content or their new one, or as much of the new as was written."""
+    paths = {one: os.path.join(here.folder, one.name) for one in changes}
+    there = [one for one, path in paths.items() if os.path.isfile(path) and not os.path.islink(path)]
+    named = [one for one in there if "\n" not in one.name]
+    listed = os.fsencode("".join(f"{one.name}\n" for one in named))
+    hashes = (await here.ask("hash-object", "--stdin-paths", given=listed)).line.split() if named else []
+    known = {one for one, found in zip(named, hashes, strict=True) if found in (one.old, one.new)}
+    return [
+        one
+        for one, path in paths.items()
+        if one in known or not os.path.lexists(path) or await _is_part(here, one, path)
+    ]
+
+
+async def _is_part(here: Git, one: _Change, path: str) -> bool:
+    """Whether a file, or a link, has its old content to the byte or the beginning of its new one."""
+    if os.path.islink(path):
+        content = os.fsencode(os.readlink(path))
+    elif os.path.isfile(path):
+        with open(path, "rb") as file:
+            content = file.read()
+    else:
+        return False
+    old, new = [await here.run("cat-file", "blob", found) for found in (one.old, one.new)]
+    return (old.code == 0 and content == old.out) or (new.code == 0 and new.out.startswith(content))
+
+
+async def _with_paths(here: Git, names: Sequence[str], *words: str) -> None:
+    if names:
+        options = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        await here.ask("--literal-pathspecs", *words, *options, given=os.fsencode("\0".join(names)))

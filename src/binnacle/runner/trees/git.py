@@ -1,0 +1,312 @@
+"""Asks `git` about a working tree, and commits what an iteration left there.
+
+Every run is bounded, has no terminal, no editor and no pager, and asks nobody for anything. The hooks and the
+configuration of the person apply; variables that would lead to another repository do not.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from binnacle.config.child_environment import for_development
+from binnacle.errors import GitError, Refused
+
+GIT_TIMEOUT_SECONDS = 120.0
+"""Seconds for one run of git."""
+
+LONG_GIT_TIMEOUT_SECONDS = 600.0
+"""Seconds where the hooks of the repository run, formatters and tests often, or a whole tree is written."""
+
+NEVER_COMMITTED = (".vsc-bridge",)
+"""What is in the tree for our own sake and is never committed."""
+
+NAME, EMAIL = "Binnacle", "binnacle@localhost"
+"""The author where the person has told git no name."""
+
+DEAD_LOCK_SECONDS = 60.0
+"""Seconds after which a lock in a person's tree that no git holds is one that a killed git left."""
+
+MAX_CONTENT_BYTES = 1 << 20
+"""Bytes of a changed file that are read to see whether it changed again; of larger ones size and time are taken."""
+
+MAX_TITLE_CHARACTERS = 72
+
+_LEADING_ELSEWHERE = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+)
+_QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "true",
+    "SSH_ASKPASS": "true",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "GIT_PAGER": "cat",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C",
+}
+_SETTINGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false")
+"""No process of git outlives the run that started it."""
+
+MERGE = "a merge"
+_UNFINISHED = {
+    "MERGE_HEAD": MERGE,
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisection",
+}
+
+
+class GitResult(NamedTuple):
+    """What one run of git came to."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def line(self) -> str:
+        return os.fsdecode(self.out).strip()
+
+    @property
+    def names(self) -> list[str]:
+        """What was written with `-z`."""
+        return [name for name in os.fsdecode(self.out).split("\0") if name]
+
+
+class Commit(NamedTuple):
+    """What was committed."""
+
+    id: str
+    title: str
+    files: int
+
+
+class Git:
+    """The working tree at `folder`. Nothing is cached: git is asked every time."""
+
+    def __init__(self, folder: str, *, held: Sequence[int] = ()) -> None:
+        """`held` are descriptors of locks that last until the last git of ours has ended, even if we are killed."""
+        self.folder = folder
+        self._held = tuple(held)
+
+    def at(self, folder: str) -> "Git":
+        """The same for another tree."""
+        return Git(folder, held=self._held)
+
+    def holding(self, lock: int) -> "Git":
+        """The same, with one more lock held."""
+        return Git(self.folder, held=(*self._held, lock))
+
+    async def run(self, *words: str, given: bytes | None = None, within: float = GIT_TIMEOUT_SECONDS) -> GitResult:
+        """Runs git, whatever comes of it. Leaving it early ends git with all it started.
+
+        Raises:
+            GitError: git is not there, or took longer than it may.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(
+                "git", *_SETTINGS, *words,
+                stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                cwd=self.folder, env=_environment(), pass_fds=self._held, start_new_session=True,
+            )  # fmt: skip
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            is_there = os.path.isdir(self.folder)
+            said = "git is not installed" if is_there else f"no such directory: {self.folder}"
+            raise GitError(said, hint="install git" if is_there else "give another directory") from error
+        try:
+            async with asyncio.timeout(within):
+                out, err = await process.communicate(given)
+        except TimeoutError as error:
+            hint = "a hook of the repository may be waiting for something; run it by hand"
+            raise GitError(f"git {words[0]} took longer than {within:g} s and was ended", hint=hint) from error
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        return GitResult(process.returncode or 0, out, err.decode(errors="replace").strip())
+
+    async def ask(self, *words: str, given: bytes | None = None, within: float = GIT_TIMEOUT_SECONDS) -> GitResult:
+        """Runs git, which must succeed.
+
+        Raises:
+            GitError: with what it said.
+        """
+        ran = await self.run(*words, given=given, within=within)
+        if ran.code:
+            raise git_failure(words[0], ran)
+        return ran
+
+    async def root(self) -> str | None:
+        """The top of the working tree; None where there is none."""
+        ran = await self.run("rev-parse", "--show-toplevel")
+        return ran.line or None if ran.code == 0 else None
+
+    async def head(self) -> str | None:
+        """The commit that is checked out; None before the first one."""
+        ran = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return ran.line if ran.code == 0 else None
+
+    async def branch(self) -> str | None:
+        """The branch that is checked out, born or not; None where a commit is."""
+        ran = await self.run("symbolic-ref", "--quiet", "--short", "HEAD")
+        return ran.line if ran.code == 0 else None
+
+    async def changed(self) -> list[str]:
+        """Every file that differs from the last commit or is not in it, without those that are ignored or ours."""
+        ran = await self.ask(
+            "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"
+        )
+        return [entry[3:] for entry in ran.names if not _is_ours(entry[3:])]
+
+    async def unfinished(self) -> str:
+        """What the tree is in the middle of: "a merge"; empty if nothing."""
+        folder = (await self.ask("rev-parse", "--absolute-git-dir")).line
+        return next((what for name, what in _UNFINISHED.items() if os.path.exists(os.path.join(folder, name))), "")
+
+    async def fingerprint(self) -> str:
+        """Stands for the content of the tree: what is committed, and every change on top of it."""
+        tree = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{tree}")
+        return await asyncio.to_thread(_digest, self.folder, tree.line, await self.changed())
+
+    async def commit_all(self, message: str, *, ends_merge: bool = False) -> Commit | None:
+        """Commits whatever changed; None if nothing did. What is ignored or ours stays out.
+
+        Raises:
+            Refused: the tree is in the middle of something other than a merge that this `ends_merge`.
+            GitError: git failed, or a hook of the repository refused.
+        """
+        await self.remove_dead_locks(older_than=DEAD_LOCK_SECONDS)
+        what = await self.unfinished()
+        if what and not (ends_merge and what == MERGE):
+            hint = f"finish or abort it in {self.folder}; what changed is still there, uncommitted"
+            raise Refused(f"nothing was committed: the repository is in the middle of {what}", hint=hint)
+        changed = await self.changed()
+        if not changed and not what:
+            return None
+        # A folder among the files is a repository of its own, which somebody cloned here.
+        foreign = [name for name in changed if name.endswith("/")]
+        left_out = (f":(exclude,top,literal){name}" for name in (*NEVER_COMMITTED, *foreign))
+        await self.ask("add", "--all", "--", ":/", *left_out, within=LONG_GIT_TIMEOUT_SECONDS)
+        await self.ask("reset", "--quiet", "--", *(f":(top,literal){name}" for name in NEVER_COMMITTED))
+        staged = (await self.ask("diff", "--cached", "--name-only", "-z", "--no-renames")).names
+        if not staged and not what:
+            return None
+        words = (*await self.identity(), "commit", "--quiet", "--cleanup=whitespace", "--file=-")
+        ran = await self.run(*words, given=message.encode(errors="replace"), within=LONG_GIT_TIMEOUT_SECONDS)
+        if ran.code:
+            raise git_failure("commit", ran)
+        return Commit(await self.head() or "", message.partition("\n")[0], len(staged))
+
+    async def remove_dead_locks(self, *, older_than: float = 0) -> None:
+        """Removes the locks that a git which was killed left in this tree, if no git is at work here.
+
+        Where a person works as well, other programs may lock the tree, so that a lock must have an age in seconds.
+        """
+        folder = (await self.ask("rev-parse", "--absolute-git-dir")).line
+        names = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock")
+        left = [path for name in names if _age(path := os.path.join(folder, name)) >= older_than]
+        if left and not _is_git_at_work(self.folder, folder):
+            for path in left:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+
+    async def identity(self) -> tuple[str, ...]:
+        """Options that give the author a name where the person has told git none."""
+        if (await self.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")).code == 0:
+            return ()
+        options: list[str] = []
+        for key, value in (("user.name", NAME), ("user.email", EMAIL)):
+            if not (await self.run("config", key)).line:
+                options += ["-c", f"{key}={value}"]
+        return tuple(options)
+
+
+def commit_message(title: str, summary: str = "") -> str:
+    """A message from a task's title and what the agent says it did."""
+    words = " ".join(title.split()) or "Work of an iteration"
+    first = words if len(words) <= MAX_TITLE_CHARACTERS else words[: MAX_TITLE_CHARACTERS - 1].rsplit(" ", 1)[0] + "…"
+    rest = words if first != words else ""
+    body = "\n\n".join(part for part in (rest, summary.strip()) if part)
+    return f"{first}\n\n{body}\n" if body else f"{first}\n"
+
+
+def git_failure(word: str, ran: GitResult) -> GitError:
+    """What git said when it did not succeed."""
+    said = ran.err or ran.out.decode(errors="replace").strip() or f"exit code {ran.code}"
+    lines = said.splitlines()
+    shown = "\n".join(lines[-20:])
+    return GitError(f"git {word}: {shown}", hint="fix what it says, then try again", details={"code": ran.code})
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value for name, value in for_development(os.environ).items() if name not in _LEADING_ELSEWHERE
+    } | _QUIET
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition("/")[0] in NEVER_COMMITTED
+
+
+def _age(path: str) -> float:
+    """Seconds since a file was written; less than none if it is not there."""
+    try:
+        return max(0.0, time.time() - os.stat(path).st_mtime)
+    except OSError:
+        return -1.0
+
+
+def _is_git_at_work(*folders: str) -> bool:
+    """Whether a git may be running in one of these folders; where the system does not tell, it may."""
+    try:
+        pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return True
+    for pid in pids:
+        with suppress(OSError):
+            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+                is_git = file.read().startswith("git")
+            place = os.readlink(f"/proc/{pid}/cwd") if is_git else ""
+            if any(place == folder or place.startswith(f"{folder}/") for folder in folders if place):
+                return True
+    return False
+
+
+def _digest(folder: str, tree: str, changed: Collection[str]) -> str:
+    from hashlib import sha256
+
+    found = sha256(tree.encode())
+    for name in sorted(changed):
+        path = os.path.join(folder, name)
+        found.update(b"\0" + os.fsencode(name) + b"\0")
+        with suppress(OSError):
+            about = os.lstat(path)
+            found.update(f"{about.st_mode:o} {about.st_size} ".encode())
+            if os.path.islink(path):
+                found.update(os.fsencode(os.readlink(path)))
+            elif about.st_size <= MAX_CONTENT_BYTES and os.path.isfile(path):
+                with open(path, "rb") as file:
+                    found.update(file.read(MAX_CONTENT_BYTES))
+            else:
+                found.update(str(about.st_mtime_ns).encode())
+    return found.hexdigest()
