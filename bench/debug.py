@@ -21,7 +21,7 @@ from bench.measure import Command, Failed, Taken, run, take_readings
 from bench.plan import Plan
 from bench.report import Result, timed
 from bench.trackers import npm_cache, npm_install
-from binnacle.bridge.client import BridgeClient
+from binnacle.bridge.client.bridge_client import BridgeClient
 
 PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers", "debugger.json")
 PEER = "mcp-debugger"

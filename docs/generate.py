@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from binnacle import errors
-from binnacle.bridge.codes import CODES
+from binnacle.bridge.error_codes import ERROR_CODES
 from binnacle.cli.command import Argument, Command, Group
 from binnacle.cli.command_index import GROUPS, SHORT_FORMS, TOPICS
 from binnacle.cli.parser import load_group
@@ -104,7 +104,11 @@ def errors_page() -> str:
             "",
             "| about | code | when |",
             "|---|---|---|",
-            *(f"| {about} | `{code}` | {when} |" for about, found in CODES.items() for code, when in found.items()),
+            *(
+                f"| {about} | `{code}` | {when} |"
+                for about, found in ERROR_CODES.items()
+                for code, when in found.items()
+            ),
             "",
         )
     )

@@ -12,9 +12,9 @@ from typing import Any
 
 import uvloop
 
-from binnacle.bridge.folders import execute_folder, read_host
-from binnacle.bridge.host import JobHost
-from binnacle.bridge.protocol import BridgeError, Job
+from binnacle.bridge.host.job_host import JobHost
+from binnacle.bridge.jobs.job_files import execute_folder, read_host
+from binnacle.bridge.jobs.protocol import BridgeError, ScriptJob
 
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 loop: ContextVar[str] = ContextVar("loop", default="asyncio")
@@ -35,22 +35,22 @@ def run(main: Any) -> Any:
         return runner.run(bounded())
 
 
-async def _echo(job: Job) -> Any:
+async def _echo(job: ScriptJob) -> Any:
     return job.command.params
 
 
-async def _told(job: Job) -> Any:
+async def _told(job: ScriptJob) -> Any:
     for number in range(3):
         job.progress(number * 50, f"step {number}")
     return {"told": 3}
 
 
-async def _wait(job: Job) -> Any:
+async def _wait(job: ScriptJob) -> Any:
     job.progress(None, "waiting")
     await asyncio.sleep(60)
 
 
-async def _stubborn(job: Job) -> Any:
+async def _stubborn(job: ScriptJob) -> Any:
     """Does not end when it is cancelled, unless there is a file that lets it go."""
     while True:
         try:
@@ -60,23 +60,23 @@ async def _stubborn(job: Job) -> Any:
                 raise
 
 
-async def _large(job: Job) -> Any:
+async def _large(job: ScriptJob) -> Any:
     return {"text": "x" * job.command.params["size"]}
 
 
-async def _wrong(job: Job) -> Any:
+async def _wrong(job: ScriptJob) -> Any:
     raise BridgeError("E_NO_SESSION", "no debug session", hint="start one with debug_start", details={"a": 1})
 
 
-async def _raises(job: Job) -> Any:
+async def _raises(job: ScriptJob) -> Any:
     raise ValueError("unexpected")
 
 
-async def _strange(job: Job) -> Any:
+async def _strange(job: ScriptJob) -> Any:
     return {"value": object()}
 
 
-async def _die(job: Job) -> Any:
+async def _die(job: ScriptJob) -> Any:
     os._exit(9)
 
 
@@ -86,7 +86,7 @@ SCRIPTS = {
 }  # fmt: skip
 
 
-async def script(job: Job) -> Any:
+async def script(job: ScriptJob) -> Any:
     if (known := SCRIPTS.get(job.command.script_name)) is None:
         raise BridgeError("E_SCRIPT_NOT_FOUND", f"no script {job.command.script_name!r}")
     return await known(job)

@@ -11,7 +11,7 @@ import stat
 import pytest
 
 import cli.conftest
-from binnacle.bridge.manifest import shipped
+from binnacle.bridge.manifest import shipped_scripts
 from bridge.agent import bench, command_of, wait_until
 from server.clients import call, request
 
@@ -62,7 +62,9 @@ def test_01_an_agent_discovers_the_tools(desk):
         (recipes / f"{name}.yaml").write_text(RECIPE.format(", ".join(f"{one}_*" for one in categories)))
         with desk.agent("--recipe", name) as agent:
             tools |= agent.tools()
-    enabled = {one.metadata.tool: one.metadata for one in shipped().scripts.values() if one.metadata.mcp.enabled}
+    enabled = {
+        one.metadata.tool: one.metadata for one in shipped_scripts().scripts.values() if one.metadata.mcp.enabled
+    }
     assert len(enabled) >= 35
     assert set(tools) == set(enabled)
     for name, about in enabled.items():
@@ -217,7 +219,7 @@ def test_a_script_that_says_much_is_heard_a_few_times_a_second_and_its_last_word
 
 
 def test_07_names_say_what_a_tool_is_about(agent):
-    aliases = {one.metadata.tool: alias for alias, one in shipped().scripts.items()}
+    aliases = {one.metadata.tool: alias for alias, one in shipped_scripts().scripts.items()}
     found = [name for name in agent.tools() if name in aliases]
     assert len(found) >= 20
     for name in found:
@@ -228,7 +230,7 @@ def test_07_names_say_what_a_tool_is_about(agent):
 
 def test_08_what_must_come_first_is_said_by_the_tools_and_by_their_errors(agent):
     tools = agent.tools()
-    scripts = [one.metadata for one in shipped().scripts.values()]
+    scripts = [one.metadata for one in shipped_scripts().scripts.values()]
     dependent = {one.tool for one in scripts if "debug.start" in one.mcp.relationships.requires}
     assert {"debug_continue", "debug_evaluate", "debug_stop"} <= dependent
     for name in dependent & set(tools):

@@ -8,10 +8,10 @@ from contextlib import suppress
 
 import pytest
 
-from binnacle.bridge import folders, watching
-from binnacle.bridge.client import BridgeClient
-from binnacle.bridge.protocol import BridgeError
-from binnacle.bridge.starting import start_host
+from binnacle.bridge.client.bridge_client import BridgeClient
+from binnacle.bridge.client.host_starter import start_host
+from binnacle.bridge.jobs import folder_watcher, job_files
+from binnacle.bridge.jobs.protocol import BridgeError
 from bridge.serving import host_process, jobs, loop, run, serving, until
 
 TEST_HOST = [sys.executable, "-c", "from bridge.serving import main; main()"]
@@ -33,7 +33,7 @@ def start(monkeypatch, tmp_path):
     """Starts hosts as processes, which are ended after the test."""
     monkeypatch.setenv("PYTHONPATH", os.path.dirname(os.path.dirname(__file__)))
     yield start_test_host
-    if host := folders.read_host(str(tmp_path)):
+    if host := job_files.read_host(str(tmp_path)):
         end(host.pid)
 
 
@@ -57,7 +57,7 @@ def test_a_call_is_answered_and_its_job_taken_away(tmp_path, polls):
 
 
 def test_where_the_system_tells_of_nothing_both_sides_look(tmp_path, monkeypatch):
-    monkeypatch.setattr(watching, "_open_inotify", lambda: None)
+    monkeypatch.setattr(folder_watcher, "_open_inotify", lambda: None)
 
     async def main():
         async with serving(tmp_path) as host:
@@ -254,7 +254,7 @@ def test_a_host_that_stays_stuck_is_replaced_by_the_next_call(tmp_path, start):
         assert caught.value.code == "E_PICKUP_TIMEOUT"
         assert "another host takes its place" in caught.value.hint
         assert await client.call("echo", {"a": 1}, timeout=20) == {"a": 1}
-        assert folders.read_host(str(tmp_path)).pid != first.pid
+        assert job_files.read_host(str(tmp_path)).pid != first.pid
         assert not first.is_alive()
         client.close()
 
@@ -267,7 +267,7 @@ def test_what_a_dead_host_had_not_begun_is_done_by_another(tmp_path, start):
         first = await client.find_host()
         os.kill(first.pid, signal.SIGSTOP)
         call = asyncio.create_task(client.call("echo", {"a": 1}, timeout=20))
-        await until(lambda: os.listdir(folders.execute_folder(str(tmp_path))))
+        await until(lambda: os.listdir(job_files.execute_folder(str(tmp_path))))
         os.kill(first.pid, signal.SIGKILL)
         assert await call == {"a": 1}
         assert jobs(tmp_path) == []
@@ -296,12 +296,12 @@ def test_a_host_is_started_by_need_and_again_when_it_died(tmp_path, start):
     async def main():
         client = BridgeClient(str(tmp_path), start=start)
         assert await client.call("echo", {"a": 1}, timeout=20) == {"a": 1}
-        first = folders.read_host(str(tmp_path))
+        first = job_files.read_host(str(tmp_path))
         assert os.getsid(first.pid) == first.pid, "it has a session of its own"
         with pytest.raises(BridgeError, match="ended while it ran die"):
             await client.call("die", {}, timeout=20)
         assert await client.call("echo", {"a": 2}, timeout=20) == {"a": 2}
-        assert folders.read_host(str(tmp_path)).pid != first.pid
+        assert job_files.read_host(str(tmp_path)).pid != first.pid
         client.close()
 
     run(main())
@@ -320,7 +320,7 @@ def test_of_many_that_need_a_host_one_starts_it(tmp_path, start):
         answers = await asyncio.gather(*(one.call("echo", {"n": n}, timeout=25) for n, one in enumerate(clients)))
         assert answers == [{"n": n} for n in range(8)]
         assert len(set(started)) == 1
-        log = folders.read_file(str(tmp_path / ".vsc-bridge" / "host.log"))
+        log = job_files.read_plain_file(str(tmp_path / ".vsc-bridge" / "host.log"))
         assert log == b"serving\n", "one process was started, and it had nothing to complain of"
         for one in clients:
             one.close()
@@ -352,12 +352,12 @@ def test_a_directory_that_cannot_be_made_is_an_error(tmp_path):
     run(main())
 
 
-def test_a_thousand_calls_leave_nothing(tmp_path):
+def test_many_calls_leave_nothing(tmp_path):
     async def main():
         async with serving(tmp_path):
             client = BridgeClient(str(tmp_path))
             before = len(os.listdir("/proc/self/fd"))
-            for number in range(1000):
+            for number in range(200):
                 assert await client.call("echo", {"n": number}, timeout=10) == {"n": number}
             assert jobs(tmp_path) == []
             assert len(os.listdir("/proc/self/fd")) == before + 1, "only the watcher's descriptor is new"

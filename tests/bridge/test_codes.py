@@ -5,13 +5,13 @@ import re
 from pathlib import Path
 
 from binnacle import bridge
-from binnacle.bridge.codes import CODES
+from binnacle.bridge.error_codes import ERROR_CODES
 
-KNOWN = {code for found in CODES.values() for code in found}
+KNOWN = {code for found in ERROR_CODES.values() for code in found}
 
 
 def test_every_code_is_there_once():
-    assert len(KNOWN) == sum(map(len, CODES.values()))
+    assert len(KNOWN) == sum(map(len, ERROR_CODES.values()))
 
 
 def test_every_code_in_the_code_and_the_metadata_is_documented():

@@ -17,7 +17,7 @@ from bridge.agent import WAIT, bench, wait_until
 bn = cli.conftest.bn
 
 WANTED = int(os.environ.get("BN_DEBUG_SESSIONS", "0"))
-SESSIONS = WANTED or 9
+SESSIONS = WANTED or 6
 SETTLED = 3
 """Sessions after which the host has loaded all it will."""
 

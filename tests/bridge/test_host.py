@@ -8,33 +8,33 @@ import time
 import msgspec
 import pytest
 
-from binnacle.bridge import alive, folders, proofs, protocol
-from binnacle.bridge.breaker import Breaker
-from binnacle.bridge.client import BridgeClient
-from binnacle.bridge.host import JobHost
-from binnacle.bridge.protocol import BridgeError, Command
-from binnacle.bridge.sweeping import sweep
+from binnacle.bridge.client.bridge_client import BridgeClient
+from binnacle.bridge.host.job_cleanup import remove_stale_jobs
+from binnacle.bridge.host.job_host import JobHost
+from binnacle.bridge.jobs import job_files, process_identity, proofs, protocol
+from binnacle.bridge.jobs.circuit_breaker import CircuitBreaker
+from binnacle.bridge.jobs.protocol import BridgeError, JobCommand
 from bridge.serving import host_process, jobs, run, script, serving, until
 
 
 def command(script="echo", **given):
     values = {"client_id": "mcp-server", "id": protocol.new_id(), "created_at": "", "script_name": script}
-    return Command(**(values | given))
+    return JobCommand(**(values | given))
 
 
 def key_of(workspace):
     """The key of the host that serves; any where there is none."""
-    host = folders.read_host(str(workspace))
+    host = job_files.read_host(str(workspace))
     return proofs.read_key(str(workspace), host.bridge_id) if host else b"no host"
 
 
 def publish(workspace, one):
-    folders.open_bridge(str(workspace))
-    return folders.publish(str(workspace), folders.prepare(str(workspace), one, key_of(workspace)))
+    job_files.open_bridge(str(workspace))
+    return job_files.publish_job(str(workspace), job_files.prepare_job(str(workspace), one, key_of(workspace)))
 
 
 def result(workspace, folder):
-    return folders.read_result(str(folder), key_of(workspace))
+    return job_files.read_result(str(folder), key_of(workspace))
 
 
 def is_done(folder):
@@ -44,7 +44,7 @@ def is_done(folder):
 def test_a_host_says_what_it_is_and_leaves_nothing(tmp_path):
     async def main():
         async with serving(tmp_path):
-            info = folders.read_host(str(tmp_path))
+            info = job_files.read_host(str(tmp_path))
             assert (info.pid, info.kind, info.version) == (os.getpid(), "headless", 2)
             assert info.capabilities == {"scripts": ["echo"]}
             assert info.is_alive()
@@ -79,7 +79,7 @@ def test_the_place_of_a_dead_host_is_taken(tmp_path):
 
         async def main():
             async with serving(tmp_path) as host:
-                assert folders.read_host(str(tmp_path)).bridge_id == host.info.bridge_id
+                assert job_files.read_host(str(tmp_path)).bridge_id == host.info.bridge_id
 
         run(main())
 
@@ -159,7 +159,7 @@ def test_more_jobs_than_it_can_run_are_refused_but_a_ping_is_answered(tmp_path):
             waiting = [publish(tmp_path, command("wait")) for _ in range(2)]
             await until(lambda: all(os.path.exists(os.path.join(one, "events.ndjson")) for one in waiting))
             refused = publish(tmp_path, command())
-            ping = publish(tmp_path, command(protocol.PING))
+            ping = publish(tmp_path, command(protocol.PING_SCRIPT))
             await until(lambda: is_done(refused) and is_done(ping))
             with pytest.raises(BridgeError) as caught:
                 result(tmp_path, refused)
@@ -191,7 +191,7 @@ def test_scripts_that_fail_again_and_again_are_not_run_for_a_while(tmp_path):
 
 def test_a_breaker_closes_when_the_failures_are_a_minute_ago():
     clock = iter([*range(10), 10, 59.5, 60.5, 60.5, 60.6])
-    breaker = Breaker("it failed", now=lambda: next(clock))
+    breaker = CircuitBreaker("it failed", now=lambda: next(clock))
     for _ in range(10):
         breaker.note_failure()
     for left in (50_000, 500):
@@ -211,13 +211,13 @@ def test_a_cancelled_job_ends(tmp_path, how):
             folder = publish(tmp_path, command("wait"))
             await until(lambda: os.path.exists(os.path.join(folder, "events.ndjson")))
             if how == "marked":
-                folders.mark_cancelled(folder)
+                job_files.mark_cancelled(folder)
                 await until(lambda: is_done(folder))
                 with pytest.raises(BridgeError) as caught:
                     result(tmp_path, folder)
                 assert caught.value.code == "E_CANCELLED"
             else:
-                folders.remove(folder)
+                job_files.remove_job(folder)
                 await until(lambda: not host._tasks)
                 assert not os.path.exists(folder)
 
@@ -231,8 +231,8 @@ def test_the_job_of_a_client_that_died_ends_and_is_taken_away(tmp_path):
             one = command(
                 "wait",
                 client_pid=process.pid,
-                client_start=alive.process_start(process.pid),
-                namespace=alive.namespace(),
+                client_start=process_identity.process_start(process.pid),
+                namespace=process_identity.namespace(),
             )
             folder = publish(tmp_path, one)
             await until(lambda: os.path.exists(os.path.join(folder, "events.ndjson")))
@@ -252,7 +252,7 @@ def test_jobs_of_a_host_that_ends_are_answered(tmp_path):
             host.end()
             await until(lambda: is_done(folder))
             with pytest.raises(BridgeError) as caught:
-                folders.read_result(folder, key)
+                job_files.read_result(folder, key)
             assert caught.value.code == "E_HOST_DOWN"
 
     run(main())
@@ -312,9 +312,9 @@ def test_the_key_of_a_host_is_private_and_ends_with_it(tmp_path):
             assert os.stat(file).st_mode & 0o777 == 0o600
             assert not file.startswith(str(tmp_path / ".vsc-bridge"))
             os.chmod(file, 0o644)
-            assert folders.read_host(str(tmp_path)) is None, "a key that others can read proves nothing"
+            assert job_files.read_host(str(tmp_path)) is None, "a key that others can read proves nothing"
             os.unlink(file)
-            await until(lambda: folders.read_host(str(tmp_path)) is not None)
+            await until(lambda: job_files.read_host(str(tmp_path)) is not None)
         assert os.listdir(folder) == []
 
     run(main())
@@ -327,7 +327,7 @@ def test_a_host_file_that_was_changed_is_none(tmp_path, changed):
             file = tmp_path / ".vsc-bridge" / "host.json"
             told = json.loads(file.read_text())
             file.write_text(json.dumps(told | {changed: 1 if isinstance(told[changed], int) else "x"}))
-            assert folders.read_host(str(tmp_path)) is None
+            assert job_files.read_host(str(tmp_path)) is None
 
     run(main())
 
@@ -343,8 +343,8 @@ def test_a_host_ends_when_nobody_needs_it(tmp_path):
 def test_a_host_goes_on_when_its_directory_was_deleted(tmp_path):
     async def main():
         async with serving(tmp_path):
-            folders.remove(str(tmp_path / ".vsc-bridge"))
-            await until(lambda: folders.read_host(str(tmp_path)) is not None)
+            job_files.remove_job(str(tmp_path / ".vsc-bridge"))
+            await until(lambda: job_files.read_host(str(tmp_path)) is not None)
             client = BridgeClient(str(tmp_path))
             assert await client.call("echo", {"a": 1}, timeout=10) == {"a": 1}
             client.close()
@@ -374,12 +374,12 @@ def test_the_sweep_takes_what_is_old_and_spares_the_rest(tmp_path):
         ("half gone", "mcp-server"),
     )}  # fmt: skip
     (tmp_path / made["finished"] / "done").touch()
-    prepared = folders.prepare(str(tmp_path), command(), b"key")
-    ours = {"client_pid": 2**22 + 1, "client_start": 1, "namespace": alive.namespace()}
+    prepared = job_files.prepare_job(str(tmp_path), command(), b"key")
+    ours = {"client_pid": 2**22 + 1, "client_start": 1, "namespace": process_identity.namespace()}
     for wanted in (True, False):
         one = command(**(ours | {"client_pid": os.getpid(), "client_start": 0} if wanted else ours))
         made[f"of ours, {wanted}"] = publish(tmp_path, one)
-    begun = folders.prepare(str(tmp_path), command(**ours), b"key")
+    begun = job_files.prepare_job(str(tmp_path), command(**ours), b"key")
     os.unlink(os.path.join(made["half gone"], "command.json"))
     unwritten, fresh = (tmp_path / ".vsc-bridge" / "prepared" / name for name in ("unwritten", "fresh"))
     unwritten.mkdir()
@@ -394,7 +394,7 @@ def test_the_sweep_takes_what_is_old_and_spares_the_rest(tmp_path):
     for name, age in ages.items():
         os.utime(made[name], (time.time() - age,) * 2)
     os.utime(prepared, (time.time() - 3600,) * 2)
-    assert sweep(str(tmp_path), {os.path.basename(made["running"])}) == 7
+    assert remove_stale_jobs(str(tmp_path), {os.path.basename(made["running"])}) == 7
     left = {name for name, folder in made.items() if os.path.exists(folder)}
     assert left == {"fresh", "running", "of ours, True"}
     assert not os.path.exists(prepared)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import cli.conftest
-from binnacle.bridge import alive
+from binnacle.bridge.jobs import process_identity
 from cli.conftest import BN
 from cli.test_mcp import Client
 
@@ -121,8 +121,8 @@ class TestHostFile:
         assert sleeper.poll() is None
 
     def test_a_host_of_another_program_is_named_and_left_alone(self, bn, sleeper):
-        start = alive.process_start(sleeper.pid)
-        self.plant(bn, sleeper.pid, kind="vscode", processStart=start, namespace=alive.namespace())
+        start = process_identity.process_start(sleeper.pid)
+        self.plant(bn, sleeper.pid, kind="vscode", processStart=start, namespace=process_identity.namespace())
         done = bn.run("script", "run", "breakpoint.list")
         assert done.json["error"]["code"] == "E_BRIDGE_UNAVAILABLE"
         assert str(sleeper.pid) in done.json["error"]["message"]

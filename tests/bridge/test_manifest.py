@@ -9,7 +9,7 @@ import sys
 import msgspec
 import pytest
 
-from binnacle.bridge.manifest import BOX, gather, read_manifest, shipped, write_manifest
+from binnacle.bridge.manifest import SHIPPED_FOLDER, gather_scripts, read_manifest, shipped_scripts, write_manifest
 from binnacle.bridge.metadata import tool_name
 from binnacle.errors import ConfigError
 from binnacle.plan.recipe import load_recipe
@@ -35,13 +35,13 @@ LATER = {
 
 
 def test_the_manifest_in_the_package_is_up_to_date():
-    found = gather(BOX)
+    found = gather_scripts(SHIPPED_FOLDER)
     assert found.problems == []
-    assert found.manifest.scripts == shipped().scripts, "run: bn script build src/binnacle/bridge/scripts"
+    assert found.manifest.scripts == shipped_scripts().scripts, "run: bn script build src/binnacle/bridge/scripts"
 
 
 def test_every_script_is_there_with_guidance():
-    scripts = shipped().scripts
+    scripts = shipped_scripts().scripts
     assert len(SEED) == 35
     assert set(scripts) >= SEED | LATER
     for alias, entry in scripts.items():
@@ -50,19 +50,19 @@ def test_every_script_is_there_with_guidance():
         assert about.description.endswith("."), alias
         assert set(about.errors) == {one.code for one in about.mcp.error_contract.errors}, alias
         assert all(one.user_fix_hint for one in about.mcp.error_contract.errors), alias
-    assert shipped().by_tool()["breakpoint_add"] == "breakpoint.set"
-    assert shipped().by_tool()["variable_list"] == "debug.list-variables"
+    assert shipped_scripts().by_tool()["breakpoint_add"] == "breakpoint.set"
+    assert shipped_scripts().by_tool()["variable_list"] == "debug.list-variables"
 
 
 def test_every_script_that_the_headless_host_is_said_to_run_it_runs():
-    from binnacle.bridge.debug.debugger import EDITOR_SCRIPTS, SCRIPTS
+    from binnacle.bridge.debug.scripts.script_table import EDITOR_SCRIPTS, SCRIPTS
 
-    said = {alias for alias, entry in shipped().scripts.items() if "headless" in entry.metadata.hosts}
+    said = {alias for alias, entry in shipped_scripts().scripts.items() if "headless" in entry.metadata.hosts}
     assert said == set(SCRIPTS)
-    assert set(shipped().scripts) - said == set(EDITOR_SCRIPTS)
+    assert set(shipped_scripts().scripts) - said == set(EDITOR_SCRIPTS)
     for alias, (kind, _) in SCRIPTS.items():
         taken = {one.encode_name for one in msgspec.structs.fields(kind)}
-        assert taken == set(shipped().scripts[alias].metadata.params), alias
+        assert taken == set(shipped_scripts().scripts[alias].metadata.params), alias
 
 
 def test_an_unreadable_manifest_is_an_error(tmp_path):
@@ -76,7 +76,7 @@ def test_an_unreadable_manifest_is_an_error(tmp_path):
 def test_two_aliases_that_give_one_name_are_refused(tmp_path):
     (tmp_path / "a.meta.yaml").write_text(SCRIPT.format(alias="a.b-c"))
     (tmp_path / "b.meta.yaml").write_text(SCRIPT.format(alias="a.b.c"))
-    found = gather(str(tmp_path))
+    found = gather_scripts(str(tmp_path))
     assert list(found.manifest.scripts) == ["a.b-c"]
     assert "'a_b_c'" in found.problems[0].message
     assert "a.meta.yaml" in found.problems[0].message
@@ -84,7 +84,7 @@ def test_two_aliases_that_give_one_name_are_refused(tmp_path):
 
 def test_a_script_in_the_box_is_not_replaced(tmp_path):
     (tmp_path / "a.meta.yaml").write_text(SCRIPT.format(alias="debug-start"))
-    found = gather(str(tmp_path), known=shipped())
+    found = gather_scripts(str(tmp_path), known=shipped_scripts())
     assert found.manifest.scripts == {}
     assert "debug.start" in found.problems[0].message
 
@@ -92,7 +92,7 @@ def test_a_script_in_the_box_is_not_replaced(tmp_path):
 def test_a_relation_to_nothing_is_refused(tmp_path):
     text = SCRIPT.format(alias="a.b") + "mcp: {relationships: {requires: [debug.strat]}}\n"
     (tmp_path / "a.meta.yaml").write_text(text)
-    found = gather(str(tmp_path), known=shipped())
+    found = gather_scripts(str(tmp_path), known=shipped_scripts())
     assert found.manifest.scripts == {}
     assert "'debug.start'" in found.problems[0].hint
 
@@ -102,14 +102,14 @@ def test_the_program_beside_the_metadata_is_found(tmp_path):
         (tmp_path / f"{name}.meta.yaml").write_text(SCRIPT.format(alias=name))
         (tmp_path / f"{name}.py").write_text("#!/bin/sh\n")
     (tmp_path / "a.x.py").chmod(0o755)
-    found = gather(str(tmp_path)).manifest.scripts
+    found = gather_scripts(str(tmp_path)).manifest.scripts
     assert found["a.x"].script_rel_path == "a.x.py"
     assert found["b.x"].script_rel_path == "", "it cannot be executed"
 
 
 def test_a_manifest_is_written_only_when_it_says_something_new(tmp_path):
     (tmp_path / "a.meta.yaml").write_text(SCRIPT.format(alias="a.b"))
-    made = gather(str(tmp_path)).manifest
+    made = gather_scripts(str(tmp_path)).manifest
     assert write_manifest(str(tmp_path), made, now="2026-01-01T00:00:00Z")
     assert not write_manifest(str(tmp_path), made, now="2026-01-02T00:00:00Z")
     written = json.loads((tmp_path / "manifest.json").read_text())
@@ -122,7 +122,7 @@ def test_a_manifest_is_written_only_when_it_says_something_new(tmp_path):
 
 
 def test_scripts_in_the_box_load_no_yaml():
-    code = "import sys; from binnacle.bridge.manifest import shipped; shipped(); sys.exit('yaml' in sys.modules)"
+    code = "import sys, binnacle.bridge.manifest as m; m.shipped_scripts(); sys.exit('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 

@@ -32,12 +32,17 @@ def tools_named_in(answer: object) -> set[str]:
     return set(NAMED.findall(str(answer)))
 
 
-def test_what_was_cut_from_the_output_is_said_without_a_tool_that_is_not_there(desk):
+def test_what_was_cut_names_no_tool_that_is_not_there_and_what_a_program_says_is_left_as_it_is(desk):
     desk.write("loud.py", LOUD)
+    desk.write("talk.py", "hint = 'call dap_logs'\nprint('call dap_logs; see dap_summary')\n")
     with desk.agent() as agent:
         told = agent.data("debug_start", program="loud.py")
         assert re.fullmatch(r"\d+ characters before that", told["outputCut"])
         assert tools_named_in(told) <= agent.tools().keys()
+        agent.data("breakpoint_set", path="talk.py", line=2)
+        told = agent.data("debug_start", program="talk.py")
+        assert told["locals"][0]["value"] == "'call dap_logs'"
+        assert agent.data("debug_continue")["output"] == "call dap_logs; see dap_summary\n"
 
 
 def test_a_session_that_has_fewer_tools_is_told_of_those(desk):
@@ -59,12 +64,3 @@ def test_a_session_that_has_fewer_tools_is_told_of_those(desk):
         error = agent.error("debug_start", program="endless.py", timeoutMs=500)
         assert error["code"] == "E_TIMEOUT"
         assert error["hint"] == "call debug_wait_for_hit to wait longer; call debug_stop to end it"
-
-
-def test_what_a_program_says_is_left_as_it_is(desk):
-    desk.write("talk.py", "hint = 'call dap_logs'\nprint('call dap_logs; see dap_summary')\n")
-    with desk.agent() as agent:
-        agent.data("breakpoint_set", path="talk.py", line=2)
-        told = agent.data("debug_start", program="talk.py")
-        assert told["locals"][0]["value"] == "'call dap_logs'"
-        assert agent.data("debug_continue")["output"] == "call dap_logs; see dap_summary\n"

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from binnacle.bridge.alive import is_running
-from binnacle.bridge.manifest import Manifest, gather, shipped
-from binnacle.bridge.own import check_trusted, find_items, find_own
-from binnacle.bridge.programs import OUTPUT_LIMIT, run_program
-from binnacle.bridge.protocol import BridgeError
+from binnacle.bridge.jobs.process_identity import is_running
+from binnacle.bridge.jobs.protocol import BridgeError
+from binnacle.bridge.manifest import ScriptManifest, gather_scripts, shipped_scripts
+from binnacle.bridge.project_scripts import check_trusted, find_project_scripts, find_trust_items
+from binnacle.bridge.script_process import MAX_OUTPUT_BYTES, run_program
 from binnacle.config.trust import keep
 from binnacle.processes.keeper import Keeper
 from binnacle.project.project import find_project
@@ -50,7 +50,7 @@ def recorded():
 
 @pytest.fixture
 def tools(recorded):
-    return Catalog(script_tools(shipped(), recorded, ScriptPlace("/ws", "/ws/sub")))
+    return Catalog(script_tools(shipped_scripts(), recorded, ScriptPlace("/ws", "/ws/sub")))
 
 
 def call(tools, name, caller=None, **arguments):
@@ -61,7 +61,7 @@ def call(tools, name, caller=None, **arguments):
 class TestTools:
     def test_all_that_are_enabled_are_tools(self, tools):
         names = {spec.name for spec in tools}
-        assert len(names) == sum(one.metadata.mcp.enabled for one in shipped().scripts.values())
+        assert len(names) == sum(one.metadata.mcp.enabled for one in shipped_scripts().scripts.values())
         assert "debug_tracker" not in names
         assert tools.find("breakpoint_add").spec.name == "breakpoint_set"
         assert tools.find("variable_list").spec.name == "debug_list_variables"
@@ -143,7 +143,7 @@ class TestTools:
         async def execute(work):
             return ["x" * 1000] * 200
 
-        catalog = Catalog(script_tools(shipped(), execute, ScriptPlace("/ws", "/ws")))
+        catalog = Catalog(script_tools(shipped_scripts(), execute, ScriptPlace("/ws", "/ws")))
         outcome = call(catalog, "debug_status")
         assert outcome.envelope["data"]["truncated"]
         assert len(outcome.text) < 10_000
@@ -178,7 +178,7 @@ params:
 
 def test_paths_are_resolved_as_their_metadata_says(tmp_path, recorded):
     (tmp_path / "a.meta.yaml").write_text(RESOLVE)
-    catalog = Catalog(script_tools(gather(str(tmp_path)).manifest, recorded, ScriptPlace("/ws", "/ws/sub")))
+    catalog = Catalog(script_tools(gather_scripts(str(tmp_path)).manifest, recorded, ScriptPlace("/ws", "/ws/sub")))
     call(catalog, "a_paths", here="x.py", there="../y.py", whole="/z.py")
     assert recorded.works[0].params == {"here": "/ws/sub/x.py", "there": "/y.py", "whole": "/z.py"}
     outcome = call(catalog, "a_paths", whole="z.py")
@@ -245,7 +245,7 @@ class TestPrograms:
         assert "no JSON" in error.message
 
     def test_a_flood_is_ended(self, tmp_path):
-        error = failed(write(tmp_path, "a.b", f"while True: sys.stdout.write('x' * {OUTPUT_LIMIT >> 4})"))
+        error = failed(write(tmp_path, "a.b", f"while True: sys.stdout.write('x' * {MAX_OUTPUT_BYTES >> 4})"))
         assert error.code == "E_LARGE_DATA"
 
     def test_what_takes_too_long_is_ended_with_all_it_started(self, tmp_path):
@@ -293,7 +293,7 @@ class TestPrograms:
 
 def trust(repo: str) -> None:
     """Trusts all scripts of a project as they are."""
-    keep(repo, find_items(repo), by="ann", at="", how="terminal")
+    keep(repo, find_trust_items(repo), by="ann", at="", how="terminal")
 
 
 class TestTrust:
@@ -305,23 +305,23 @@ class TestTrust:
         folder = tmp_path / ".binnacle" / "scripts"
         program = write(folder, "a.b", "print('{}')")
         repo = str(tmp_path)
-        one = find_own(repo).scripts["a.b"]
+        one = find_project_scripts(repo).scripts["a.b"]
         assert not one.is_trusted
-        assert find_own(repo).manifest() == Manifest()
+        assert find_project_scripts(repo).manifest() == ScriptManifest()
         trust(repo)
-        assert list(find_own(repo).manifest().scripts) == ["a.b"]
+        assert list(find_project_scripts(repo).manifest().scripts) == ["a.b"]
         with open(program, "a") as file:
             file.write("# changed\n")
         with pytest.raises(BridgeError, match="no person has trusted"):
             check_trusted(one, repo)
         trust(repo)
         (folder / "a.b.meta.yaml").write_text(METADATA.format(alias="a.b").replace("Does it.", "Obey me."))
-        assert not find_own(repo).scripts["a.b"].is_trusted, "what agents read of it is trusted, too"
+        assert not find_project_scripts(repo).scripts["a.b"].is_trusted, "what agents read of it is trusted, too"
 
     @pytest.mark.parametrize("alias", ["mcp.other.tool", "binnacle.orient", "bridge.status"])
     def test_names_of_others_are_refused(self, tmp_path, alias):
         write(tmp_path / ".binnacle" / "scripts", alias, "print('{}')")
-        found = find_own(str(tmp_path))
+        found = find_project_scripts(str(tmp_path))
         assert found.scripts == {}
         assert "is not for scripts" in found.problems[0].message
 
@@ -340,15 +340,15 @@ class TestTrust:
         for name in ("one", "two"):
             write(tmp_path / name / ".binnacle" / "scripts", "a.b", "print('{}')")
         trust(str(tmp_path / "one"))
-        assert find_own(str(tmp_path / "one")).scripts["a.b"].is_trusted
-        assert not find_own(str(tmp_path / "two")).scripts["a.b"].is_trusted
+        assert find_project_scripts(str(tmp_path / "one")).scripts["a.b"].is_trusted
+        assert not find_project_scripts(str(tmp_path / "two")).scripts["a.b"].is_trusted
 
     def test_a_broken_one_does_not_take_the_others_along(self, tmp_path):
         folder = tmp_path / ".binnacle" / "scripts"
         write(folder, "a.b", "print('{}')")
         (folder / "broken.meta.yaml").write_text("alias: [")
         write(folder, "c.d", "print('{}')", mode=0o644)
-        found = find_own(str(tmp_path))
+        found = find_project_scripts(str(tmp_path))
         assert sorted(found.scripts) == ["a.b", "c.d"]
         assert found.scripts["c.d"].program == ""
         assert len(found.problems) == 2

@@ -6,11 +6,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from binnacle.bridge.client import BridgeClient
-from binnacle.bridge.folders import open_bridge, read_host
-from binnacle.bridge.host import JobHost
-from binnacle.bridge.manifest import shipped
-from binnacle.bridge.status import bridge_status
+from binnacle.bridge.client.bridge_client import BridgeClient
+from binnacle.bridge.client.bridge_status import bridge_status
+from binnacle.bridge.host.job_host import JobHost
+from binnacle.bridge.jobs.job_files import open_bridge, read_host
+from binnacle.bridge.manifest import shipped_scripts
 from binnacle.errors import BridgeError
 from bridge.serving import run, until
 
@@ -51,7 +51,7 @@ async def ask(workspace, *, script="who"):
 async def status(workspace):
     client = BridgeClient(str(workspace), name="cli")
     try:
-        return await bridge_status(client, shipped())
+        return await bridge_status(client, shipped_scripts())
     finally:
         client.close()
 

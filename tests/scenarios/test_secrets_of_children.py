@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from binnacle.bridge.programs import run_program
+from binnacle.bridge.script_process import run_program
 from binnacle.config import child_environment
 from binnacle.config.store_access import password_in_file
 from binnacle.processes.keeper import Keeper

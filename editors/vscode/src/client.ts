@@ -3,9 +3,9 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { isAlive, namespace, processStart } from "./alive";
-import * as folders from "./folders";
 import { pause } from "./host";
+import * as folders from "./job_files";
+import { isAlive, namespace, processStart } from "./process_identity";
 import * as proofs from "./proofs";
 import { Fault, nowText, STOP, VERSION } from "./protocol";
 

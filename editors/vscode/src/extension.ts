@@ -3,17 +3,17 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { ActivityDisplay } from "./activity_display";
 import { askToLeave } from "./client";
 import { adapters } from "./debug/adapters";
+import { realPath } from "./debug/debug_target";
 import { Debugger } from "./debug/debugger";
-import { keep, restore } from "./debug/keeping";
-import { realPath } from "./debug/target";
-import { Health } from "./health";
+import { keep, restore } from "./debug/saved_breakpoints";
 import { JobHost, type Ways } from "./host";
+import { HostHealth } from "./host_health";
 import type { Manifest } from "./parameters";
 import type { Values } from "./protocol";
 import { run, SCRIPTS } from "./scripts";
-import { Showing } from "./showing";
 
 /** Milliseconds between looks at what is to be served. */
 const LOOK = 2000;
@@ -34,9 +34,9 @@ export function deactivate(): void {
 
 class Serving implements vscode.Disposable {
   private readonly manifest: Manifest;
-  private readonly health = new Health();
+  private readonly health = new HostHealth();
   private readonly debug: Debugger;
-  private readonly showing: Showing;
+  private readonly showing: ActivityDisplay;
   private readonly hosts = new Map<string, JobHost>();
   private readonly owned: vscode.Disposable[];
   private readonly timer: NodeJS.Timeout;
@@ -49,7 +49,7 @@ class Serving implements vscode.Disposable {
     const file = (name: string): string => path.join(context.extensionPath, "dist", name);
     this.manifest = JSON.parse(fs.readFileSync(file("manifest.json"), "utf8"));
     this.debug = new Debugger(context.workspaceState, file("fast_debugpy.py"), this.health);
-    this.showing = new Showing(this.debug, () => ({ served: [...this.hosts.keys()], problem: this.problem }));
+    this.showing = new ActivityDisplay(this.debug, () => ({ served: [...this.hosts.keys()], problem: this.problem }));
     const commands: Record<string, () => unknown> = {
       "binnacle.menu": () => this.menu(),
       "binnacle.stop": () => this.stop(),

@@ -9,13 +9,13 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import * as alive from "./alive";
-import { Breaker } from "./breaker";
-import * as folders from "./folders";
+import { Breaker } from "./circuit_breaker";
+import { HostLock } from "./host_lock";
+import { list, sweep } from "./job_cleanup";
+import * as folders from "./job_files";
+import * as alive from "./process_identity";
 import * as proofs from "./proofs";
 import { type Command, Fault, type HostInfo, type Job, nowText, PING, STOP, type Values, VERSION } from "./protocol";
-import { Seat } from "./seat";
-import { list, sweep } from "./sweeping";
 
 const HEARTBEAT = 1000;
 const LOOK = 500;
@@ -39,7 +39,7 @@ export interface Ways {
 
 export class JobHost {
   readonly info: HostInfo;
-  private readonly seat: Seat;
+  private readonly lock: HostLock;
   private readonly execute: string;
   private readonly running = new Map<string, Running>();
   private readonly settled = new Set<string>();
@@ -68,16 +68,16 @@ export class JobHost {
       capabilities,
       namespace: alive.namespace(),
     };
-    this.seat = new Seat(workspace, this.info);
+    this.lock = new HostLock(workspace, this.info);
     this.execute = folders.executeFolder(workspace);
   }
 
   /** Takes the place and serves. Throws E_HOST_EXISTS if another host has it. */
   serve(): void {
-    this.seat.take();
+    this.lock.take();
     this.isServing = true;
     folders.empty(this.execute);
-    this.seat.introduce();
+    this.lock.introduce();
     this.watch();
     this.timers = [
       setInterval(() => this.beat(), HEARTBEAT),
@@ -93,14 +93,14 @@ export class JobHost {
     this.isServing = false;
     for (const timer of this.timers) clearInterval(timer);
     this.watcher?.close();
-    this.seat.leave();
+    this.lock.leave();
     for (const one of this.running.values()) one.giveUp("ending");
     if (why) this.ways.left(why);
   }
 
   private beat(): void {
     try {
-      if (this.seat.keep()) this.watch();
+      if (this.lock.keep()) this.watch();
     } catch (error) {
       this.leave(error instanceof Error ? error.message : String(error));
     }
@@ -154,7 +154,7 @@ export class JobHost {
   private check(name: string, folder: string, content: Buffer): [Command, Fault?] | undefined {
     const unknown = { version: VERSION, clientId: "", id: name, createdAt: "", scriptName: "", params: {} };
     const proof = folders.readText(path.join(folder, "proof"));
-    if (!proofs.matches(proof, proofs.proveCommand(this.seat.key, name, content))) {
+    if (!proofs.matches(proof, proofs.proveCommand(this.lock.key, name, content))) {
       const since = this.unproven.get(name) ?? Date.now();
       this.unproven.set(name, since);
       if (Date.now() - since < UNPROVEN) return undefined;
@@ -179,7 +179,7 @@ export class JobHost {
     const stop = job.watch();
     const duration = (): number => Math.round((performance.now() - began) * 1000) / 1000;
     try {
-      const { key } = this.seat;
+      const { key } = this.lock;
       const write = await (refusal ? Promise.reject(refusal) : this.executeJob(job)).then(
         (data) => () => folders.answer(job.folder, job.id, key, data, duration()),
         (error: unknown) => () => folders.fail(job.folder, job.id, key, this.faultOf(job, error), duration()),

@@ -68,5 +68,5 @@ function problemOf(value: unknown, one: Parameter): string {
 }
 
 function wrong(script: string, problem: string): Fault {
-  return new Fault("E_INVALID_PARAMS", `${script}: ${problem}`, "mend the parameter and call again");
+  return new Fault("E_INVALID_PARAMS", `${script}: ${problem}`, "fix the parameter and call again");
 }

@@ -2,14 +2,14 @@
  * What a host and its clients share: a secret, and the proofs made with it.
  *
  * What is in the folder of the bridge may have come with a clone, so nothing in it counts without a proof. The key is in
- * a private file among the data of `bn`, one for each host, never in the repository. `src/binnacle/bridge/proofs.py` says
+ * a private file among the data of `bn`, one for each host, never in the repository. `src/binnacle/bridge/jobs/proofs.py` says
  * what is proven and how, and makes the same.
  */
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { dataFolder } from "./debug/recording";
+import { dataFolder } from "./debug/session_recorder";
 import type { HostInfo } from "./protocol";
 
 const KEY_BYTES = 32;

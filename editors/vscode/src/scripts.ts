@@ -1,13 +1,13 @@
 /** Every script by its alias, and how one is run: its parameters are checked against its metadata first. */
 
 import * as breakpoints from "./debug/breakpoints";
+import { TooLate } from "./debug/cancellable_wait";
+import { Gone, Refused } from "./debug/debug_target";
 import type { Debugger, Script } from "./debug/debugger";
-import * as inspecting from "./debug/inspecting";
-import * as postmortem from "./debug/postmortem";
-import * as running from "./debug/running";
-import * as saving from "./debug/saving";
-import { Gone, Refused } from "./debug/target";
-import { TooLate } from "./debug/waiting";
+import * as running from "./debug/execution";
+import * as inspecting from "./debug/inspection";
+import * as postmortem from "./debug/recordings";
+import * as saving from "./debug/variable_export";
 import * as diagnostics from "./editing/diagnostics";
 import * as symbols from "./editing/symbols";
 import * as testing from "./editing/testing";

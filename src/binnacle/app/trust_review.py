@@ -64,7 +64,7 @@ def find_waiting(project: Project) -> list[str]:
 
 def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
     """Every part of the product that reads such things from a project says which there are."""
-    from binnacle.bridge import own
+    from binnacle.bridge import project_scripts
     from binnacle.runner import prompt_template
     from binnacle.runner.hooks import hook_file
     from binnacle.upstream.configuration import server_overview
@@ -74,7 +74,7 @@ def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
         lambda: settings.find_items(repo),
         lambda: server_overview.find_items(repo, _brought(project)),
         lambda: hook_file.find_trust_items(repo),
-        lambda: own.find_items(repo),
+        lambda: project_scripts.find_trust_items(repo),
         lambda: prompt_template.find_trust_items(repo),
         lambda: _recipes(project),
     )

@@ -1,6 +1,17 @@
-"""Scripts that a host in the workspace runs for agents: a debugger of our own, or an editor.
+"""Scripts: what agents call that a host in their workspace runs, or a program of their project.
 
-Client and host speak through files in `.vsc-bridge` (`protocol`), so that either may be written in another language
-and die at any moment without taking the other along. What a script takes and answers stands in its metadata
-(`metadata`), from which the tools are made.
+What a script takes, answers and may fail with stands in its metadata; the tools are made from that.
+
+    metadata, manifest       what a script is, and all of them in one file
+    error_codes              the codes that scripts and hosts answer with
+    project_scripts          the scripts of a project, and which of them a person has trusted
+    script_process           runs one of those: a program, started for one call
+    jobs/                    what client and host share: the files of `.vsc-bridge` and their meaning
+    client/                  the side that wants a script run: finds, starts and replaces hosts
+    host/                    the side that runs scripts: one process for each workspace
+    debug/                   what the headless host does: debugs programs through debug adapters
+
+A client and a host speak through files, so that either may be written in another language (`editors/vscode` is a host
+too) and may die at any moment without taking the other along. `client.job_exchange` tells how a job goes from one to
+the other, and why neither waits in vain.
 """

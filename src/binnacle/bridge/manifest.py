@@ -8,36 +8,36 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from binnacle.bridge.metadata import SUFFIX, Metadata, load_metadata
+from binnacle.bridge.metadata import METADATA_SUFFIX, ScriptMetadata, load_metadata
 from binnacle.config.atomic_write import write_atomically
 from binnacle.config.repository_files import hint_of, is_file_inside, is_folder_inside, read_file, root_of, write_inside
 from binnacle.errors import ConfigError, NextStep, did_you_mean
 
-VERSION = 2
-FILE = "manifest.json"
-BOX = os.path.join(os.path.dirname(__file__), "scripts")
+MANIFEST_VERSION = 2
+MANIFEST_FILE = "manifest.json"
+SHIPPED_FOLDER = os.path.join(os.path.dirname(__file__), "scripts")
 """The scripts that hosts run, which come with the program."""
 
 BUILD_AGAIN = NextStep("build it again", "script build", for_person=True)
 
-LIMIT = 50
+MAX_SCRIPTS = 50
 """Tools from which on agents choose worse."""
 
 
-class Entry(Struct, frozen=True, kw_only=True, rename="camel"):
+class ScriptEntry(Struct, frozen=True, kw_only=True, rename="camel"):
     """A script of a manifest."""
 
-    metadata: Metadata
+    metadata: ScriptMetadata
     script_rel_path: str = ""
     """The program that is run, from the manifest's directory; empty for what a host runs."""
 
 
-class Manifest(Struct, frozen=True, kw_only=True, rename="camel"):
+class ScriptManifest(Struct, frozen=True, kw_only=True, rename="camel"):
     """Scripts by their alias."""
 
-    version: int = VERSION
+    version: int = MANIFEST_VERSION
     generated_at: str = ""
-    scripts: dict[str, Entry] = {}
+    scripts: dict[str, ScriptEntry] = {}
 
     def by_tool(self) -> dict[str, str]:
         """Tool name, or another name of it → alias."""
@@ -48,10 +48,10 @@ class Manifest(Struct, frozen=True, kw_only=True, rename="camel"):
         }
 
 
-class Gathered(NamedTuple):
+class GatheredScripts(NamedTuple):
     """What a directory holds."""
 
-    manifest: Manifest
+    manifest: ScriptManifest
     files: dict[str, str]
     """The metadata of each alias."""
 
@@ -59,32 +59,32 @@ class Gathered(NamedTuple):
 
 
 @cache
-def shipped() -> Manifest:
+def shipped_scripts() -> ScriptManifest:
     """The scripts that hosts run."""
-    return read_manifest(os.path.join(BOX, FILE))
+    return read_manifest(os.path.join(SHIPPED_FOLDER, MANIFEST_FILE))
 
 
-def read_manifest(file: str) -> Manifest:
+def read_manifest(file: str) -> ScriptManifest:
     """What was built.
 
     Raises:
         ConfigError: it cannot be read.
     """
     try:
-        found = msgspec.json.decode(read_file(file), type=Manifest)
+        found = msgspec.json.decode(read_file(file), type=ScriptManifest)
     except (OSError, msgspec.DecodeError) as error:
         raise ConfigError(f"cannot read {file}: {error}", hint=BUILD_AGAIN) from error
-    if found.version != VERSION:
-        raise ConfigError(f"{file}: version {found.version} is not {VERSION}", hint=BUILD_AGAIN)
+    if found.version != MANIFEST_VERSION:
+        raise ConfigError(f"{file}: version {found.version} is not {MANIFEST_VERSION}", hint=BUILD_AGAIN)
     return found
 
 
-def gather(folder: str, *, known: Manifest | None = None) -> Gathered:
+def gather_scripts(folder: str, *, known: ScriptManifest | None = None) -> GatheredScripts:
     """The scripts of a directory, and what is wrong with the others.
 
     `known` are scripts that are there besides: no name may be theirs, and relations may lead to them.
     """
-    scripts: dict[str, Entry] = {}
+    scripts: dict[str, ScriptEntry] = {}
     files: dict[str, str] = {}
     problems: list[ConfigError] = []
     names = {name: f"the script {alias}" for name, alias in known.by_tool().items()} if known else {}
@@ -96,14 +96,14 @@ def gather(folder: str, *, known: Manifest | None = None) -> Gathered:
             problems.append(error)
             continue
         names |= dict.fromkeys((found.tool, *found.mcp.aliases), file)
-        scripts[found.alias] = Entry(metadata=found, script_rel_path=_program(file, folder))
+        scripts[found.alias] = ScriptEntry(metadata=found, script_rel_path=_program(file, folder))
         files[found.alias] = file
     everything = [*scripts, *(known.scripts if known else ())]
     for alias, entry in list(scripts.items()):
         for problem in _lost_relations(entry.metadata, files[alias], everything):
             problems.append(problem)
             scripts.pop(alias, None)
-    return Gathered(Manifest(scripts=dict(sorted(scripts.items()))), files, problems)
+    return GatheredScripts(ScriptManifest(scripts=dict(sorted(scripts.items()))), files, problems)
 
 
 def metadata_files(folder: str) -> Iterator[str]:
@@ -112,12 +112,12 @@ def metadata_files(folder: str) -> Iterator[str]:
         return
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
-        yield from (os.path.join(here, name) for name in sorted(names) if name.endswith(SUFFIX))
+        yield from (os.path.join(here, name) for name in sorted(names) if name.endswith(METADATA_SUFFIX))
 
 
-def write_manifest(folder: str, made: Manifest, *, now: str) -> bool:
+def write_manifest(folder: str, made: ScriptManifest, *, now: str) -> bool:
     """Writes `manifest.json`; false if it says all that already."""
-    file = os.path.join(folder, FILE)
+    file = os.path.join(folder, MANIFEST_FILE)
     try:
         before = read_manifest(file)
     except ConfigError:
@@ -136,7 +136,7 @@ def write_manifest(folder: str, made: Manifest, *, now: str) -> bool:
     return True
 
 
-def _check_names(found: Metadata, file: str, taken: dict[str, str]) -> None:
+def _check_names(found: ScriptMetadata, file: str, taken: dict[str, str]) -> None:
     for name in (found.tool, *found.mcp.aliases):
         if name in taken:
             raise ConfigError(
@@ -145,7 +145,7 @@ def _check_names(found: Metadata, file: str, taken: dict[str, str]) -> None:
             )
 
 
-def _lost_relations(found: Metadata, file: str, known: list[str]) -> Iterator[ConfigError]:
+def _lost_relations(found: ScriptMetadata, file: str, known: list[str]) -> Iterator[ConfigError]:
     relations = found.mcp.relationships
     for word in (*relations.requires, *relations.recommended, *relations.conflicts):
         if word not in known:
@@ -155,12 +155,12 @@ def _lost_relations(found: Metadata, file: str, known: list[str]) -> Iterator[Co
 
 def _program(file: str, folder: str) -> str:
     """The program beside its metadata, by the same name with any ending: the one that may be executed."""
-    base = file.removesuffix(SUFFIX)
+    base = file.removesuffix(METADATA_SUFFIX)
     here = os.path.dirname(file)
     for name in sorted(os.listdir(here)):
         path = os.path.join(here, name)
         is_beside = path == base or path.startswith(f"{base}.")
-        if is_beside and not name.endswith(SUFFIX) and _is_program(path):
+        if is_beside and not name.endswith(METADATA_SUFFIX) and _is_program(path):
             return os.path.relpath(path, folder)
     return ""
 

@@ -9,11 +9,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from binnacle.errors import ConfigError, did_you_mean
 
-SUFFIX = ".meta.yaml"
-TIMEOUT = 30_000
+METADATA_SUFFIX = ".meta.yaml"
+DEFAULT_TIMEOUT_MS = 30_000
 """Milliseconds for a script that says nothing else."""
 
-DEADLINE = "timeoutMs"
+TIMEOUT_PARAMETER = "timeoutMs"
 """The parameter by which a caller says how long a script may take."""
 
 _ALIAS = re.compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*")
@@ -125,7 +125,7 @@ class Mcp(_Snake, frozen=True):
     """Other names that agents know it by."""
 
     description: str = ""
-    timeout: Annotated[int, Meta(ge=1, le=3_600_000)] = TIMEOUT
+    timeout: Annotated[int, Meta(ge=1, le=3_600_000)] = DEFAULT_TIMEOUT_MS
     """Milliseconds."""
 
     relationships: Relationships = Relationships()
@@ -134,7 +134,7 @@ class Mcp(_Snake, frozen=True):
     llm: Llm = Llm()
 
 
-class Metadata(_Strict, frozen=True):
+class ScriptMetadata(_Strict, frozen=True):
     """A script."""
 
     alias: str
@@ -177,7 +177,7 @@ def tool_name(alias: str) -> str:
     return alias.replace(".", "_").replace("-", "_")
 
 
-def load_metadata(file: str) -> Metadata:
+def load_metadata(file: str) -> ScriptMetadata:
     """What stands in a file.
 
     Raises:
@@ -185,7 +185,7 @@ def load_metadata(file: str) -> Metadata:
     """
     from binnacle.config.yaml_file import load
 
-    found, lines = load(file, Metadata)
+    found, lines = load(file, ScriptMetadata)
     for place, problem, hint in _problems(found):
         raise ConfigError(f"{lines.at(*place)}: {problem}", hint=hint)
     return found
@@ -195,7 +195,7 @@ Problem = tuple[tuple[str | int, ...], str, str]
 """Where, what, and what to do."""
 
 
-def _problems(found: Metadata) -> Iterator[Problem]:
+def _problems(found: ScriptMetadata) -> Iterator[Problem]:
     if not is_alias(found.alias):
         yield ("alias",), f"{found.alias!r} is no alias", "lower-case words joined by . and -: debug.step-over"
     for key in ("name", "category", "description"):
@@ -212,7 +212,7 @@ def _problems(found: Metadata) -> Iterator[Problem]:
         yield from _bad_parameter(parameter, ("params", name), name)
 
 
-def _bad_codes(found: Metadata) -> Iterator[Problem]:
+def _bad_codes(found: ScriptMetadata) -> Iterator[Problem]:
     codes = [(("errors", index), code) for index, code in enumerate(found.errors)]
     contracted = enumerate(found.mcp.error_contract.errors)
     codes += [(("mcp", "error_contract", "errors", index, "code"), one.code) for index, one in contracted]  # type: ignore[misc]
@@ -221,7 +221,7 @@ def _bad_codes(found: Metadata) -> Iterator[Problem]:
             yield place, f"{code!r} is no error code", "E_ and capitals: E_NOT_FOUND"
 
 
-def _bad_words(found: Metadata) -> Iterator[Problem]:
+def _bad_words(found: ScriptMetadata) -> Iterator[Problem]:
     """Words for parameters that are none, or stand for two of them."""
     taken = set(found.params)
     for name, parameter in found.params.items():

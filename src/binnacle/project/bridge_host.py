@@ -5,10 +5,10 @@ import signal
 import sys
 from contextlib import suppress
 
-from binnacle.bridge import alive
-from binnacle.bridge.client import BridgeClient
-from binnacle.bridge.host import JobHost
-from binnacle.bridge.protocol import STOP, BridgeError, HostInfo, Job
+from binnacle.bridge.client.bridge_client import BridgeClient
+from binnacle.bridge.host.job_host import JobHost
+from binnacle.bridge.jobs import process_identity
+from binnacle.bridge.jobs.protocol import STOP_SCRIPT, BridgeError, HostInfo, ScriptJob
 from binnacle.errors import Refused
 
 IDLE = 30
@@ -22,7 +22,7 @@ def open_client(workspace: str, *, name: str) -> BridgeClient:
     """A client that starts the headless host when there is none; the caller closes it."""
 
     async def start(where: str) -> HostInfo:
-        from binnacle.bridge.starting import start_host
+        from binnacle.bridge.client.host_starter import start_host
 
         return await start_host(where, host_command(where))
 
@@ -42,15 +42,16 @@ async def serve_bridge(workspace: str, *, idle: float | None) -> None:
         BridgeError: another host serves it already.
     """
     from binnacle.bridge.debug.debugger import Debugger
+    from binnacle.bridge.debug.scripts.script_table import list_capabilities, run_script
     from binnacle.processes.keeper import Keeper
 
     async with Keeper() as keeper:
         debugger = Debugger(workspace, keeper)
 
-        async def run(job: Job) -> object:
-            return await debugger.run(job.command.script_name, job.command.params, job)
+        async def run(job: ScriptJob) -> object:
+            return await run_script(debugger, job.command.script_name, job.command.params, job)
 
-        host = JobHost(workspace, "headless", run, debugger.capabilities(), idle=idle)
+        host = JobHost(workspace, "headless", run, list_capabilities(), idle=idle)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, host.end)
@@ -74,10 +75,10 @@ async def stop_host(workspace: str) -> dict[str, object]:
         if host.kind != "headless":
             raise Refused(f"the host is {host.kind}, process {host.pid}", hint="close the workspace there")
         with suppress(BridgeError):
-            await client.call(STOP, {}, timeout=2)
+            await client.call(STOP_SCRIPT, {}, timeout=2)
         for by in (None, signal.SIGTERM, signal.SIGKILL):
             if by is not None and host.is_near:
-                alive.kill(host.pid, host.process_start, by=by)
+                process_identity.kill_process(host.pid, host.process_start, by=by)
             if await _is_gone(host):
                 return {"stopped": True, "pid": host.pid}
         return {"stopped": False, "pid": host.pid}

@@ -5,16 +5,16 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from binnacle.bridge.manifest import shipped
-from binnacle.bridge.own import OwnScript, check_trusted, find_own
+from binnacle.bridge.manifest import shipped_scripts
+from binnacle.bridge.project_scripts import ProjectScript, check_trusted, find_project_scripts
 from binnacle.project.project import Project
 from binnacle.project.workspace import workspace_of
 from binnacle.tools.script_tools import ScriptPlace, ScriptRunner, script_tools, status_tool, unsupported
 from binnacle.tools.tool_spec import ToolSpec
 
 if TYPE_CHECKING:
-    from binnacle.bridge.client import BridgeClient
-    from binnacle.bridge.protocol import Event
+    from binnacle.bridge.client.bridge_client import BridgeClient
+    from binnacle.bridge.jobs.protocol import JobEvent
     from binnacle.processes.keeper import Keeper
 
 _log = logging.getLogger(__name__)
@@ -29,19 +29,19 @@ class ProjectScripts:
         self._name = client
         self._start = start or os.getcwd()
         self.workspace = workspace_of(project, start)
-        self._own: dict[str, OwnScript] = {}
+        self._own: dict[str, ProjectScript] = {}
         self._client: BridgeClient | None = None
         self._keeper: Keeper | None = None
         self._told: set[str] = set()
 
     def specs(self, built_in: Sequence[ToolSpec]) -> list[ToolSpec]:
         """The tools, as the files say now. None takes the name of one that is `built_in`."""
-        found = find_own(self._project.repo)
+        found = find_project_scripts(self._project.repo)
         for problem in found.problems:
             self._warn(problem.message)
         self._own = found.scripts
         place = ScriptPlace(self.workspace, self._start)
-        ours = [status_tool(self.status), *script_tools(shipped(), self.run_by_host, place)]
+        ours = [status_tool(self.status), *script_tools(shipped_scripts(), self.run_by_host, place)]
         own = script_tools(found.manifest(), self._run_by_tool, place, is_own=True)
         return [*ours, *self._without_namesakes(own, built_in)]
 
@@ -61,9 +61,9 @@ class ProjectScripts:
 
     async def status(self) -> dict[str, Any]:
         """How the bridge stands."""
-        from binnacle.bridge.status import bridge_status
+        from binnacle.bridge.client.bridge_status import bridge_status
 
-        return await bridge_status(self.client(), shipped())
+        return await bridge_status(self.client(), shipped_scripts())
 
     def client(self) -> "BridgeClient":
         if self._client is None:
@@ -87,7 +87,7 @@ class ProjectScripts:
         if host.kind not in about.hosts or (isinstance(scripts, list) and about.alias not in scripts):
             raise unsupported(about, host.kind)
 
-        def on_event(event: "Event") -> None:
+        def on_event(event: "JobEvent") -> None:
             work.tell(event.pct, event.text or event.msg)
 
         return await client.call(about.alias, work.params, timeout=work.timeout, on_event=on_event)
@@ -95,13 +95,13 @@ class ProjectScripts:
     async def _run_by_tool(self, work: ScriptRunner) -> Any:
         return await self.run_trusted(self._own[work.metadata.alias], work)
 
-    async def run_trusted(self, one: OwnScript, work: ScriptRunner) -> Any:
+    async def run_trusted(self, one: ProjectScript, work: ScriptRunner) -> Any:
         """Runs a program of the project, if it is the one that a person trusted.
 
         Raises:
             BridgeError: it is not, or what it says, or how it failed.
         """
-        from binnacle.bridge.programs import run_program
+        from binnacle.bridge.script_process import run_program
         from binnacle.processes.keeper import Keeper
 
         check_trusted(one, self._project.repo)

@@ -7,9 +7,9 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from binnacle.bridge.manifest import Entry, Manifest
-from binnacle.bridge.metadata import DEADLINE, Metadata, Parameter, ParameterHint, tool_name, value_type
-from binnacle.bridge.protocol import EDITOR_NEEDED, BridgeError
+from binnacle.bridge.jobs.protocol import EDITOR_NEEDED, BridgeError
+from binnacle.bridge.manifest import ScriptEntry, ScriptManifest
+from binnacle.bridge.metadata import TIMEOUT_PARAMETER, Parameter, ParameterHint, ScriptMetadata, tool_name, value_type
 from binnacle.errors import InvalidInput
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply, as_json
@@ -29,7 +29,7 @@ Told = Callable[[float | None, str], None]
 class ScriptRunner(NamedTuple):
     """A script to be run with parameters that were found valid."""
 
-    entry: Entry
+    entry: ScriptEntry
     params: dict[str, Any]
     timeout: float
     """Seconds."""
@@ -37,7 +37,7 @@ class ScriptRunner(NamedTuple):
     tell: Told
 
     @property
-    def metadata(self) -> Metadata:
+    def metadata(self) -> ScriptMetadata:
         return self.entry.metadata
 
 
@@ -52,7 +52,7 @@ class ScriptPlace(NamedTuple):
 
 
 def script_tools(
-    manifest: Manifest, execute: Execute, place: ScriptPlace, *, is_own: bool = False, every: bool = False
+    manifest: ScriptManifest, execute: Execute, place: ScriptPlace, *, is_own: bool = False, every: bool = False
 ) -> list[ToolSpec]:
     """The tools of the scripts that are to be tools, or of `every` one.
 
@@ -88,7 +88,9 @@ def status_tool(status: Callable[[], Awaitable[dict[str, Any]]]) -> ToolSpec:
     )
 
 
-def _spec(entry: Entry, execute: Execute, place: ScriptPlace, tools: Mapping[str, str], *, is_own: bool) -> ToolSpec:
+def _spec(
+    entry: ScriptEntry, execute: Execute, place: ScriptPlace, tools: Mapping[str, str], *, is_own: bool
+) -> ToolSpec:
     about = entry.metadata
     mcp = about.mcp
 
@@ -128,14 +130,14 @@ def _spec(entry: Entry, execute: Execute, place: ScriptPlace, tools: Mapping[str
     )
 
 
-def _guidance(about: Metadata, tools: Mapping[str, str]) -> str:
+def _guidance(about: ScriptMetadata, tools: Mapping[str, str]) -> str:
     """When to use a script, and what must come before; of several choices the first is named."""
     text = about.mcp.llm.when_to_use
     first = next((tools.get(one, tool_name(one)) for one in about.mcp.relationships.requires), None)
     return f"{text} Needs {first} first.".strip() if first and first not in text else text
 
 
-def parameter_struct(about: Metadata) -> type[Struct]:
+def parameter_struct(about: ScriptMetadata) -> type[Struct]:
     """What a script takes, as a type that checks it."""
     hints = about.mcp.llm.parameter_hints
     fields = [_field(name, one, hints.get(name, ParameterHint())) for name, one in about.params.items()]
@@ -159,13 +161,13 @@ def _field(name: str, one: Parameter, hint: ParameterHint) -> Any:
     return name, kind, one.default
 
 
-def parameters_of(about: Metadata, values: Any) -> dict[str, Any]:
+def parameters_of(about: ScriptMetadata, values: Any) -> dict[str, Any]:
     """What was given, and the defaults; what was left out is left out."""
     found = {name: getattr(values, name) for name in about.params}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def resolve_paths(about: Metadata, given: Mapping[str, Any], place: ScriptPlace) -> dict[str, Any]:
+def resolve_paths(about: ScriptMetadata, given: Mapping[str, Any], place: ScriptPlace) -> dict[str, Any]:
     """The parameters, with every path as it is meant.
 
     Raises:
@@ -188,7 +190,7 @@ def resolve_paths(about: Metadata, given: Mapping[str, Any], place: ScriptPlace)
 
 
 def _with_paths(
-    error: BridgeError, about: Metadata, given: Mapping[str, Any], resolved: Mapping[str, Any]
+    error: BridgeError, about: ScriptMetadata, given: Mapping[str, Any], resolved: Mapping[str, Any]
 ) -> BridgeError:
     """An error about a file, with the path as it was given and as it was understood."""
     if error.code not in ("E_FILE_NOT_FOUND", "E_INVALID_PATH"):
@@ -207,9 +209,9 @@ def _with_paths(
     )
 
 
-def _seconds(about: Metadata, params: Mapping[str, Any]) -> float:
+def _seconds(about: ScriptMetadata, params: Mapping[str, Any]) -> float:
     """How long a call may take; what its caller allows for the script itself comes before what the metadata says."""
-    allowed = params.get(DEADLINE, 0) if isinstance(params.get(DEADLINE, 0), (int, float)) else 0
+    allowed = params.get(TIMEOUT_PARAMETER, 0) if isinstance(params.get(TIMEOUT_PARAMETER, 0), (int, float)) else 0
     return float(max(about.mcp.timeout, allowed + MARGIN)) / 1000
 
 
@@ -240,7 +242,7 @@ def _reply(data: Any) -> ToolReply:
     return ToolReply(cut, as_json(cut))
 
 
-def unsupported(about: Metadata, kind: str) -> BridgeError:
+def unsupported(about: ScriptMetadata, kind: str) -> BridgeError:
     """That the host there is cannot run a script, and which can."""
     able = [one for one in about.hosts if one != kind]
     named = " or ".join({"vscode": "VS Code", "headless": "headless"}[one] for one in able) or "another"

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from binnacle.bridge import proofs
-from binnacle.bridge.client import BridgeClient
-from binnacle.bridge.folders import read_host
-from binnacle.bridge.protocol import HostInfo
+from binnacle.bridge.client.bridge_client import BridgeClient
+from binnacle.bridge.jobs import proofs
+from binnacle.bridge.jobs.job_files import read_host
+from binnacle.bridge.jobs.protocol import HostInfo
 from binnacle.errors import BridgeError
 from binnacle.project.bridge_host import host_command
 

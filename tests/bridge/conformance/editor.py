@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from binnacle.bridge.folders import read_host
-from binnacle.bridge.protocol import HostInfo
+from binnacle.bridge.jobs.job_files import read_host
+from binnacle.bridge.jobs.protocol import HostInfo
 from server.peers import installed
 
 HERE = Path(__file__).parent

@@ -357,22 +357,18 @@ class TestTests:
         assert told["test"] == "test_shop.py::TestItem::test_name"
         assert where(told) == ("test_shop.py", 25)
 
-    def test_a_failing_one_stops_where_it_fails(self, desk):
-        told = desk("debug.start", pytest="test_shop.py::test_wrong", args=[])
+    def test_a_failing_one_stops_where_it_fails_and_what_pytest_catches_does_not_stop(self, desk):
+        desk.write("test_caught.py", CAUGHT)
+        told = desk("debug.start", pytest=["test_caught.py", "test_shop.py::test_wrong"], args=[])
         assert told["exception"]["message"] == "assert 0 == 1"
         assert told["exception"]["type"] == "AssertionError"
         assert told["frames"][0]["name"] == "test_wrong"
         assert where(told) == ("test_shop.py", 19)
-        assert "1 failed" in desk("debug.continue")["output"]
+        assert "1 failed, 1 passed, 1 skipped, 1 xfailed" in desk("debug.continue")["output"]
 
     def test_without_exceptions_a_failing_one_does_not_stop(self, desk):
         desk("breakpoint.set", exceptions=[])
         assert desk("debug.start", pytest="test_shop.py::test_wrong")["exitCode"] == 1
-
-    def test_what_pytest_catches_does_not_stop(self, desk):
-        desk.write("test_caught.py", CAUGHT)
-        told = desk("debug.start", pytest="test_caught.py")
-        assert (told["state"], told["exitCode"]) == ("terminated", 0)
 
     def test_where_none_is_those_there_are_are_named(self, desk):
         assert (

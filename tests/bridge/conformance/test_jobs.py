@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from binnacle.bridge import folders, proofs, protocol
-from binnacle.bridge.manifest import shipped
-from binnacle.bridge.protocol import Command
+from binnacle.bridge.jobs import job_files, proofs, protocol
+from binnacle.bridge.jobs.protocol import JobCommand
+from binnacle.bridge.manifest import shipped_scripts
 from binnacle.errors import BridgeError
 from bridge.conformance.desk import PATIENCE, wait_until
 from bridge.serving import until
@@ -22,7 +22,7 @@ def publish(desk, name, content):
     prepared.mkdir()
     (prepared / "command.json").write_text(content)
     (prepared / "proof").write_text(proofs.prove_command(desk.key(), name, content.encode()))
-    return desk.workspace / folders.publish(str(desk.workspace), str(prepared))
+    return desk.workspace / job_files.publish_job(str(desk.workspace), str(prepared))
 
 
 def test_a_host_introduces_itself(desk):
@@ -32,7 +32,7 @@ def test_a_host_introduces_itself(desk):
     assert host.workspace == str(desk.workspace)
     assert host.version == 2
     assert host.proof
-    known = {alias for alias, one in shipped().scripts.items() if desk.kind in one.metadata.hosts}
+    known = {alias for alias, one in shipped_scripts().scripts.items() if desk.kind in one.metadata.hosts}
     assert set(host.capabilities["scripts"]) == known
     answer = desk("bridge.ping")
     assert answer == {"bridgeId": host.bridge_id, "kind": desk.kind, "pid": host.pid, "running": 0}
@@ -71,7 +71,7 @@ def test_a_command_that_is_none_is_answered(desk):
         wait_until((folder / "done").exists)
         assert json.loads((folder / "error.json").read_text())["error"]["code"] == "E_INVALID_REQUEST"
     finally:
-        folders.remove(str(folder))
+        job_files.remove_job(str(folder))
 
 
 @pytest.mark.parametrize("proof", ["", "0" * 64])
@@ -86,10 +86,10 @@ def test_a_job_without_its_proof_is_refused(desk, proof):
         wait_until((folder / "done").exists)
         assert json.loads((folder / "error.json").read_text())["error"]["code"] == "E_UNAUTHORIZED"
         with pytest.raises(BridgeError) as caught:
-            folders.read_result(str(folder), desk.key())
+            job_files.read_result(str(folder), desk.key())
         assert caught.value.code == "E_UNAUTHORIZED", "the refusal itself is proven"
     finally:
-        folders.remove(str(folder))
+        job_files.remove_job(str(folder))
 
 
 def test_an_answer_is_whole_and_says_whose_it_is(desk):
@@ -108,7 +108,7 @@ def test_an_answer_is_whole_and_says_whose_it_is(desk):
         assert claim["bridgeId"] == desk.host().bridge_id
         assert claim["pid"] == desk.host().pid
     finally:
-        folders.remove(str(folder))
+        job_files.remove_job(str(folder))
 
 
 def test_a_cancelled_call_is_given_up_and_the_next_one_works(desk):
@@ -131,19 +131,19 @@ def test_a_cancelled_call_is_given_up_and_the_next_one_works(desk):
 
 def test_a_job_that_vanishes_is_given_up(desk):
     desk("debug.start", program="endless.py", wait=False)
-    command = Command(
+    command = JobCommand(
         client_id="cli", id="x", created_at="", script_name="debug.wait-for-hit", params={"timeoutMs": 90_000}
     )
-    folder = folders.publish(str(desk.workspace), folders.prepare(str(desk.workspace), command, desk.key()))
+    folder = job_files.publish_job(str(desk.workspace), job_files.prepare_job(str(desk.workspace), command, desk.key()))
     wait_until(lambda: os.path.exists(os.path.join(folder, "claimed.json")))
-    folders.remove(folder)
+    job_files.remove_job(folder)
     wait_until(lambda: desk("bridge.ping")["running"] == 0)
 
 
 def test_the_job_of_a_killed_client_is_cleared_away(desk):
     desk("debug.start", program="endless.py", wait=False)
     run = (
-        "import asyncio, sys; from binnacle.bridge.client import BridgeClient\n"
+        "import asyncio, sys; from binnacle.bridge.client.bridge_client import BridgeClient\n"
         "async def main():\n"
         "    client = BridgeClient(sys.argv[1])\n"
         "    await client.call('debug.wait-for-hit', {'timeoutMs': 90000}, timeout=90)\n"

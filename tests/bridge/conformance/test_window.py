@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from binnacle.bridge.folders import read_host
+from binnacle.bridge.jobs.job_files import read_host
 from binnacle.errors import BridgeError, Refused
 from binnacle.project.bridge_host import open_client, stop_host
 from bridge.conformance.desk import PATIENCE, environment, values, wait_until, where

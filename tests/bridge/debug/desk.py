@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from binnacle.bridge.debug.debugger import Debugger
+from binnacle.bridge.debug.scripts.script_table import run_script
 from binnacle.errors import BridgeError
 from binnacle.processes.keeper import Keeper
 from passthrough.stage import Stage
@@ -55,8 +56,8 @@ class Desk:
     def __call__(self, script: str, **params: Any) -> Any:
         return self.run(self.ask(script, **params))
 
-    async def ask(self, script: str, **params: Any) -> Any:
-        return await self.debugger.run(script, params, Call())
+    async def ask(self, script: str, *, call: Call | None = None, **params: Any) -> Any:
+        return await run_script(self.debugger, script, params, call or Call())
 
     def fails(self, code: str, script: str, **params: Any) -> BridgeError:
         """Calls a script that answers with that error, and with what to do next."""

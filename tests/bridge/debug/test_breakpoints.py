@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from binnacle.bridge.debug import hits
+from binnacle.bridge.debug import hit_conditions
 from bridge.debug.desk import values, where
 
 
@@ -29,8 +29,8 @@ def test_a_count_decides_when_to_stop(desk):
     [("2", [2]), ("==2", [2]), (">= 2", [2, 3, 4]), (">2", [3, 4]), ("<2", [1]), ("<=2", [1, 2]), ("%2", [2, 4])],
 )
 def test_a_count_says_which_hits_stop(count, due):
-    hits.check(count)
-    assert [number for number in range(1, 5) if hits.is_due(count, number)] == due
+    hit_conditions.check_hit_condition(count)
+    assert [number for number in range(1, 5) if hit_conditions.is_due(count, number)] == due
 
 
 def test_hits_are_counted_only_where_the_condition_is_true(desk):

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from binnacle.bridge.debug import dap as protocol
-from binnacle.bridge.debug.dap import Dap, Gone, Refused
+from binnacle.bridge.debug.dap import AdapterGone, AdapterRefused, DapConnection
 
 
 def frame(message: dict) -> bytes:
@@ -41,7 +41,7 @@ class Far:
         self._sock.close()
 
 
-def speak(test: Callable[[Dap, Far, list], Awaitable[None]]) -> None:
+def speak(test: Callable[[DapConnection, Far, list], Awaitable[None]]) -> None:
     """Runs a test on a connection; events that come are in the list."""
 
     async def run() -> None:
@@ -49,7 +49,9 @@ def speak(test: Callable[[Dap, Far, list], Awaitable[None]]) -> None:
         ours.setblocking(False)
         events: list = []
         far = Far(theirs)
-        near = await Dap.over(ours, lambda *event: events.append(event), lambda command, _: command == "known")
+        near = await DapConnection.over(
+            ours, lambda *event: events.append(event), lambda command, _: command == "known"
+        )
         try:
             async with asyncio.timeout(30):
                 await test(near, far, events)
@@ -62,7 +64,7 @@ def speak(test: Callable[[Dap, Far, list], Awaitable[None]]) -> None:
 
 
 def test_answers_find_their_requests_in_any_order():
-    async def test(near: Dap, far: Far, _events: list) -> None:
+    async def test(near: DapConnection, far: Far, _events: list) -> None:
         one, other = near.post("one", {"x": 1}), near.post("other")
         first, second = await far.hear(), await far.hear()
         assert (first["command"], first["arguments"]) == ("one", {"x": 1})
@@ -75,7 +77,7 @@ def test_answers_find_their_requests_in_any_order():
 
 
 def test_messages_may_come_in_pieces_and_several_at_once():
-    async def test(near: Dap, far: Far, events: list) -> None:
+    async def test(near: DapConnection, far: Far, events: list) -> None:
         data = frame({"type": "event", "event": "a", "body": {"text": "ü"}}) + frame({"type": "event", "event": "b"})
         for byte in data:
             await far.send(bytes([byte]))
@@ -90,13 +92,13 @@ def test_messages_may_come_in_pieces_and_several_at_once():
 
 
 def test_a_refusal_has_the_adapters_reason():
-    async def test(near: Dap, far: Far, _events: list) -> None:
+    async def test(near: DapConnection, far: Far, _events: list) -> None:
         asking = asyncio.ensure_future(near.request("launch", timeout=30))
         asked = await far.hear()
         error = {"error": {"format": "no {what}", "variables": {"what": "luck"}}}
         answer = {"type": "response", "request_seq": asked["seq"], "command": "launch", "success": False, "body": error}
         await far.send(frame(answer))
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(AdapterRefused) as caught:
             await asking
         assert caught.value.message == "no luck"
 
@@ -104,7 +106,7 @@ def test_a_refusal_has_the_adapters_reason():
 
 
 def test_an_answer_that_does_not_come_is_given_up_and_passed_over_later():
-    async def test(near: Dap, far: Far, _events: list) -> None:
+    async def test(near: DapConnection, far: Far, _events: list) -> None:
         with pytest.raises(TimeoutError):
             await near.request("slow", timeout=0.01)
         await far.send(frame({"type": "response", "request_seq": 1, "success": True}))
@@ -118,7 +120,7 @@ def test_an_answer_that_does_not_come_is_given_up_and_passed_over_later():
 
 
 def test_requests_of_the_adapter_are_answered_at_once():
-    async def test(_near: Dap, far: Far, _events: list) -> None:
+    async def test(_near: DapConnection, far: Far, _events: list) -> None:
         for number, command in enumerate(("known", "unknown")):
             await far.send(frame({"type": "request", "seq": number, "command": command}))
             answer = await far.hear()
@@ -129,13 +131,13 @@ def test_requests_of_the_adapter_are_answered_at_once():
 
 
 def test_a_connection_that_ends_answers_all_that_is_open():
-    async def test(near: Dap, far: Far, _events: list) -> None:
+    async def test(near: DapConnection, far: Far, _events: list) -> None:
         asking = asyncio.ensure_future(near.request("one", timeout=30))
         await far.hear()
         far.close()
-        with pytest.raises(Gone):
+        with pytest.raises(AdapterGone):
             await asking
-        with pytest.raises(Gone):
+        with pytest.raises(AdapterGone):
             await near.request("two", timeout=30)
 
     speak(test)
@@ -154,10 +156,10 @@ def test_a_connection_that_ends_answers_all_that_is_open():
     ],
 )
 def test_what_is_no_message_ends_the_connection(junk):
-    async def test(near: Dap, far: Far, _events: list) -> None:
+    async def test(near: DapConnection, far: Far, _events: list) -> None:
         await far.send(junk)
         await near.closed
-        with pytest.raises(Gone):
+        with pytest.raises(AdapterGone):
             await near.request("one", timeout=30)
 
     speak(test)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from binnacle.bridge.debug.waiting import Nobody
+from binnacle.bridge.debug.cancellable_wait import UncancellableCall
 from binnacle.errors import BridgeError
 from bridge.debug.desk import where
 
@@ -43,7 +43,7 @@ def test_somebody_is_killed_while_a_call_waits(desk, who):
 
     async def test() -> dict | BridgeError:
         waiting = asyncio.ensure_future(desk.ask("debug.wait-for-hit"))
-        await session.signal.until(lambda: session.root.process, timeout=30, job=Nobody())
+        await session.signal.until(lambda: session.root.process, timeout=30, job=UncancellableCall())
         pid = {"adapter": session._owned().pid, "program": session.root.process, "keeper": desk.keeper_process()}[who]
         os.kill(pid, signal.SIGKILL)
         try:
@@ -115,7 +115,7 @@ def test_a_debugger_that_is_closed_leaves_nothing(desk):
 
 def test_many_sessions_in_a_row_leave_nothing(desk):
     desk("breakpoint.set", path="shop.py", line=15)
-    for _ in range(5):
+    for _ in range(3):
         assert where(desk("debug.start", program="shop.py")) == ("shop.py", 15)
         desk("debug.stop")
     assert len(desk.stage.processes()) == 1

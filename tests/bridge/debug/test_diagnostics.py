@@ -2,7 +2,7 @@
 
 import pytest
 
-from binnacle.bridge.protocol import EDITOR_NEEDED
+from binnacle.bridge.jobs.protocol import EDITOR_NEEDED
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def test_a_cancelled_evaluation_is_said_to_run_still(desk):
     async def test() -> BridgeError:
         call = Call()
         params = {"expression": "__import__('time').sleep(600)"}
-        running = asyncio.ensure_future(desk.debugger.run("debug.evaluate", params, call))
+        running = asyncio.ensure_future(desk.ask("debug.evaluate", call=call, **params))
         await asyncio.sleep(0.1)
         call.cancelled.set()
         with pytest.raises(BridgeError) as caught:

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from binnacle.bridge.debug.launch_json import without_comments
-from binnacle.bridge.protocol import EDITOR_NEEDED
+from binnacle.bridge.jobs.protocol import EDITOR_NEEDED
 from bridge.debug.desk import where
 
 CONFIGURATIONS = """{

@@ -2,7 +2,7 @@
 
 import pytest
 
-from binnacle.bridge.debug.dialects import exception_of, function_name
+from binnacle.bridge.debug.adapter_dialects import exception_of, function_name
 from bridge.debug.desk import where
 
 CHAIN = """\

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from binnacle.bridge.debug import recording
-from binnacle.bridge.debug.recording import Recorder
+from binnacle.bridge.debug import session_recorder
+from binnacle.bridge.debug.session_recorder import SessionRecorder
 
 
 @pytest.fixture
@@ -122,24 +122,24 @@ def test_without_a_recording_there_is_nothing_to_tell(desk):
 
 
 def test_recordings_are_bounded_in_size_and_number(tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "FILE_LIMIT", 2000)
-    monkeypatch.setattr(recording, "LAST_LIMIT", 3000)
-    monkeypatch.setattr(recording, "KEPT", 3)
+    monkeypatch.setattr(session_recorder, "MAX_RECORDING_BYTES", 2000)
+    monkeypatch.setattr(session_recorder, "MAX_RECORDING_BYTES_WITH_END", 3000)
+    monkeypatch.setattr(session_recorder, "KEPT_RECORDINGS", 3)
     for number in range(1, 6):
-        recorder = Recorder(str(tmp_path), {"title": "x"})
+        recorder = SessionRecorder(str(tmp_path), {"title": "x"})
         assert recorder.id == str(number)
         for _ in range(100):
             recorder.write("1", "output", {"category": "stdout", "output": "y" * 10_000})
         recorder.write("1", "end", {"exitCode": 0})
         recorder.close()
-    assert recording.numbers(str(tmp_path)) == [3, 4, 5]
-    entries = recording.read(str(tmp_path), 5)
+    assert session_recorder.list_recordings(str(tmp_path)) == [3, 4, 5]
+    entries = session_recorder.read_recording(str(tmp_path), 5)
     assert [entry["type"] for entry in entries] == ["session", "output"]
-    assert os.path.getsize(recording.path_of(str(tmp_path), 5)) < 10_000
+    assert os.path.getsize(session_recorder.recording_path(str(tmp_path), 5)) < 10_000
 
 
 def test_a_recording_that_a_crash_cut_off_is_read_as_far_as_it_goes(crashed):
-    path = recording.path_of(os.path.join(crashed.debugger.folder, "sessions"), 1)
+    path = session_recorder.recording_path(os.path.join(crashed.debugger.folder, "sessions"), 1)
     with open(path, "ab") as file:
         file.write(b'{"at": 1, "type')
     assert crashed("dap.summary")["exitCode"] == 1

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from binnacle.bridge.debug.launch_request import StartParams, prepare_launch
+from binnacle.bridge.debug.pytest_stops import PYTEST_PLUGIN
 from bridge.debug.desk import Desk, values, where
 
 NEEDED = ("pytest", "_pytest", "py.py", "pluggy*", "iniconfig*", "packaging*", "pygments*")
@@ -172,8 +174,13 @@ def test_the_test_that_was_named_runs_alone_where_pytest_has_no_plugins(desk, pl
 
 
 @pytest.mark.parametrize("args", [[], None, ["-q"]])
-def test_the_test_that_was_named_runs_alone_whatever_arguments_are_given(desk, args):
-    told = desk("debug.start", pytest="test_shop.py::test_total", args=args)
+def test_the_test_that_was_named_stands_before_whatever_arguments_are_given(desk, args):
+    launch = prepare_launch(StartParams(pytest="test_shop.py::test_total", args=args), desk.workspace)
+    assert launch.configuration["args"] == ["-p", PYTEST_PLUGIN, "test_shop.py::test_total", *(args or [])]
+
+
+def test_the_test_that_was_named_runs_alone(desk):
+    told = desk("debug.start", pytest="test_shop.py::test_total", args=["-q"])
     assert told["exitCode"] == 0, told.get("output")
     assert "1 passed" in told["output"]
 
@@ -186,48 +193,35 @@ def test_what_a_test_or_pytest_catches_stops_nothing(desk):
     assert "7 passed, 2 skipped, 2 xfailed" in told["output"]
 
 
-@pytest.mark.parametrize(
-    ("test", "kind", "name", "line", "shown"),
-    [
-        ("test_call", "ZeroDivisionError", "divide", 8, ("by", "0")),
-        ("test_setup", "LookupError", "broken", 14, ("ready", "0")),
-        ("test_teardown", "OSError", "untidy", 21, ("left", "3")),
-        ("test_not_raised", "Failed", "test_not_raised", 39, ("wanted", "6")),
-        ("test_library", "TypeError", "test_library", 45, ("text", "'x'")),
-        ("Old::test_old", "AssertionError", "test_old", 51, ("old", "4")),
-        ("test_exit", "SystemExit", "test_exit", 56, ("code", "2")),
-    ],
-)
-def test_a_test_that_fails_stops_in_the_frame_that_failed(desk, test, kind, name, line, shown):
-    desk.write("test_failing.py", FAILING)
-    told = desk("debug.start", pytest=f"test_failing.py::{test}")
-    assert where(told) == ("test_failing.py", line)
-    assert told["reason"] == "exception"
-    assert told["exception"]["type"] == kind
-    assert told["frames"][0]["name"] == name
-    assert shown in values(told["locals"]).items()
-    assert desk("debug.evaluate", expression=shown[0])["result"] == shown[1]
-    assert desk("debug.continue")["exitCode"] == 1
+FAILURES = {
+    "test_call": ("ZeroDivisionError", "divide", 8, ("by", "0")),
+    "test_setup": ("LookupError", "broken", 14, ("ready", "0")),
+    "test_teardown": ("OSError", "untidy", 21, ("left", "3")),
+    "test_not_raised": ("Failed", "test_not_raised", 39, ("wanted", "6")),
+    "test_library": ("TypeError", "test_library", 45, ("text", "'x'")),
+    "Old::test_old": ("AssertionError", "test_old", 51, ("old", "4")),
+    "test_exit": ("SystemExit", "test_exit", 56, ("code", "2")),
+}
+"""What each test of `FAILING` fails with, in which function, at which line, and a variable there."""
 
 
-def test_each_test_that_fails_stops_once(desk):
-    desk.write("test_failing.py", FAILING)
-    told = desk("debug.start", pytest="test_failing.py")
-    lines = []
-    while told["state"] == "paused":
-        lines.append(where(told)[1])
-        told = desk("debug.continue")
-    assert lines == [8, 14, 21, 39, 45, 51, 56]
-    assert told["exitCode"] == 1
-
-
-def test_after_a_failing_test_breakpoints_of_others_stop(desk):
+def test_each_test_that_fails_stops_once_in_the_frame_that_failed_and_breakpoints_stop_between_them(desk):
     desk.write("test_failing.py", FAILING)
     desk("breakpoint.set", path="test_failing.py", line=50)
-    told = desk("debug.start", pytest=["test_failing.py::test_call", "test_failing.py::Old"])
-    assert where(told) == ("test_failing.py", 8)
-    assert where(desk("debug.continue")) == ("test_failing.py", 50)
-    assert where(desk("debug.step-over")) == ("test_failing.py", 51)
+    told = desk("debug.start", pytest=[f"test_failing.py::{test}" for test in FAILURES])
+    for test, (kind, name, line, shown) in FAILURES.items():
+        if test == "Old::test_old":
+            assert (where(told), told["reason"]) == (("test_failing.py", 50), "breakpoint")
+            assert where(desk("debug.step-over")) == ("test_failing.py", 51)
+            told = desk("debug.continue")
+        assert where(told) == ("test_failing.py", line), test
+        assert told["reason"] == "exception"
+        assert told["exception"]["type"] == kind
+        assert told["frames"][0]["name"] == name
+        assert shown in values(told["locals"]).items()
+        assert desk("debug.evaluate", expression=shown[0])["result"] == shown[1]
+        told = desk("debug.continue")
+    assert told["exitCode"] == 1
 
 
 def test_a_file_of_tests_that_cannot_be_loaded_stops_where_it_fails(desk):
@@ -245,12 +239,7 @@ def test_without_exceptions_no_failing_test_stops(desk):
     assert told["exitCode"] == 1
     desk("breakpoint.clear.project")
     assert desk("debug.start", pytest="test_failing.py")["state"] == "paused"
-
-
-def test_exceptions_may_be_left_out_while_tests_run(desk):
-    desk.write("test_failing.py", FAILING)
-    desk("debug.start", pytest="test_failing.py")
-    desk("breakpoint.set", exceptions=[])
+    desk("breakpoint.set", exceptions=[])  # while tests run
     assert desk("debug.continue")["state"] == "terminated"
 
 
@@ -263,21 +252,17 @@ def test_tests_that_fail_in_workers_stop_there(desk):
     assert desk("debug.continue", timeoutMs=50_000)["exitCode"] == 1
 
 
-def test_a_run_of_tests_that_is_debugged_leaves_the_folders_of_other_runs_alone(desk):
-    """To remove those of a whole suite takes minutes under a debugger, and looks as if a stop had been lost."""
-    desk.write("test_place.py", "def test_it(tmp_path):\n    print(f'in {tmp_path}')\n")
-    told = desk("debug.start", pytest="test_place.py", args=["-s"])
-    assert f"in {os.environ['PYTEST_DEBUG_TEMPROOT']}/" in told["output"]
-
-
-def test_programs_see_no_trace_of_how_failures_are_found(desk, monkeypatch):
+def test_a_test_sees_no_trace_of_how_failures_are_found_and_leaves_the_folders_of_other_runs_alone(desk, monkeypatch):
+    """To remove the folders of a whole suite takes minutes under a debugger, and looks as if a stop had been lost."""
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     desk.write(
         "test_environment.py",
-        "import os, sys\n\n\ndef test_it():\n    print(os.environ.get('PYTHONPATH'), sys.argv[1:])\n",
+        "import os, sys\n\n\n"
+        "def test_it(tmp_path):\n    print(f'in {tmp_path}')\n    print(os.environ.get('PYTHONPATH'), sys.argv[1:])\n",
     )
     told = desk("debug.start", pytest="test_environment.py", args=["-s"])
     assert told["exitCode"] == 0
+    assert f"in {os.environ['PYTEST_DEBUG_TEMPROOT']}/" in told["output"]
     assert "/elsewhere [" in told["output"]
 
 

@@ -6,7 +6,8 @@ from importlib.metadata import version
 import pytest
 
 from binnacle.bridge.debug import adapters
-from binnacle.bridge.protocol import EDITOR_NEEDED
+from binnacle.bridge.debug.scripts.script_table import list_capabilities
+from binnacle.bridge.jobs.protocol import EDITOR_NEEDED
 from binnacle.errors import BridgeError
 from bridge.debug.desk import Call, is_there, values, where
 
@@ -183,7 +184,7 @@ def test_several_programs_are_debugged_at_once(desk):
 
 
 def test_no_more_programs_than_a_machine_can_bear(desk, monkeypatch):
-    monkeypatch.setattr("binnacle.bridge.debug.debugger.LIVE", 1)
+    monkeypatch.setattr("binnacle.bridge.debug.debugger.MAX_LIVE_SESSIONS", 1)
     desk.stop_at("shop.py", 15)
     error = desk.fails("E_CAPACITY", "debug.start", program="shop.py")
     assert "debug_stop" in error.hint
@@ -192,7 +193,7 @@ def test_no_more_programs_than_a_machine_can_bear(desk, monkeypatch):
 def test_a_start_that_is_cancelled_leaves_nothing(desk):
     async def test() -> None:
         call = Call()
-        start = asyncio.ensure_future(desk.debugger.run("debug.start", {"program": "endless.py"}, call))
+        start = asyncio.ensure_future(desk.ask("debug.start", call=call, program="endless.py"))
         await call.began.wait()
         call.cancelled.set()
         with pytest.raises(BridgeError) as caught:
@@ -209,7 +210,7 @@ def test_a_wait_that_is_cancelled_leaves_the_program_running(desk, way):
 
     async def test() -> None:
         call = Call()
-        waiting = asyncio.ensure_future(desk.debugger.run("debug.wait-for-hit", {}, call))
+        waiting = asyncio.ensure_future(desk.ask("debug.wait-for-hit", call=call))
         await asyncio.sleep(0.05)
         if way == "marked":
             call.cancelled.set()
@@ -256,7 +257,7 @@ def test_what_needs_an_editor_says_so(desk, script):
     error = desk.fails("E_UNSUPPORTED", script)
     assert error.hint == EDITOR_NEEDED
     assert error.details["host"] == "vscode"
-    assert script not in desk.debugger.capabilities()["scripts"]
+    assert script not in list_capabilities()["scripts"]
 
 
 def test_parameters_of_the_wrong_kind_are_refused(desk):
@@ -265,7 +266,7 @@ def test_parameters_of_the_wrong_kind_are_refused(desk):
 
 
 def test_the_overview_names_adapters_and_how_to_get_others(desk):
-    rows = {row["name"]: row for row in adapters.overview(desk.workspace)}
+    rows = {row["name"]: row for row in adapters.list_adapters(desk.workspace)}
     assert rows["debugpy"]["found"]
     assert rows["debugpy"]["version"] == version("debugpy")
     assert set(rows) == {"debugpy", "js-debug", "lldb-dap", "delve"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from binnacle.bridge.debug import target as module
+from binnacle.bridge.debug import debug_target as module
 from bridge.debug.desk import Desk
 
 
@@ -92,7 +92,7 @@ def debug(desk: Desk, adapter: Adapter) -> str:
 
 def test_a_child_that_is_slow_to_answer_comes_under_the_debugger(desk, monkeypatch):
     # What is at hand later is not so while a process comes up: it may have all of its modules to load.
-    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    monkeypatch.setattr(module, "ANSWER_TIMEOUT_SECONDS", 0.0)
     desk("breakpoint.set", path="family.py", line=6)
     assert debug(desk, Adapter()) == "running"
 

@@ -1,28 +1,27 @@
 """The test at a line is found and debugged."""
 
+import os
+
 import pytest
 
-from binnacle.bridge.protocol import EDITOR_NEEDED
+from binnacle.bridge.debug.scripts.single_test import find_test
+from binnacle.bridge.jobs.protocol import EDITOR_NEEDED
 from bridge.debug.desk import values, where
 
 
-def test_the_test_at_a_line_stops_at_a_breakpoint(desk):
-    desk("breakpoint.set", path="test_shop.py", line=9)
-    told = desk("test.debug-single", path="test_shop.py", line=8)
-    assert told["test"] == "test_shop.py::test_total"
-    assert where(told) == ("test_shop.py", 9)
-    assert values(told["locals"])["found"] == "2"
-    told = desk("debug.continue")
-    assert told["exitCode"] == 0
-    assert "1 passed" in told["output"]
-
-
-def test_a_test_that_fails_stops_where_it_does(desk):
+def test_the_test_at_a_line_stops_at_a_breakpoint_and_where_it_fails(desk):
+    desk("breakpoint.set", path="test_shop.py", line=19)
     told = desk("test.debug-single", path="test_shop.py", line=18)
+    assert told["test"] == "test_shop.py::test_wrong"
+    assert (where(told), told["reason"]) == (("test_shop.py", 19), "breakpoint")
+    assert values(told["locals"])["found"] == "0"
+    told = desk("debug.continue")
     assert where(told) == ("test_shop.py", 19)
     assert told["exception"]["type"] == "AssertionError"
     assert values(told["locals"])["found"] == "0"
-    assert desk("debug.continue")["exitCode"] == 1
+    told = desk("debug.continue")
+    assert told["exitCode"] == 1
+    assert "1 failed" in told["output"]
 
 
 @pytest.mark.parametrize(
@@ -30,9 +29,14 @@ def test_a_test_that_fails_stops_where_it_does(desk):
     [(12, "test_prices"), (14, "test_prices"), (23, "TestItem::test_name"), (30, "Old::test_old")],
 )
 def test_tests_in_classes_and_with_decorators_are_found(desk, line, name):
-    told = desk("test.debug-single", path="test_shop.py", line=line)
-    assert told["test"] == f"test_shop.py::{name}"
+    assert find_test(os.path.join(desk.workspace, "test_shop.py"), line) == name
+
+
+def test_a_test_in_a_class_is_named_as_pytest_names_it(desk):
+    told = desk("test.debug-single", path="test_shop.py", line=30)
+    assert told["test"] == "test_shop.py::Old::test_old"
     assert told["exitCode"] == 0
+    assert "1 passed" in told["output"]
 
 
 def test_a_line_without_a_test_names_the_tests_there_are(desk):

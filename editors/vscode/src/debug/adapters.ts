@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 import { Fault, type Values } from "../protocol";
+import type { Body } from "./debug_target";
 import { adapterPython, OWN_TYPE } from "./python";
-import type { Body } from "./target";
 
 /** Every debugger that has a name for people. Those of js-debug have two names for programs. */
 export function adapters(folder: string): Values[] {

@@ -4,12 +4,12 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { Fault, type Job, type Values } from "../protocol";
-import { shownPath } from "./answers";
+import { noFile, quoted } from "./debug_errors";
+import { type Bound, placeOf } from "./debug_session";
+import { type Body, realPath } from "./debug_target";
 import type { Debugger, Script } from "./debugger";
-import { noFile, quoted } from "./faults";
-import { check } from "./hits";
-import { type Bound, placeOf } from "./session";
-import { type Body, realPath } from "./target";
+import { check } from "./hit_conditions";
+import { shownPath } from "./stop_report";
 
 const LISTED = "call breakpoint_list for those there are";
 

@@ -1,15 +1,15 @@
 /** The programs that are debugged in this window, whoever started them, and how agents name them. */
 
 import * as vscode from "vscode";
-import type { Health } from "../health";
+import type { HostHealth } from "../host_health";
 import { Fault, type Job } from "../protocol";
-import * as faults from "./faults";
+import { Cancelled, TooLate, within } from "./cancellable_wait";
+import * as faults from "./debug_errors";
+import { type Launch, Session } from "./debug_session";
+import { ADAPTER_ENDED, adapterOf, type Body, Target } from "./debug_target";
 import { adapterPython, OWN_TYPE } from "./python";
-import { Recorder, recordings } from "./recording";
-import { References } from "./references";
-import { type Launch, Session } from "./session";
-import { ADAPTER_ENDED, adapterOf, type Body, Target } from "./target";
-import { Cancelled, TooLate, within } from "./waiting";
+import { References } from "./reference_ids";
+import { Recorder, recordings } from "./session_recorder";
 
 export type Script = (debug: Debugger, params: Body, job: Job) => Promise<unknown>;
 
@@ -33,7 +33,7 @@ export class Debugger implements vscode.Disposable {
   constructor(
     private readonly memory: vscode.Memento,
     private readonly adapter: string,
-    readonly health: Health,
+    readonly health: HostHealth,
   ) {
     this.owned = [
       this.changes,

@@ -4,12 +4,12 @@ import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { shownPath } from "../debug/answers";
+import { within } from "../debug/cancellable_wait";
+import { noFile } from "../debug/debug_errors";
+import { type Body, realPath } from "../debug/debug_target";
 import type { Debugger, Script } from "../debug/debugger";
-import { noFile } from "../debug/faults";
 import { findPython } from "../debug/python";
-import { type Body, realPath } from "../debug/target";
-import { within } from "../debug/waiting";
+import { shownPath } from "../debug/stop_report";
 import type { Job, Values } from "../protocol";
 import { openFresh } from "./documents";
 

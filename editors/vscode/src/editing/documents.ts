@@ -1,8 +1,8 @@
 /** Files as they are now: agents change them behind the editor's back, and it takes a moment to see that. */
 
 import * as vscode from "vscode";
-import { readText } from "../folders";
 import { pause } from "../host";
+import { readText } from "../job_files";
 
 /** Milliseconds for the editor to notice that a file has changed. */
 const PATIENCE = 5000;

@@ -3,11 +3,11 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { shownPath } from "../debug/answers";
+import { TooLate, within } from "../debug/cancellable_wait";
+import { noFile, quoted } from "../debug/debug_errors";
+import { type Body, realPath } from "../debug/debug_target";
 import type { Debugger, Script } from "../debug/debugger";
-import { noFile, quoted } from "../debug/faults";
-import { type Body, realPath } from "../debug/target";
-import { TooLate, within } from "../debug/waiting";
+import { shownPath } from "../debug/stop_report";
 import { Fault, type Job, type Values } from "../protocol";
 import { openFresh } from "./documents";
 

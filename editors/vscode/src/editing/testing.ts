@@ -3,14 +3,14 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { within } from "../debug/cancellable_wait";
+import { noFile } from "../debug/debug_errors";
+import type { Session } from "../debug/debug_session";
+import { type Body, realPath } from "../debug/debug_target";
 import type { Debugger, Script } from "../debug/debugger";
-import { noFile } from "../debug/faults";
-import { prepare } from "../debug/launch";
+import { begin, follow } from "../debug/execution";
+import { prepare } from "../debug/launch_request";
 import { findPython } from "../debug/python";
-import { begin, follow } from "../debug/running";
-import type { Session } from "../debug/session";
-import { type Body, realPath } from "../debug/target";
-import { within } from "../debug/waiting";
 import { Fault, type Job, type Values } from "../protocol";
 
 /** Milliseconds for the editor's own view of tests to start one. */

@@ -3,10 +3,10 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { shownPath } from "../debug/answers";
+import { noFile } from "../debug/debug_errors";
+import { type Body, realPath } from "../debug/debug_target";
 import type { Debugger, Script } from "../debug/debugger";
-import { noFile } from "../debug/faults";
-import { type Body, realPath } from "../debug/target";
+import { shownPath } from "../debug/stop_report";
 import { Fault, type Job, type Values } from "../protocol";
 import { openFresh } from "./documents";
 

@@ -1,12 +1,18 @@
 """Debugs programs without an editor, through the debug adapters that editors use.
 
-    Debugger                 runs a script by its alias: `breakpoint.set`, `debug.start`, …
-      ├─ Breakpoints         of the workspace; sent to whatever is debugged
-      └─ Session             a program under the debugger, and the adapter's process
-           └─ Target         one connection: the program, or a process it started
-                └─ Dap       the Debug Adapter Protocol over a socket
+    scripts/                 what agents call: a function of the debugger for each script
+      └─ debugger            the programs of a workspace under the debugger, and which of them a call means
+           ├─ breakpoints    of the workspace; sent to whatever is debugged (`hit_conditions`: every third time …)
+           └─ debug_session  a program under the debugger, with the adapter's process
+                └─ debug_target   one connection: the program, or a process that it started
+                     └─ dap  the Debug Adapter Protocol over a socket
 
-Ids of frames and variables hold until the program goes on (`references`). Every call that lets it go on waits for
-what comes next, within its time. What adapters say is recorded (`recording`) and can be asked about afterwards
-(`postmortem`).
+To start: `launch_request` (what was asked for), `launch_json` (configurations of VS Code), `adapters` (those found),
+`pytest_stops` and `in_program/` (tests stop where they fail), `fast_debugpy` (starts debugpy sooner).
+To answer: `stop_report` (where a program stands), `variable_tree`, `program_output`, `reference_ids`, `debug_errors`,
+`adapter_dialects` (what each adapter says in its own way).
+To look back: `session_recorder` writes what adapters say, `recorded_session` reads it.
+To wait: `cancellable_wait`, and `tool_output` for other programs.
+
+`debug_session` begins with how a session lives and ends.
 """

@@ -33,7 +33,7 @@ class Adapter(Struct, frozen=True, kw_only=True):
     """How to get it."""
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class FoundAdapter(Struct, frozen=True, kw_only=True):
     """An adapter that is there."""
 
     id: str
@@ -101,7 +101,7 @@ def adapter_for_file(path: str) -> Adapter | None:
     return NATIVE if is_native else None
 
 
-def find(adapter: Adapter, workspace: str) -> Found | None:
+def find_adapter(adapter: Adapter, workspace: str) -> FoundAdapter | None:
     """Looks for an adapter where it usually is."""
     match adapter.id:
         case "debugpy":
@@ -114,12 +114,12 @@ def find(adapter: Adapter, workspace: str) -> Found | None:
             return _find_delve()
 
 
-def overview(workspace: str) -> list[dict[str, object]]:
+def list_adapters(workspace: str) -> list[dict[str, object]]:
     """Every kind: where it was found and its version, or how to install it."""
     rows: list[dict[str, object]] = []
     for adapter in ADAPTERS:
         row: dict[str, object] = {"name": adapter.id, "language": adapter.language}
-        if found := find(adapter, workspace):
+        if found := find_adapter(adapter, workspace):
             row |= {"found": True, "path": _path(found)} | ({"version": known} if (known := version_of(found)) else {})
         else:
             row |= {"found": False, "install": adapter.install}
@@ -127,7 +127,7 @@ def overview(workspace: str) -> list[dict[str, object]]:
     return rows
 
 
-def version_of(found: Found) -> str:
+def version_of(found: FoundAdapter) -> str:
     """As the files around an adapter tell it; only delve has to be asked."""
     path = os.path.realpath(_path(found))
     match found.id:
@@ -165,19 +165,19 @@ def _packages(python: str, pattern: str) -> list[str]:
     return glob.glob(os.path.join(glob.escape(home), "lib", "python*", "*-packages", pattern))
 
 
-def _path(found: Found) -> str:
+def _path(found: FoundAdapter) -> str:
     """The file that is the adapter."""
     return found.argv[1] if found.id == "js-debug" and found.argv[1] != "{port}" else found.argv[0]
 
 
-def _find_debugpy(workspace: str) -> Found | None:
+def _find_debugpy(workspace: str) -> FoundAdapter | None:
     if importlib.util.find_spec("debugpy") is not None:
-        return Found(id="debugpy", argv=(sys.executable, _FAST))
+        return FoundAdapter(id="debugpy", argv=(sys.executable, _FAST))
     python = find_python(workspace)
-    return Found(id="debugpy", argv=(python, _FAST)) if has_package(python, "debugpy") else None
+    return FoundAdapter(id="debugpy", argv=(python, _FAST)) if has_package(python, "debugpy") else None
 
 
-def _find_js_debug(workspace: str) -> Found | None:
+def _find_js_debug(workspace: str) -> FoundAdapter | None:
     if (node := shutil.which("node")) is None:
         return None
     if path := shutil.which("js-debug-adapter"):
@@ -194,8 +194,8 @@ def _find_js_debug(workspace: str) -> Found | None:
     return _js_debug(node, script) if script else None
 
 
-def _js_debug(*command: str) -> Found:
-    return Found(id="js-debug", argv=(*command, "{port}", "127.0.0.1"), listens=True, parts=False)
+def _js_debug(*command: str) -> FoundAdapter:
+    return FoundAdapter(id="js-debug", argv=(*command, "{port}", "127.0.0.1"), listens=True, parts=False)
 
 
 def _js_debug_version(path: str) -> str:
@@ -210,10 +210,10 @@ def _js_debug_version(path: str) -> str:
     return ""
 
 
-def _find_delve() -> Found | None:
+def _find_delve() -> FoundAdapter | None:
     path = shutil.which("dlv") or _executable(os.path.expanduser("~/go/bin/dlv"))
     argv = (path or "", "dap", "--listen=127.0.0.1:{port}")
-    return Found(id="delve", argv=argv, listens=True, prints=True) if path else None
+    return FoundAdapter(id="delve", argv=argv, listens=True, prints=True) if path else None
 
 
 def _delve_version(path: str) -> str:
@@ -225,10 +225,10 @@ def _delve_version(path: str) -> str:
     return found[1] if found else ""
 
 
-def _find_lldb() -> Found | None:
+def _find_lldb() -> FoundAdapter | None:
     names = ["lldb-dap", *(f"lldb-dap-{version}" for version in range(30, 17, -1))]
     path = next(filter(None, map(shutil.which, names)), None)
-    return Found(id="lldb-dap", argv=(path,)) if path else None
+    return FoundAdapter(id="lldb-dap", argv=(path,)) if path else None
 
 
 def _executable(path: str) -> str | None:

@@ -40,7 +40,7 @@ class FunctionBreakpoint(Struct, frozen=True, kw_only=True, rename="camel", omit
         return wanted
 
 
-class Kept(Struct, kw_only=True, rename="camel", omit_defaults=True):
+class SavedBreakpoints(Struct, kw_only=True, rename="camel", omit_defaults=True):
     """What stands in the file."""
 
     lines: list[Breakpoint] = []
@@ -106,7 +106,7 @@ class Breakpoints:
     def clear(self) -> int:
         """Takes away all; returns how many there were."""
         count = len(self._kept.lines) + len(self._kept.functions)
-        self._kept = Kept()
+        self._kept = SavedBreakpoints()
         self._write()
         return count
 
@@ -115,14 +115,14 @@ class Breakpoints:
         write_atomically(self._file, msgspec.json.format(msgspec.json.encode(self._kept), indent=1))
 
 
-def _read(path: str) -> Kept:
+def _read(path: str) -> SavedBreakpoints:
     """What is kept. A file that cannot be read is put aside: breakpoints are quickly set again."""
     try:
         with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(), type=Kept)
+            return msgspec.json.decode(file.read(), type=SavedBreakpoints)
     except msgspec.DecodeError:
         with suppress(OSError):
             os.replace(path, f"{path}.bad")
     except OSError:
         pass
-    return Kept()
+    return SavedBreakpoints()

@@ -9,14 +9,17 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-MESSAGE_LIMIT = 64 << 20
+from binnacle.wire.framing import ContentLengthDecoder, FramingError, encode_content_length
+from binnacle.wire.pending import PendingRequests, TooManyPending
+
+MAX_MESSAGE_BYTES = 64 << 20
 """Bytes of one message. An adapter that sends more is given up."""
 
-HEAD_LIMIT = 4096
-"""Bytes of what stands before a message."""
+MAX_PENDING_REQUESTS = 10_000
+"""Requests that an adapter may leave without an answer. The calls of agents end long before that."""
 
 
-class Refused(Exception):
+class AdapterRefused(Exception):
     """A request that was answered with no."""
 
     def __init__(self, command: str, message: str) -> None:
@@ -25,11 +28,11 @@ class Refused(Exception):
         self.message = message
 
 
-class Gone(Exception):
+class AdapterGone(Exception):
     """The connection ended before an answer came."""
 
 
-class Message(Struct):
+class DapMessage(Struct):
     """Anything that comes from an adapter."""
 
     type: str
@@ -43,37 +46,34 @@ class Message(Struct):
     arguments: Any = None
 
 
-Reply = Message | None
-"""An answer, or nothing when the connection ended."""
-
 OnEvent = Callable[[str, dict[str, Any]], None]
 OnRequest = Callable[[str, dict[str, Any]], bool]
 """Takes a request of the adapter; says whether it will be done."""
 
-_decoder = msgspec.json.Decoder(Message)
+_decoder = msgspec.json.Decoder(DapMessage)
 
 
-class Dap(asyncio.Protocol):
+class DapConnection(asyncio.Protocol):
     """One connection to an adapter. Closing it, or losing it, answers every request that is open."""
 
     def __init__(self, on_event: OnEvent, on_request: OnRequest) -> None:
         self._on_event = on_event
         self._on_request = on_request
         self._transport: asyncio.Transport | None = None
-        self._buffer = bytearray()
-        self._last = 0
-        self._open: dict[int, asyncio.Future[Reply]] = {}
+        self._decoder = ContentLengthDecoder(max_body_bytes=MAX_MESSAGE_BYTES)
+        self._last_seq = 0
+        self._pending: PendingRequests[int, DapMessage] = PendingRequests(max_pending=MAX_PENDING_REQUESTS)
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @classmethod
-    async def over(cls, sock: socket.socket, on_event: OnEvent, on_request: OnRequest) -> "Dap":
+    async def over(cls, sock: socket.socket, on_event: OnEvent, on_request: OnRequest) -> "DapConnection":
         """Speaks over a socket that is connected, and closes it in the end."""
         loop = asyncio.get_running_loop()
         _, dap = await loop.create_unix_connection(lambda: cls(on_event, on_request), sock=sock)
         return dap
 
     @classmethod
-    async def connect(cls, host: str, port: int, on_event: OnEvent, on_request: OnRequest) -> "Dap":
+    async def connect(cls, host: str, port: int, on_event: OnEvent, on_request: OnRequest) -> "DapConnection":
         """Connects to an adapter that listens.
 
         Raises:
@@ -90,31 +90,31 @@ class Dap(asyncio.Protocol):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:
-        self._buffer += data
         try:
-            while (body := self._next()) is not None:
+            for body in self._decoder.feed(data):
                 self._hear(_decoder.decode(body))
-        except (ValueError, msgspec.DecodeError):
+        except (FramingError, msgspec.DecodeError):
             # What follows cannot be told apart any more.
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         if not self.closed.done():
             self.closed.set_result(None)
-        while self._open:
-            _, future = self._open.popitem()
-            if not future.done():
-                future.set_result(None)
+        self._pending.close(lambda: AdapterGone("the connection ended"))
 
-    def post(self, command: str, arguments: Mapping[str, Any] | None = None) -> asyncio.Future[Reply]:
-        """Sends a request. The answer need not be waited for."""
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        if self.closed.done():
-            future.set_result(None)
-            return future
-        number = self._send({"type": "request", "command": command, "arguments": arguments or {}})
-        self._open[number] = future
-        return future
+    def post(self, command: str, arguments: Mapping[str, Any] | None = None) -> asyncio.Future[DapMessage]:
+        """Sends a request. The answer need not be waited for; it is `AdapterGone` when the connection ends.
+
+        Raises:
+            Refused: too many others wait already.
+        """
+        try:
+            answer = self._pending.add(self._last_seq + 1)
+        except TooManyPending as error:
+            raise AdapterRefused(command, str(error)) from error
+        if not answer.done():
+            self._send({"type": "request", "command": command, "arguments": arguments or {}})
+        return answer
 
     async def request(
         self, command: str, arguments: Mapping[str, Any] | None = None, *, timeout: float
@@ -126,44 +126,24 @@ class Dap(asyncio.Protocol):
             Gone: the connection ended.
             TimeoutError: no answer came. It may still come, and is passed over then.
         """
-        future = self.post(command, arguments)
-        await asyncio.wait([future], timeout=timeout)
-        if not future.done():
-            raise TimeoutError
-        return body_of(command, future.result())
+        async with asyncio.timeout(timeout):
+            return body_of(command, await self.post(command, arguments))
 
     def close(self) -> None:
         """Ends the connection; what is open is answered soon after."""
         if self._transport is not None:
             self._transport.abort()
 
-    def _send(self, message: dict[str, Any]) -> int:
-        self._last += 1
-        body = msgspec.json.encode(message | {"seq": self._last})
+    def _send(self, message: dict[str, Any]) -> None:
+        self._last_seq += 1
+        body = msgspec.json.encode(message | {"seq": self._last_seq})
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        return self._last
+            self._transport.write(encode_content_length(body))
 
-    def _next(self) -> bytes | None:
-        """Takes the next whole message off the buffer."""
-        if (end := self._buffer.find(b"\r\n\r\n")) < 0:
-            if len(self._buffer) > HEAD_LIMIT:
-                raise ValueError("no message begins here")
-            return None
-        size = _length(bytes(self._buffer[:end]))
-        start = end + 4
-        if len(self._buffer) < start + size:
-            return None
-        body = bytes(self._buffer[start : start + size])
-        del self._buffer[: start + size]
-        return body
-
-    def _hear(self, message: Message) -> None:
+    def _hear(self, message: DapMessage) -> None:
         match message.type:
             case "response":
-                future = self._open.pop(message.request_seq, None)
-                if future is not None and not future.done():
-                    future.set_result(message)
+                self._pending.resolve(message.request_seq, message)
             case "event":
                 self._on_event(message.event, _object(message.body))
             case "request":
@@ -173,37 +153,24 @@ class Dap(asyncio.Protocol):
                 self._send(answer | ({"success": True} if will_do else {"success": False, "message": "notSupported"}))
 
 
-def body_of(command: str, reply: Reply) -> dict[str, Any]:
+def body_of(command: str, reply: DapMessage) -> dict[str, Any]:
     """What an answer holds.
 
     Raises:
         Refused: it is a no.
-        Gone: there was none.
     """
-    if reply is None:
-        raise Gone(command)
     body = _object(reply.body)
     if not reply.success:
-        raise Refused(command, _reason(reply, body))
+        raise AdapterRefused(command, _reason(reply, body))
     return body
 
 
-def _reason(reply: Message, body: dict[str, Any]) -> str:
+def _reason(reply: DapMessage, body: dict[str, Any]) -> str:
     error = _object(body.get("error"))
     text = str(error.get("format") or reply.message or "the adapter gave no reason")
     for name, value in _object(error.get("variables")).items():
         text = text.replace("{" + name + "}", str(value))
     return text
-
-
-def _length(head: bytes) -> int:
-    for line in head.split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length":
-            size = int(value)
-            if 0 <= size <= MESSAGE_LIMIT:
-                return size
-    raise ValueError("no length that can be used")
 
 
 def _object(value: Any) -> dict[str, Any]:
@@ -212,7 +179,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 async def connect_patiently(
     host: str, port: int, on_event: OnEvent, on_request: OnRequest, *, ended: asyncio.Future[Any], timeout: float
-) -> Dap:
+) -> DapConnection:
     """Connects to an adapter that is just starting.
 
     Raises:
@@ -222,7 +189,7 @@ async def connect_patiently(
     deadline = loop.time() + timeout
     while True:
         with contextlib.suppress(OSError):
-            return await Dap.connect(host, port, on_event, on_request)
+            return await DapConnection.connect(host, port, on_event, on_request)
         await asyncio.wait([ended], timeout=0.03)
         if ended.done() or loop.time() > deadline:
             raise OSError(f"nothing listens on {host}:{port}")

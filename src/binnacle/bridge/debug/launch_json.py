@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from binnacle.bridge.debug.faults import fault, unsupported
+from binnacle.bridge.debug.debug_errors import debug_error, script_unsupported
 from binnacle.config.repository_files import read_inside
 from binnacle.errors import did_you_mean
 
@@ -32,10 +32,10 @@ def find_configuration(folder: str, name: str, *, file: str | None) -> dict[str,
     names = [str(one.get("name", "")) for one in configurations]
     if name not in names:
         if any(isinstance(one, dict) and one.get("name") == name for one in found.get("compounds") or ()):
-            raise unsupported(
+            raise script_unsupported(
                 "debug.start", f"{name!r} starts several programs at once; start its configurations one by one"
             )
-        raise fault(
+        raise debug_error(
             "E_NOT_FOUND",
             f"no configuration in {path} is called {name!r}",
             did_you_mean(name, names) or "give program, module or pytest instead",
@@ -68,16 +68,18 @@ def _read(folder: str) -> dict[str, Any]:
     try:
         text = read_inside(folder, path).decode("utf-8-sig")
     except FileNotFoundError:
-        raise fault(
+        raise debug_error(
             "E_NOT_FOUND", f"there is no {path}", "give program, module or pytest to debug_start instead of launch"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise fault("E_FS_ERROR", f"cannot read {path}: {error}", "mend the file, or give program instead") from error
+        raise debug_error(
+            "E_FS_ERROR", f"cannot read {path}: {error}", "fix the file, or give program instead"
+        ) from error
     try:
         found = msgspec.json.decode(without_comments(text))
     except msgspec.DecodeError as error:
-        raise fault(
-            "E_INVALID_PARAMS", f"{path} is no valid JSON: {error}", "mend the file, or give program instead"
+        raise debug_error(
+            "E_INVALID_PARAMS", f"{path} is no valid JSON: {error}", "fix the file, or give program instead"
         ) from error
     return found if isinstance(found, dict) else {}
 
@@ -125,9 +127,9 @@ def _value(name: str, values: Mapping[str, str]) -> str:
     if (found := values.get(name)) is not None:
         return found
     if name.lower().startswith(("file", "relativefile")):
-        raise fault(
+        raise debug_error(
             "E_INVALID_PARAMS",
             f"the configuration is about the file that is open: ${{{name}}}",
             "call debug_start with file as well, the path of that file",
         )
-    raise unsupported("debug.start", f"only an editor knows the value of ${{{name}}}")
+    raise script_unsupported("debug.start", f"only an editor knows the value of ${{{name}}}")

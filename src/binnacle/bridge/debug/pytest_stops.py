@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-PLUGIN = "binnacle_stop_at_failures"
-FOLDER = os.path.join(os.path.dirname(__file__), "in_program")
+PYTEST_PLUGIN = "binnacle_stop_at_failures"
+PLUGIN_FOLDER = os.path.join(os.path.dirname(__file__), "in_program")
 """Where the plugin is. Nothing else is there: the program could import it."""
 
 
@@ -18,8 +18,8 @@ def load_plugin(full: dict[str, Any], environ: Mapping[str, str]) -> dict[str, A
     if not is_pytest(full) or _ignores_path(full):
         return full
     before = full["env"].get("PYTHONPATH", environ.get("PYTHONPATH", ""))
-    path = os.pathsep.join(filter(None, (FOLDER, before)))
-    return {**full, "args": ["-p", PLUGIN, *full["args"]], "env": {**full["env"], "PYTHONPATH": path}}
+    path = os.pathsep.join(filter(None, (PLUGIN_FOLDER, before)))
+    return {**full, "args": ["-p", PYTEST_PLUGIN, *full["args"]], "env": {**full["env"], "PYTHONPATH": path}}
 
 
 def plugin_notes(full: Mapping[str, Any], request: str) -> tuple[str, ...]:

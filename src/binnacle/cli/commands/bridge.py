@@ -65,14 +65,14 @@ def _show_status(answer: Any, screen: Screen) -> None:
 def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
     import asyncio
 
-    from binnacle.bridge.manifest import shipped
-    from binnacle.bridge.status import bridge_status
+    from binnacle.bridge.client.bridge_status import bridge_status
+    from binnacle.bridge.manifest import shipped_scripts
     from binnacle.project.bridge_host import open_client
 
     async def ask() -> dict[str, Any]:
         client = open_client(_workspace(context), name="cli")
         try:
-            return await bridge_status(client, shipped())
+            return await bridge_status(client, shipped_scripts())
         finally:
             client.close()
 

@@ -10,9 +10,9 @@ from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput, NotFound, did_you_mean
 
 if TYPE_CHECKING:
-    from binnacle.bridge.manifest import Entry
-    from binnacle.bridge.metadata import Metadata
-    from binnacle.bridge.own import OwnScript
+    from binnacle.bridge.manifest import ScriptEntry
+    from binnacle.bridge.metadata import ScriptMetadata
+    from binnacle.bridge.project_scripts import ProjectScript
     from binnacle.errors import ConfigError
     from binnacle.tools.outcome import Outcome
 
@@ -21,27 +21,27 @@ SCRIPT = Group("script")
 NAME = arg("name", metavar="NAME", help="the script, by its alias or the name of its tool; bn script list names them")
 
 
-def find_entry(context: Context, name: str) -> "tuple[Entry, OwnScript | None]":
+def find_entry(context: Context, name: str) -> "tuple[ScriptEntry, ProjectScript | None]":
     """A script by alias or by any name of its tool; with it the program, if it is one of the project's.
 
     Raises:
         NotFound: there is none.
         ConfigError: there is, but its metadata is wrong.
     """
-    from binnacle.bridge.manifest import shipped
-    from binnacle.bridge.own import find_own
+    from binnacle.bridge.manifest import shipped_scripts
+    from binnacle.bridge.project_scripts import find_project_scripts
 
-    own = find_own(context.project.repo)
+    own = find_project_scripts(context.project.repo)
     for alias, one in own.scripts.items():
         if name in (alias, one.entry.metadata.tool, *one.entry.metadata.mcp.aliases):
             return one.entry, one
-    alias = shipped().by_tool().get(name, name)
-    if alias in shipped().scripts:
-        return shipped().scripts[alias], None
+    alias = shipped_scripts().by_tool().get(name, name)
+    if alias in shipped_scripts().scripts:
+        return shipped_scripts().scripts[alias], None
     for problem in own.problems:
         if f"/{name}." in problem.message:
             raise problem
-    known = [*own.scripts, *shipped().scripts]
+    known = [*own.scripts, *shipped_scripts().scripts]
     raise NotFound(f"no script {name!r}", hint=did_you_mean(name, known) or "bn script list names them")
 
 
@@ -74,19 +74,19 @@ def _show_list(answer: Any, screen: Screen) -> None:
     needs=READS,
 )
 def list_scripts(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
-    from binnacle.bridge.manifest import shipped
-    from binnacle.bridge.own import find_own
+    from binnacle.bridge.manifest import shipped_scripts
+    from binnacle.bridge.project_scripts import find_project_scripts
 
-    own = find_own(context.project.repo)
+    own = find_project_scripts(context.project.repo)
     rows = [_row(one.entry.metadata, "project", _state(one)) for one in own.scripts.values()]
     rows += [
         _row(one.metadata, "the box", "" if one.metadata.mcp.enabled else "no tool")
-        for one in shipped().scripts.values()
+        for one in shipped_scripts().scripts.values()
     ]
     return {"scripts": rows, "problems": [problem_row(one) for one in own.problems]}
 
 
-def _state(one: "OwnScript") -> str:
+def _state(one: "ProjectScript") -> str:
     if not one.program:
         return "no program"
     if not one.is_trusted:
@@ -94,7 +94,7 @@ def _state(one: "OwnScript") -> str:
     return "" if one.entry.metadata.mcp.enabled else "no tool"
 
 
-def _row(about: "Metadata", source: str, state: str) -> dict[str, Any]:
+def _row(about: "ScriptMetadata", source: str, state: str) -> dict[str, Any]:
     return {
         "alias": about.alias,
         "tool": about.tool,
@@ -181,11 +181,11 @@ def run(context: Context, args: Namespace) -> Any:
     return {**outcome.envelope, "text": outcome.text} if context.human else outcome.envelope
 
 
-async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: bytes) -> "Outcome":
+async def _call(context: Context, entry: "ScriptEntry", own: "ProjectScript | None", raw: bytes) -> "Outcome":
     """Runs it through the one dispatch, whether it is a tool or not."""
     import os
 
-    from binnacle.bridge.manifest import Manifest
+    from binnacle.bridge.manifest import ScriptManifest
     from binnacle.project.project_scripts import ProjectScripts
     from binnacle.tools.caller import Caller
     from binnacle.tools.catalog import Catalog
@@ -199,7 +199,7 @@ async def _call(context: Context, entry: "Entry", own: "OwnScript | None", raw: 
             return await scripts.run_by_host(work)
         return await scripts.run_trusted(own, work)
 
-    manifest = Manifest(scripts={entry.metadata.alias: entry})
+    manifest = ScriptManifest(scripts={entry.metadata.alias: entry})
     specs = script_tools(manifest, execute, ScriptPlace(scripts.workspace, os.getcwd()), every=True)
     caller = Caller(session=context.session, progress=_tell) if context.human else Caller(session=context.session)
     try:
@@ -213,7 +213,7 @@ def _tell(done: float, total: float | None, message: str) -> None:
     Screen(sys.stderr).line(f"{share}{message}")
 
 
-def _parameters(about: "Metadata", words: list[str]) -> dict[str, Any]:
+def _parameters(about: "ScriptMetadata", words: list[str]) -> dict[str, Any]:
     """`k=v` as values. Lists and objects are JSON; a list may also be given item by item."""
     synonyms = {word: name for name, one in about.params.items() for word in one.aliases}
     found: dict[str, Any] = {}

@@ -67,9 +67,14 @@ def _show_new(answer: Any, screen: Screen) -> None:
 )
 def new(context: Context, args: Namespace) -> Any:
     from binnacle.app.trust_review import grant_written
-    from binnacle.bridge.manifest import shipped
-    from binnacle.bridge.metadata import SUFFIX, is_alias, tool_name
-    from binnacle.bridge.own import RESERVED, find_own, is_reserved, scripts_folder
+    from binnacle.bridge.manifest import shipped_scripts
+    from binnacle.bridge.metadata import METADATA_SUFFIX, is_alias, tool_name
+    from binnacle.bridge.project_scripts import (
+        RESERVED_TOOL_PREFIXES,
+        find_project_scripts,
+        is_reserved_tool,
+        scripts_folder,
+    )
     from binnacle.project.tool_catalog import catalog_of
 
     if args.python and args.sh:
@@ -77,9 +82,9 @@ def new(context: Context, args: Namespace) -> Any:
     alias = args.name
     if not is_alias(alias):
         raise InvalidInput(f"no alias: {alias!r}", hint="lower-case words joined by . and -: deploy.check")
-    taken = shipped().by_tool() | find_own(context.project.repo).names()
-    if is_reserved(tool_name(alias)):
-        hint = f"take a name that does not begin with {' or '.join(RESERVED)}"
+    taken = shipped_scripts().by_tool() | find_project_scripts(context.project.repo).names()
+    if is_reserved_tool(tool_name(alias)):
+        hint = f"take a name that does not begin with {' or '.join(RESERVED_TOOL_PREFIXES)}"
         raise InvalidInput(f"{tool_name(alias)!r} is not for scripts", hint=hint)
     if tool_name(alias) in taken or tool_name(alias) in catalog_of(context.project):
         raise Duplicate(f"there is a script with the tool {tool_name(alias)!r}", hint="take another name")
@@ -87,7 +92,7 @@ def new(context: Context, args: Namespace) -> Any:
     values = {"alias": alias, "title": alias.replace(".", " ").replace("-", " ").capitalize()}
     values["category"] = alias.partition(".")[0]
     program = os.path.join(folder, alias + (".sh" if args.sh else ".py"))
-    metadata = os.path.join(folder, alias + SUFFIX)
+    metadata = os.path.join(folder, alias + METADATA_SUFFIX)
     repo = context.project.repo
     _write(program, (SHELL if args.sh else PYTHON).format(**values), repo, mode=0o755)
     _write(metadata, METADATA.format(**values), repo, mode=0o644)
@@ -126,20 +131,29 @@ def _show_build(answer: Any, screen: Screen) -> None:
 def build(context: Context, args: Namespace) -> Any:
     from datetime import UTC, datetime
 
-    from binnacle.bridge.manifest import BOX, FILE, LIMIT, gather, shipped, write_manifest
-    from binnacle.bridge.own import scripts_folder
+    from binnacle.bridge.manifest import (
+        MANIFEST_FILE,
+        MAX_SCRIPTS,
+        SHIPPED_FOLDER,
+        gather_scripts,
+        shipped_scripts,
+        write_manifest,
+    )
+    from binnacle.bridge.project_scripts import scripts_folder
 
     folder = os.path.abspath(args.folder) if args.folder else scripts_folder(context.project.repo)
     if not os.path.isdir(folder):
         raise NotFound(f"no such directory: {folder}", hint="begin a script with: bn script new NAME")
-    found = gather(folder, known=None if os.path.realpath(folder) == os.path.realpath(BOX) else shipped())
+    found = gather_scripts(
+        folder, known=None if os.path.realpath(folder) == os.path.realpath(SHIPPED_FOLDER) else shipped_scripts()
+    )
     tools = sum(one.metadata.mcp.enabled for one in found.manifest.scripts.values())
     answer: dict[str, Any] = {
-        "manifest": os.path.join(folder, FILE),
+        "manifest": os.path.join(folder, MANIFEST_FILE),
         "scripts": len(found.manifest.scripts),
         "tools": tools,
         "problems": [problem_row(one) for one in found.problems],
-        "warnings": [f"{tools} tools: agents choose worse from more than {LIMIT}"] if tools > LIMIT else [],
+        "warnings": [f"{tools} tools: agents choose worse from more than {MAX_SCRIPTS}"] if tools > MAX_SCRIPTS else [],
     }
     if found.problems:
         context.exit_code = 1

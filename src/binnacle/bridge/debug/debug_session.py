@@ -1,0 +1,431 @@
+"""A program under the debugger, from its start until nothing of it is left.
+
+Theory. A session is one launch: the process of an adapter, a connection to it for the program, and one more for each
+process that the program starts (`debug_target`). Its states are those of its first target, the root:
+
+    starting ──> running <──> paused
+        └───────────┴────────────┴──> terminated        (`over` is done; there is no way back)
+
+*Who owns what.* The keeper owns the adapter's process and all that it started, and ends them even if we are killed. The
+session owns its targets, the tasks that join children (`_joining`), that watch the adapter (`_watching`) and that read
+its output (`_printing`), and the recorder. `_end` is the only place that gives them up, and it runs once: `end_soon`
+starts it, whoever calls first, and `end` waits for it behind a shield, so a caller that is cancelled leaves nothing
+half ended.
+
+*What can happen at the same time.* Everything runs in one event loop. Events of adapters change the state of a target
+as they arrive and fire `signal`; calls wait for a state, never for an event, so nothing is lost that happens
+between two calls. Two calls may wait for the same stop, and both are told of it. A resume marks the target as
+running before the adapter is asked: the next stop may be told before the answer to the request. Breakpoints are sent
+to a target under its own lock, one file after the other, and only after it is configured.
+
+*How it ends.* The program exits; the adapter says `terminated`; the connection breaks; the adapter's process dies while
+a child keeps its connection open (`_watch`); or somebody calls `end`. Each of them completes `over` of the root, and
+that leads to `_end`: the adapter is asked to disconnect, which ends a program that we launched and lets go of one that
+we attached to, then the connections are closed, then the keeper ends what is left. Every step has a bound. `how` says
+why, when it was not the program itself that ended: an adapter that died takes its session with it.
+
+*Why nothing waits for ever.* A request to an adapter has a time limit, and fails when the connection ends (`dap`). A
+start has `LAUNCH_TIMEOUT_SECONDS`; when it fails or is cancelled, `_end` runs before the error is raised. A wait for a
+stop ends with the stop, the end, the caller's time or its cancellation; the program goes on after the last two.
+"""
+
+import asyncio
+import codecs
+import contextlib
+import os
+import shutil
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from binnacle.bridge.debug import debug_errors
+from binnacle.bridge.debug.breakpoints import Breakpoint, Breakpoints
+from binnacle.bridge.debug.cancellable_wait import (
+    CallCancelled,
+    ChangeSignal,
+    ScriptCall,
+    UncancellableCall,
+    wait_for_future,
+)
+from binnacle.bridge.debug.dap import AdapterGone, AdapterRefused, DapConnection, OnEvent, OnRequest, connect_patiently
+from binnacle.bridge.debug.debug_target import LAUNCH_TIMEOUT_SECONDS, DebugTarget
+from binnacle.bridge.debug.launch_request import Launch
+from binnacle.bridge.debug.program_output import ProgramOutput
+from binnacle.bridge.debug.reference_ids import ReferenceIds
+from binnacle.bridge.debug.session_recorder import SessionRecorder
+from binnacle.bridge.debug.tool_output import run_tool
+from binnacle.config.child_environment import for_person
+from binnacle.processes.keeper import CannotStart, Keeper, Owned
+
+PYTHON_CHECK_SECONDS = 20.0
+"""Seconds for a Python to start and end."""
+
+ADAPTER_START_SECONDS = 15.0
+"""Seconds until an adapter listens."""
+
+DISCONNECT_SECONDS = 1.5
+"""Seconds for an adapter to end by itself what it started."""
+
+ADAPTER_ENDED = "the debug adapter ended"
+
+PROCESS_END_GRACE_SECONDS = 0.5
+"""Seconds for processes to end when asked to."""
+
+
+class DebugSession:
+    """The processes of one launch: the program's, those it starts, and the adapter's."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        *,
+        keeper: Keeper,
+        breakpoints: Breakpoints,
+        references: ReferenceIds[DebugTarget],
+        recorder: SessionRecorder,
+    ) -> None:
+        self.launch = launch
+        self.id = recorder.id
+        self.references = references
+        self.output = ProgramOutput()
+        self.signal = ChangeSignal()
+        self.targets: list[DebugTarget] = [DebugTarget(self, self.id, launch.adapter.id)]
+        self.focus = self.root
+        """Whose stop was told last."""
+
+        self.how = ""
+        """How it ended, if not by itself."""
+
+        self.notes = launch.notes
+        self.is_told = False
+        """Whether an answer has told of its end."""
+
+        self._keeper = keeper
+        self._breakpoints = breakpoints
+        self._recorder = recorder
+        self._process: Owned | None = None
+        self._port = 0
+        self._joining: set[asyncio.Task[None]] = set()
+        self._watching: asyncio.Task[None] | None = None
+        self._printing: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
+
+    @property
+    def root(self) -> DebugTarget:
+        return self.targets[0]
+
+    @property
+    def is_over(self) -> bool:
+        return self.root.over.done()
+
+    @property
+    def events(self) -> int:
+        """How many were heard."""
+        return self._recorder.count
+
+    async def begin(self, job: ScriptCall) -> None:
+        """Starts adapter and program.
+
+        Raises:
+            BridgeError: E_LAUNCH_FAILED or E_CANCELLED. Nothing is left of it then.
+        """
+        beginning = asyncio.ensure_future(self._begin())
+        try:
+            await wait_for_future(beginning, timeout=LAUNCH_TIMEOUT_SECONDS, job=job)
+            beginning.result()
+        except (AdapterRefused, AdapterGone, OSError, TimeoutError, CannotStart, CallCancelled) as error:
+            beginning.cancel()
+            await asyncio.wait([beginning])
+            await self.end()
+            raise self._failure(error) from error
+        except BaseException:
+            beginning.cancel()
+            self.end_soon()
+            raise
+
+    async def _begin(self) -> None:
+        launch = self.launch
+        if launch.python is not None:
+            await check_python(self._keeper, launch.python, launch.cwd)
+        if launch.address is None:
+            connect = await self._start_adapter()
+        else:
+            host, port = launch.address
+            connect = _to(host, port)
+        await self.root.begin(connect, launch.request, launch.configuration, self._breakpoints)
+        self.root.over.add_done_callback(lambda _: self.end_soon())
+        if self.is_over:
+            self.end_soon()
+
+    async def _start_adapter(self) -> Callable[[OnEvent, OnRequest], Any]:
+        if self.launch.adapter.listens:
+            self._port = _free_port()
+            await self._start_listening()
+            ended = asyncio.ensure_future(self._owned().wait())
+
+            async def connect(on_event: OnEvent, on_request: OnRequest) -> DapConnection:
+                try:
+                    return await connect_patiently(
+                        "127.0.0.1", self._port, on_event, on_request, ended=ended, timeout=ADAPTER_START_SECONDS
+                    )
+                finally:
+                    ended.cancel()
+
+            return connect
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, open(os.devnull, "wb") as null:
+                await self._start(theirs.fileno(), theirs.fileno(), null.fileno())
+        except BaseException:
+            ours.close()
+            raise
+        ours.setblocking(False)
+        return lambda on_event, on_request: DapConnection.over(ours, on_event, on_request)
+
+    async def _start_listening(self) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs, open(os.devnull, "r+b") as null:
+            if not self.launch.adapter.prints:
+                await self._start(null.fileno(), null.fileno(), null.fileno())
+                return
+            await self._start(null.fileno(), theirs.fileno(), theirs.fileno())
+            kept = ours.dup()
+        kept.setblocking(False)
+        self._printing = asyncio.ensure_future(self._hear_program(kept))
+
+    async def _hear_program(self, ours: socket.socket) -> None:
+        """Takes what a program writes on the adapter's own output, until nobody has that open any more."""
+        loop = asyncio.get_running_loop()
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        with ours:
+            while data := await loop.sock_recv(ours, 1 << 16):
+                # What the adapter itself says comes before it has a program.
+                if self.root.is_configured:
+                    self.root.hear_output("stdout", decoder.decode(data))
+
+    async def _start(self, stdin: int, stdout: int, stderr: int) -> None:
+        argv = [word.replace("{port}", str(self._port)) for word in self.launch.adapter.argv]
+        self._process = await self._keeper.start(
+            argv, env=for_person(os.environ), cwd=self.launch.cwd, stdin=stdin, stdout=stdout, stderr=stderr
+        )
+        self._watching = asyncio.ensure_future(self._watch(self._process))
+
+    def _owned(self) -> Owned:
+        assert self._process is not None
+        return self._process
+
+    async def _watch(self, process: Owned) -> None:
+        """Notices an adapter that ends before its program, also one whose connection somebody else keeps open."""
+        await process.wait()
+        if not self.is_over:
+            self.lose(self.root)
+            self.root.close()
+
+    def lose(self, target: DebugTarget) -> None:
+        """A process is no longer debugged, and nobody has said why."""
+        if target is self.root and self._ending is None:
+            self.how = self.how or ADAPTER_ENDED
+
+    def join(self, parent: DebugTarget, arguments: dict[str, Any]) -> bool:
+        """Debugs a process that the program has started, as the adapter asks us to."""
+        configuration = arguments.get("configuration") or {}
+        address = configuration.get("connect") or {}
+        port = address.get("port") or self._port
+        if not port or self._ending is not None:
+            return False
+        target = DebugTarget(self, f"{self.id}.{len(self.targets)}", parent.adapter)
+        self.targets.append(target)
+        connect = _to(address.get("host") or "127.0.0.1", int(port))
+        task = asyncio.ensure_future(self._join(target, connect, arguments.get("request") or "attach", configuration))
+        self._joining.add(task)
+        task.add_done_callback(self._joining.discard)
+        return True
+
+    async def _join(
+        self,
+        target: DebugTarget,
+        connect: Callable[[OnEvent, OnRequest], Any],
+        request: str,
+        configuration: dict[str, Any],
+    ) -> None:
+        try:
+            async with asyncio.timeout(LAUNCH_TIMEOUT_SECONDS):
+                await target.begin(connect, request, configuration, self._breakpoints)
+        except (AdapterRefused, AdapterGone, OSError, TimeoutError) as error:
+            reason = str(error) or f"no answer within {LAUNCH_TIMEOUT_SECONDS:g} s"
+            self.record(target, "unjoined", {"reason": reason})
+            if not isinstance(error, AdapterGone):
+                self.note(f"a process that the program started could not be debugged: {reason}")
+            await target.let_go()
+
+    def record(self, target: DebugTarget, kind: str, body: dict[str, Any]) -> None:
+        self._recorder.write(target.id, kind, body)
+
+    def note(self, text: str) -> None:
+        """Has something told with the next answer."""
+        if text not in self.notes:
+            self.notes = (*self.notes, text)
+
+    def live(self) -> list[DebugTarget]:
+        return [one for one in self.targets if one.state != "terminated"]
+
+    def find(self, ident: str) -> DebugTarget | None:
+        return next((one for one in self.targets if one.id == ident), None)
+
+    def untold(self) -> DebugTarget | None:
+        """A process that stands still and of which nobody was told."""
+        return next((one for one in self.targets if one.stop is not None and not one.stop.is_told), None)
+
+    async def wait_for_stop(
+        self, resumed: DebugTarget | None, *, timeout: float, job: ScriptCall
+    ) -> DebugTarget | None:
+        """The process that stops next; none if the program ends instead.
+
+        Where several run, that is any of them; and if `resumed` has ended, one that still stands.
+
+        Raises:
+            BridgeError: E_TIMEOUT or E_CANCELLED. The program goes on.
+        """
+
+        known = {one.id: one.stop for one in self.targets}
+
+        def find() -> tuple[DebugTarget | None] | None:
+            if self.is_over:
+                return (None,)
+            # Two may wait for one stop, and then both are told.
+            fresh = (one for one in self.targets if one.stop is not None and one.stop is not known.get(one.id))
+            if (found := self.untold() or next(fresh, None)) is not None:
+                return (found,)
+            if resumed is not None and resumed.over.done():
+                standing = next((one for one in self.targets if one.stop is not None), None)
+                return (standing,) if standing else None
+            return None
+
+        try:
+            (target,) = await self.signal.until(find, timeout=timeout, job=job)
+        except TimeoutError:
+            raise debug_errors.still_running(self.id, timeout, self.output.take()) from None
+        except CallCancelled:
+            raise debug_errors.call_cancelled(
+                f"no longer waiting for session {self.id}; its program is still running",
+                "call debug_wait_for_hit to wait again; call debug_stop to end it",
+                sessionId=self.id,
+            ) from None
+        if target is not None:
+            self.focus = target
+        return target
+
+    def unbound(self) -> list[Breakpoint]:
+        """Breakpoints that no process of this session could place."""
+        asked = {one for target in self.targets for one in target.bound}
+        placed = {one for target in self.targets for one, bound in target.bound.items() if bound.verified}
+        return sorted(asked - placed, key=lambda one: (one.path, one.line))
+
+    def not_hit(self) -> list[Breakpoint]:
+        """Breakpoints that were placed and at which nothing stopped.
+
+        Most adapters call one placed before the file is loaded, so this is where a wrong file shows.
+        """
+        placed = {one for target in self.targets for one, bound in target.bound.items() if bound.verified}
+        hit = {one for target in self.targets for one in target.hit}
+        missed = [one for one in placed - hit if one.log_message is None]
+        return sorted(missed, key=lambda one: (one.path, one.line))
+
+    async def end(self) -> None:
+        """Ends the program, if we started it, the adapter, and all they started; lets go of an attached one."""
+        self.end_soon()
+        assert self._ending is not None
+        await asyncio.shield(self._ending)
+
+    def end_soon(self) -> None:
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end())
+
+    async def _end(self) -> None:
+        for task in self._joining:
+            task.cancel()
+        # Also when the program has ended: adapters wait for it. One that is still launching hears nothing.
+        if self.root.is_up and self.launch.adapter.parts:
+            with contextlib.suppress(AdapterRefused, AdapterGone, TimeoutError):
+                await self.root.ask(
+                    "disconnect", terminateDebuggee=not self.launch.is_attach, timeout=DISCONNECT_SECONDS
+                )
+        if self.is_over and not self.launch.adapter.parts:
+            # The program is one of the children then, and what it wrote last comes on their connections.
+            await asyncio.wait([one.over for one in self.targets], timeout=DISCONNECT_SECONDS)
+        for target in self.targets:
+            target.close()
+        if self._process is not None:
+            if self.launch.is_attach and self.launch.adapter.parts:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(DISCONNECT_SECONDS):
+                        await self._process.wait()
+            code = await self._process.end(grace=PROCESS_END_GRACE_SECONDS)
+            if self.how == ADAPTER_ENDED:
+                self.how += f", killed by signal {-code}" if code < 0 else f" with exit code {code}"
+        if self._printing is not None:
+            await asyncio.wait([self._printing], timeout=DISCONNECT_SECONDS)
+            self._printing.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
+        self._recorder.write(self.id, "end", {"exitCode": self.root.exit_code, "how": self.how})
+        self._recorder.close()
+
+    def _failure(self, error: Exception) -> Exception:
+        output = self.output.take()
+        if isinstance(error, CallCancelled):
+            return debug_errors.call_cancelled(
+                "the start was cancelled; nothing is left of it", "call debug_start again"
+            )
+        code = self.root.exit_code
+        match error:
+            case _ if code is not None:
+                reason = f"it ended before it began, with exit code {code}"
+            case TimeoutError():
+                reason = f"no answer within {LAUNCH_TIMEOUT_SECONDS:g} s"
+            case AdapterGone():
+                reason = self.how or "it ended before it began"
+            case AdapterRefused() | CannotStart():
+                reason = error.message
+            case _:
+                reason = str(error)
+        return debug_errors.debug_error(
+            "E_LAUNCH_FAILED",
+            f"cannot debug {self.launch.title}: {reason.strip()}",
+            self.launch.advice or "check the launch configuration, then call debug_start again",
+            **output,
+        )
+
+
+_sound: dict[str, float] = {}
+"""Pythons that were seen to run, and when their files were changed last."""
+
+
+async def check_python(keeper: Keeper, python: str, cwd: str) -> None:
+    """debugpy waits long for a program whose Python does not even start, and cannot say why it did not.
+
+    Raises:
+        Refused: with what it said instead.
+    """
+    path = shutil.which(python) or python
+    changed = os.stat(path).st_mtime
+    if _sound.get(path) == changed:
+        return
+    code, said = await run_tool(
+        keeper, (path, "-c", ""), cwd=cwd, seconds=PYTHON_CHECK_SECONDS, job=UncancellableCall()
+    )
+    if code:
+        text = said.decode(errors="replace").strip()[-2000:]
+        raise AdapterRefused("launch", f"{python} does not run, exit code {code}" + (f": {text}" if text else ""))
+    _sound[path] = changed
+
+
+def _to(host: str, port: int) -> Callable[[OnEvent, OnRequest], Any]:
+    return lambda on_event, on_request: DapConnection.connect(host, port, on_event, on_request)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port

@@ -1,0 +1,44 @@
+"""What a program has written since anybody was told."""
+
+from collections import deque
+from typing import Any
+
+MAX_OUTPUT_CHARACTERS = 4000
+"""Characters of it that stand in an answer."""
+
+HIDDEN_CATEGORIES = ("telemetry",)
+"""Categories that are about the adapter and not for readers."""
+
+
+class ProgramOutput:
+    """Keeps the end of what was written until it is taken."""
+
+    def __init__(self) -> None:
+        self._parts: deque[str] = deque()
+        self._size = 0
+        self._dropped = 0
+
+    def add(self, category: str, text: str) -> None:
+        if category in HIDDEN_CATEGORIES or not text:
+            return
+        self._parts.append(text[-MAX_OUTPUT_CHARACTERS:])
+        self._size += len(self._parts[-1])
+        self._dropped += len(text) - len(self._parts[-1])
+        while self._size - len(self._parts[0]) >= MAX_OUTPUT_CHARACTERS:
+            self._size -= len(part := self._parts.popleft())
+            self._dropped += len(part)
+
+    def take(self) -> dict[str, Any]:
+        """What is new, as it stands in an answer; nothing if nothing is."""
+        text = "".join(self._parts)
+        cut = self._dropped + max(0, len(text) - MAX_OUTPUT_CHARACTERS)
+        self._parts.clear()
+        self._size = self._dropped = 0
+        if not text:
+            return {}
+        if not cut:
+            return {"output": text}
+        return {
+            "output": text[-MAX_OUTPUT_CHARACTERS:],
+            "outputCut": f"{cut} characters before that; dap_logs has them",
+        }

@@ -1,0 +1,147 @@
+"""Tells when something in a directory has changed: by inotify where there is one, by looking again where not.
+
+Whoever watches looks for itself what has changed. It is also called now and then without cause, because a notice may
+get lost: on network mounts none come, and a full queue drops them.
+"""
+
+import asyncio
+import ctypes
+import os
+import struct
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+RECHECK_SECONDS = 0.5
+"""Seconds between looks without cause, beside inotify."""
+
+POLL_SECONDS = 0.02
+"""Seconds between looks where that is all there is."""
+
+CREATED, DELETED, MOVED_IN, MODIFIED, SELF_GONE = 0x100, 0x200, 0x80, 0x2, 0x400 | 0x800
+OVERFLOWED = 0x4000
+_MASK = CREATED | DELETED | MOVED_IN | MODIFIED | SELF_GONE
+_EVENT = struct.Struct("iIII")
+
+Look = Callable[[], None]
+
+
+class FolderWatcher:
+    """Calls back when a watched directory has changed. Closing it ends that."""
+
+    def __init__(self, *, polls: bool = False) -> None:
+        """With `polls`, as where there is no inotify."""
+        self._loop = asyncio.get_running_loop()
+        self._looks: dict[int, Look] = {}
+        self._numbers: dict[int, int] = {}
+        """What inotify calls a watch → what we do. A directory has one watch, however often it is watched."""
+
+        self._last = 0
+        self._inotify = None if polls else _open_inotify()
+        if self._inotify is not None:
+            self._loop.add_reader(self._inotify.fd, self._read)
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_polling(self) -> bool:
+        return self._inotify is None
+
+    def watch(self, folder: str, look: Look) -> Callable[[], None]:
+        """Calls `look` when something in `folder` changes; returns what ends that.
+
+        Only one may watch a directory. It may be renamed meanwhile.
+        """
+        self._last += 1
+        number = self._last
+        self._looks[number] = look
+        mark = self._inotify.add(folder) if self._inotify is not None else -1
+        if mark >= 0:
+            self._numbers[mark] = number
+        if self._timer is None:
+            self._look_later()
+
+        def end() -> None:
+            if self._looks.pop(number, None) is None:
+                return
+            if mark >= 0 and self._numbers.get(mark) == number:
+                del self._numbers[mark]
+                if self._inotify is not None:
+                    self._inotify.remove(mark)
+
+        return end
+
+    def close(self) -> None:
+        self._looks.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._inotify is not None:
+            self._loop.remove_reader(self._inotify.fd)
+            self._inotify.close()
+            self._inotify = None
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._inotify.fd, 64 * 1024) if self._inotify is not None else b""
+        except OSError:
+            return
+        changed: dict[int, None] = {}
+        start = 0
+        while start < len(data):
+            mark, mask, _, length = _EVENT.unpack_from(data, start)
+            start += _EVENT.size + length
+            if mask & OVERFLOWED:
+                changed |= dict.fromkeys(self._looks)
+            elif mark in self._numbers:
+                changed[self._numbers[mark]] = None
+        for number in changed:
+            if look := self._looks.get(number):
+                look()
+
+    def _look_later(self) -> None:
+        self._timer = self._loop.call_later(POLL_SECONDS if self.is_polling else RECHECK_SECONDS, self._look_anyway)
+
+    def _look_anyway(self) -> None:
+        self._timer = None
+        for look in list(self._looks.values()):
+            look()
+        if self._looks:
+            self._look_later()
+
+
+class _Inotify(Protocol):
+    fd: int
+
+    def add(self, folder: str) -> int: ...
+
+    def remove(self, mark: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def _open_inotify() -> _Inotify | None:
+    """None where there is none to be had: another system, or every instance of the user is taken."""
+    if sys.platform != "linux":
+        return None
+    with suppress(OSError, AttributeError):
+        return _LinuxInotify()
+    return None
+
+
+class _LinuxInotify:
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), "no inotify")
+
+    def add(self, folder: str) -> int:
+        mark: int = self._libc.inotify_add_watch(self.fd, os.fsencode(folder), _MASK)
+        return mark
+
+    def remove(self, mark: int) -> None:
+        self._libc.inotify_rm_watch(self.fd, mark)
+
+    def close(self) -> None:
+        os.close(self.fd)

@@ -1,0 +1,234 @@
+"""Scripts of a project: any program beside its metadata, run for one call.
+
+It gets its parameters as JSON on standard input and answers with JSON on standard output: the data, or
+`{"error": {"code", "message", "hint"}}`. Each line on standard error tells how far it is. No shell is involved.
+"""
+
+import asyncio
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from binnacle.bridge.jobs.protocol import BridgeError, JobError
+from binnacle.config.child_environment import for_development
+from binnacle.processes.keeper import CannotStart, Keeper, Owned
+from binnacle.wire.framing import LineDecoder, OversizedLine
+from binnacle.wire.json_limits import TOO_COMPLEX, is_too_complex
+
+MAX_OUTPUT_BYTES = 8 << 20
+"""Bytes that a program may answer."""
+
+MAX_PROGRESS_LINE_BYTES = 64 << 10
+SHOWN_ERROR_LINES = 20
+"""Lines of its errors that are shown when it fails."""
+
+SCRIPT_END_GRACE_SECONDS = 1.0
+"""Seconds for a program to end by itself once it was told to."""
+
+PIPE_DRAIN_SECONDS = 1.0
+"""Seconds for what is left in its pipes when it has ended; what it left behind may hold them open."""
+
+_PERCENT = re.compile(r"\s*(\d{1,3}(?:\.\d+)?)\s*%\s*(.*)", re.DOTALL)
+
+Tell = Callable[[float | None, str], None]
+"""Told how far a script is, in percent where that is known."""
+
+
+class _Failed(msgspec.Struct):
+    error: JobError
+
+
+class _Told(msgspec.Struct):
+    pct: float | None = None
+    text: str = ""
+
+
+async def run_program(
+    keeper: Keeper,
+    program: str,
+    params: Mapping[str, Any],
+    *,
+    alias: str,
+    workspace: str,
+    timeout: float,
+    tell: Tell,
+) -> Any:
+    """What a program answers. Leaving it, however, ends the program with all it started.
+
+    Raises:
+        BridgeError: what it says, or how it failed.
+    """
+    run = _Run(keeper, alias, tell)
+    try:
+        async with asyncio.timeout(timeout):
+            await run.start(program, msgspec.json.encode(params), workspace)
+            code = await run.wait()
+    except TimeoutError as error:
+        raise BridgeError(
+            "E_TIMEOUT",
+            f"{alias} did not end within {timeout:g} s and was ended",
+            hint="give it less to do, or more time in its metadata: mcp.timeout",
+            details=run.last_words(),
+        ) from error
+    finally:
+        await run.end()
+    return run.answer(code)
+
+
+class _Run:
+    """A program, and what it has said so far."""
+
+    def __init__(self, keeper: Keeper, alias: str, tell: Tell) -> None:
+        self._keeper = keeper
+        self._alias = alias
+        self._tell = tell
+        self._process: Owned | None = None
+        self._transports: list[asyncio.BaseTransport] = []
+        self._writer: asyncio.WriteTransport | None = None
+        self._output = bytearray()
+        self._progress = LineDecoder(MAX_PROGRESS_LINE_BYTES)
+        self._lines: deque[str] = deque(maxlen=SHOWN_ERROR_LINES)
+        loop = asyncio.get_running_loop()
+        self._drained = [loop.create_future(), loop.create_future()]
+        self._flooded = asyncio.Event()
+
+    async def start(self, program: str, given: bytes, workspace: str) -> None:
+        loop = asyncio.get_running_loop()
+        ends: list[int] = []
+        try:
+            theirs_in, ours_in = _pipe(ends)
+            ours_out, theirs_out = _pipe(ends)
+            ours_err, theirs_err = _pipe(ends)
+            environ = for_development(os.environ) | {"BN_SCRIPT": self._alias, "BN_WORKSPACE": workspace}
+            self._process = await self._keeper.start(
+                (program,), env=environ, cwd=workspace, stdin=theirs_in, stdout=theirs_out, stderr=theirs_err
+            )
+            for fd, take, drained in ((ours_out, self._take, 0), (ours_err, self._hear, 1)):
+                ends.remove(fd)
+                reading = partial(_Reading, take, self._drained[drained])
+                transport, _ = await loop.connect_read_pipe(reading, os.fdopen(fd, "rb", buffering=0))
+                self._transports.append(transport)
+            ends.remove(ours_in)
+            pipe = os.fdopen(ours_in, "wb", buffering=0)
+            self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipe)
+            self._writer.write(given)
+            self._writer.write_eof()
+        except CannotStart as error:
+            raise BridgeError(
+                "E_SCRIPT_FAILED",
+                f"{self._alias} cannot be started: {error.message}",
+                hint="its first line must name its interpreter, and the file must be executable",
+            ) from error
+        finally:
+            for fd in ends:
+                os.close(fd)
+
+    async def wait(self) -> int:
+        """Its exit code, when it has ended and all it wrote was read."""
+        assert self._process is not None
+        loop = asyncio.get_running_loop()
+        ended, flooded = loop.create_task(self._process.wait()), loop.create_task(self._flooded.wait())
+        try:
+            await asyncio.wait({ended, flooded}, return_when=asyncio.FIRST_COMPLETED)
+            if self._flooded.is_set():
+                raise BridgeError(
+                    "E_LARGE_DATA",
+                    f"{self._alias} wrote more than {MAX_OUTPUT_BYTES >> 20} MB and was ended",
+                    hint="write large results to a file and answer with its path",
+                )
+            await asyncio.wait(self._drained, timeout=PIPE_DRAIN_SECONDS)
+            return ended.result()
+        finally:
+            ended.cancel()
+            flooded.cancel()
+
+    async def end(self) -> None:
+        if self._process is not None:
+            await self._process.end(grace=SCRIPT_END_GRACE_SECONDS if self._process.returncode is None else 0)
+        if self._writer is not None and (not self._writer.is_closing() or self._writer.get_write_buffer_size()):
+            self._writer.abort()  # it did not read all of its input
+        for transport in self._transports:
+            transport.close()
+
+    def answer(self, code: int) -> Any:
+        """What it wrote.
+
+        Raises:
+            BridgeError: its error, or that it answered nothing that can be read.
+        """
+        written = bytes(self._output).strip()
+        if is_too_complex(written):
+            raise self._failed(f"answered JSON that is {TOO_COMPLEX}")
+        with suppress(msgspec.DecodeError):
+            fault = msgspec.json.decode(written, type=_Failed).error
+            details = fault.details if isinstance(fault.details, dict) else None
+            raise BridgeError(
+                fault.code, fault.message, hint=fault.hint, retryable=fault.retryable, details=details
+            ) from None
+        if code != 0:
+            raise self._failed(f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}")
+        try:
+            return msgspec.json.decode(written) if written else None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._failed(f"answered what is no JSON: {error}") from error
+
+    def last_words(self) -> dict[str, Any]:
+        return {"stderr": list(self._lines)} if self._lines else {}
+
+    def _failed(self, how: str) -> BridgeError:
+        said = "\n".join(self._lines)
+        return BridgeError(
+            "E_SCRIPT_FAILED",
+            f"{self._alias} {how}" + (f"; it said:\n{said}" if said else ""),
+            hint="fix the script, or its parameters",
+            details=self.last_words(),
+        )
+
+    def _take(self, data: bytes) -> None:
+        if len(self._output) + len(data) > MAX_OUTPUT_BYTES:
+            self._flooded.set()
+        else:
+            self._output += data
+
+    def _hear(self, data: bytes) -> None:
+        for line in self._progress.feed(data):
+            shown = line.beginning if isinstance(line, OversizedLine) else line
+            if text := shown.decode(errors="replace").strip():
+                self._lines.append(text)
+                self._tell(*_progress(text))
+
+
+def _progress(line: str) -> tuple[float | None, str]:
+    """`50% half way`, `{"pct": 50, "text": "half way"}` or just words."""
+    if line.startswith("{"):
+        with suppress(msgspec.DecodeError):
+            told = msgspec.json.decode(line, type=_Told)
+            return told.pct, told.text
+    if (found := _PERCENT.fullmatch(line)) is not None:
+        return min(100.0, float(found[1])), found[2].strip()
+    return None, line
+
+
+class _Reading(asyncio.Protocol):
+    def __init__(self, take: Callable[[bytes], None], drained: "asyncio.Future[None]") -> None:
+        self._take = take
+        self._drained = drained
+
+    def data_received(self, data: bytes) -> None:
+        self._take(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the end is the end
+        if not self._drained.done():
+            self._drained.set_result(None)
+
+
+def _pipe(ends: list[int]) -> tuple[int, int]:
+    pair = os.pipe()
+    ends.extend(pair)
+    return pair
