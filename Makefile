@@ -12,7 +12,8 @@ VSIX_SOURCES := $(wildcard $(EDITOR)/src/*.ts $(EDITOR)/src/*/*.ts $(EDITOR)/*.j
 	src/binnacle/bridge/debug/in_program/binnacle_stop_at_failures.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format test-all mutants adapters vsix bench docs picture snapshots lock clean
+.PHONY: help install demo test check format test-all test-portable mutants adapters vsix bench docs picture \
+	snapshots lock clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,7 +53,13 @@ format: install  ## format the code and mend what lint can mend
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-test-all: check adapters vsix mutants  ## also what needs npm, a browser or VS Code, and mutants
+PORTABLE_TESTS := $(addprefix tests/,processes passthrough bridge lifecycle runner)
+
+test-portable: install  ## run the tests of processes as on macOS: without /proc, pidfd, inotify and prctl
+	@echo "==> tests in portable mode"
+	@BN_PORTABLE=1 $(BIN)/python tests/as_person.py $(BIN)/python -m pytest -m "not peers" $(PORTABLE_TESTS)
+
+test-all: check adapters vsix test-portable mutants  ## also what needs npm, a browser or VS Code, and mutants
 	@echo "==> properties, with more examples"
 	@BN_TEST_EXAMPLES=deep $(BIN)/python tests/as_person.py $(BIN)/python -m pytest -m "hypothesis and not peers" --timeout 600
 	@echo "==> tests with peers"

@@ -2,8 +2,9 @@
 
     python tests/as_person.py COMMAND ...
 
-The tests do what only people may, and whether a person is at work shows in the processes above (`lifecycle.person`). So
-where an agent runs the tests, they are run by a process that has left it, which ends when this one does.
+The tests do what only people may, and whether a person is at work shows in the processes above
+(`lifecycle.agent_detection`). So where an agent runs the tests, they are run by a process that has left it, which ends
+when this one does.
 """
 
 import os
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from binnacle.lifecycle.person import MARKS, find_agent_above
+from binnacle.lifecycle.agent_detection import MARKS, find_agent_above
 
 
 def main(command: list[str]) -> int:

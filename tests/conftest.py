@@ -49,6 +49,12 @@ def pytest_report_header() -> str | None:
     return f"order: BN_TEST_ORDER={ORDER}" if ORDER else None
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips what only Linux guarantees where that is hidden: `@pytest.mark.linux_only("why")`."""
+    if os.environ.get("BN_PORTABLE") == "1" and (mark := item.get_closest_marker("linux_only")):
+        pytest.skip(mark.args[0])
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Runs modules, and the tests of each, in the order that `BN_TEST_ORDER` chooses: any word is a seed."""
     if not ORDER:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from binnacle.lifecycle.processes import look
+from binnacle.lifecycle.process import find_process
 from binnacle.store import agents
 from binnacle.store.opening import open_sqlite
 from binnacle.store.table import Table
@@ -344,7 +344,7 @@ def test_who_is_not_registered_is_not_ended(bn, agent):
 def test_a_process_whose_start_does_not_match_is_never_signalled(bn, by):
     with another(bn) as before:
         known = before.json("bn orient")["agent_id"]
-        place, _, _ = look(before.pid).started.rpartition("/")
+        place, _, _ = find_process(before.pid).started.rpartition("/")
     # The agent ended; its ids now belong to this one, which started later than the registered shell.
     with another(bn, **({"BN_AGENT_ID": known} if by == "environment" else {})) as agent:
         change(bn, known, parent_pid=agent.pid, pid=2**22 - 1, process_started=f"{place}/1")
@@ -488,7 +488,7 @@ def test_kill_ends_the_agent_its_shell_and_its_claims(bn, agent):
     answer = bn("agent", "kill", known["agent_id"])
     assert (answer["terminated"], answer["how"], answer["released"]) == (True, "terminated", [task])
     assert agent.process.wait(timeout=PATIENCE) == -signal.SIGTERM
-    assert look(known["pid"]) is None
+    assert find_process(known["pid"]) is None
     assert listed(bn) == {}
     assert bn("task", "show", task)["task"]["status"] == "pending"
     assert "ended at" in bn.fails("agent", "kill", known["agent_id"])["message"]
@@ -531,7 +531,7 @@ def test_whoever_has_the_same_client_above_ends_no_agent(bn):
 
 def test_kill_never_signals_a_process_whose_start_does_not_match(bn, agent):
     known = agent.json("bn orient")["agent_id"]
-    place, _, _ = look(agent.pid).started.rpartition("/")
+    place, _, _ = find_process(agent.pid).started.rpartition("/")
     change(bn, known, pid=agent.pid, process_started=f"{place}/1")
     answer = bn("agent", "kill", known)
     assert (answer["terminated"], answer["how"], answer["pids"]) == (False, "gone", [])

@@ -10,6 +10,7 @@ NOT_FOR_THE_SERVER = {
     "BN_MCP_TOKEN": "of a server on HTTP, which no client starts",
     "BN_MCP_SESSION": "set by the server for what it starts",
     "BN_KEPT": "set by the server for the process that runs its commands",
+    "BN_PORTABLE": "hides what only Linux has, for tests",
     "BN_SCRIPT": "set for scripts",
     "BN_WORKSPACE": "set for scripts",
     "BN_INPUT_": "set for scripts",

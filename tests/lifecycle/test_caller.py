@@ -3,7 +3,7 @@
 import pytest
 
 from binnacle.lifecycle.caller import find_caller
-from binnacle.lifecycle.processes import Process
+from binnacle.lifecycle.process import Process
 
 
 def tree(*names: str) -> list[Process]:

@@ -6,27 +6,27 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from binnacle.lifecycle.caller import Caller
-from binnacle.lifecycle.presence import (
-    find_same,
+from binnacle.lifecycle.agent_presence import (
+    current_status,
+    find_same_agent,
     is_of_process,
     is_present,
+    make_registration,
     process_of,
-    registration,
     shell_of,
-    standing,
 )
-from binnacle.lifecycle.processes import look
+from binnacle.lifecycle.caller import ShellCaller
+from binnacle.lifecycle.process import find_process
 from binnacle.work.session import Agent
 from lifecycle.test_processes import moved
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def registered(caller: Caller | None, name: str = "worker", **changes) -> Agent:
+def registered(caller: ShellCaller | None, name: str = "worker", **changes) -> Agent:
     agent = Agent(id="bna-1", name=name, registered="mcp", created_at=NOW, active_at=NOW)
     if caller is not None:
-        agent = msgspec.structs.replace(agent, registered="shell", **registration(caller))
+        agent = msgspec.structs.replace(agent, registered="shell", **make_registration(caller))
     return msgspec.structs.replace(agent, **changes)
 
 
@@ -36,9 +36,9 @@ def gone(agent: Agent, *, by: int = -1) -> Agent:
 
 
 @pytest.fixture
-def caller(bash) -> Caller:
+def caller(bash) -> ShellCaller:
     """A shell under this process."""
-    return Caller(look(bash().pid), look(os.getpid()))
+    return ShellCaller(find_process(bash().pid), find_process(os.getpid()))
 
 
 def test_an_agent_is_its_own_process_and_the_shell_it_registered_from(caller):
@@ -48,7 +48,7 @@ def test_an_agent_is_its_own_process_and_the_shell_it_registered_from(caller):
 
 
 def test_an_agent_that_registered_itself_has_one_process(caller):
-    agent = registered(Caller(caller.shell, caller.shell))
+    agent = registered(ShellCaller(caller.shell, caller.shell))
     assert agent.parent_pid is None
     assert process_of(agent) == shell_of(agent) == caller.shell
 
@@ -61,14 +61,14 @@ def test_an_agent_outlives_its_shell(caller):
 
 
 def test_a_process_younger_than_the_shell_is_not_the_one_above_it(caller):
-    agent = registered(caller, process_started=moved(look(os.getpid()).started, by=-1))
+    agent = registered(caller, process_started=moved(find_process(os.getpid()).started, by=-1))
     assert process_of(agent) is None
     assert is_present(agent) is False
 
 
 def test_nothing_is_left_of_an_agent_of_another_boot(caller):
     agent = registered(caller)
-    agent = msgspec.structs.replace(agent, process_started=moved(agent.process_started, boot="0"))
+    agent = msgspec.structs.replace(agent, process_started=moved(agent.process_started, boot="x"))
     assert is_present(agent) is False
 
 
@@ -79,39 +79,39 @@ def test_an_agent_that_cannot_be_seen_is_there_until_it_was_silent_for_too_long(
     assert is_present(agent) is None
     assert process_of(agent) is None
     for minutes, status in ((0, "active"), (6, "idle"), (31, "stale")):
-        assert standing(agent, now=NOW + timedelta(minutes=minutes)) == status
+        assert current_status(agent, now=NOW + timedelta(minutes=minutes)) == status
 
 
 def test_an_agent_whose_process_is_gone_is_stale_at_once(caller):
-    agent = registered(Caller(caller.shell, caller.shell))
-    assert standing(agent, now=NOW) == "active"
-    assert standing(gone(agent), now=NOW) == "stale"
+    agent = registered(ShellCaller(caller.shell, caller.shell))
+    assert current_status(agent, now=NOW) == "active"
+    assert current_status(gone(agent), now=NOW) == "stale"
 
 
 def test_the_same_shell_is_the_same_agent_whatever_it_calls_itself(caller):
     agent = registered(caller)
     for name in (None, "worker", "other"):
-        assert find_same([agent], caller, name=name) == agent
+        assert find_same_agent([agent], caller, name=name) == agent
 
 
 def test_the_next_shell_of_a_process_is_the_same_agent_unless_it_has_another_name(caller):
     before = gone(registered(caller), by=1)
     for name, found in ((None, before), ("worker", before), ("other", None)):
-        assert find_same([before], caller, name=name) == found
+        assert find_same_agent([before], caller, name=name) == found
 
 
 def test_two_shells_side_by_side_are_two_agents(caller, bash):
-    beside = registered(Caller(look(bash().pid), caller.agent))
-    assert find_same([beside], caller, name=None) is None
+    beside = registered(ShellCaller(find_process(bash().pid), caller.agent))
+    assert find_same_agent([beside], caller, name=None) is None
     assert is_of_process(beside, caller.agent), "they have one process"
 
 
 def test_a_process_that_is_somebody_else_is_no_agent_at_all(caller, bash):
-    other = look(bash().pid)
+    other = find_process(bash().pid)
     strangers = [
-        registered(Caller(other, other)),
+        registered(ShellCaller(other, other)),
         registered(None),
-        gone(registered(Caller(caller.shell, caller.shell))),
+        gone(registered(ShellCaller(caller.shell, caller.shell))),
     ]
     for stranger in strangers:
         assert not is_of_process(stranger, caller.agent)
@@ -120,5 +120,5 @@ def test_a_process_that_is_somebody_else_is_no_agent_at_all(caller, bash):
 
 def test_an_agent_that_runs_bn_without_a_shell_is_found_by_its_process(caller, bash):
     agent = gone(registered(caller), by=1)
-    assert is_of_process(agent, look(os.getpid()))
-    assert not is_of_process(agent, look(os.getppid()))
+    assert is_of_process(agent, find_process(os.getpid()))
+    assert not is_of_process(agent, find_process(os.getppid()))

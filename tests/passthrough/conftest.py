@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from binnacle.passthrough.command import Command
+from binnacle.passthrough.command import PassthroughCommand
 from passthrough import toy
 from passthrough.stage import Stage
 
-WARM_TOY = Command(name="toy", function="passthrough.toy:main", cold=("/nowhere/toy",))
+WARM_TOY = PassthroughCommand(name="toy", function="passthrough.toy:main", argv=("/nowhere/toy",))
 """Runs in forks or not at all."""
 
-COLD_TOY = WARM_TOY._replace(cold=(sys.executable, toy.__file__))
+COLD_TOY = WARM_TOY._replace(argv=(sys.executable, toy.__file__))
 """Runs either way."""
 
 

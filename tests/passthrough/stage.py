@@ -7,9 +7,11 @@ import select
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from binnacle.passthrough.command import Command
-from binnacle.passthrough.completed import Completed
-from binnacle.passthrough.runner import Runner
+import pytest
+
+from binnacle.passthrough.command import PassthroughCommand
+from binnacle.passthrough.command_runner import CommandRunner
+from binnacle.passthrough.completed_call import CompletedCall
 
 T = TypeVar("T")
 
@@ -20,23 +22,23 @@ PATIENCE = 60
 class Stage:
     """A place with a mark that every process started there carries."""
 
-    def __init__(self, command: Command, cwd: str, mark: str) -> None:
+    def __init__(self, command: PassthroughCommand, cwd: str, mark: str) -> None:
         self.command = command
         self.cwd = cwd
         self.env = {"PATH": os.environ["PATH"], "STAGE": mark}
         self.options: dict[str, Any] = {"grace": 5.0}
         self._mark = f"STAGE={mark}".encode()
 
-    def runner(self, **options: Any) -> Runner:
-        return Runner(self.command, **(self.options | options))
+    def runner(self, **options: Any) -> CommandRunner:
+        return CommandRunner(self.command, **(self.options | options))
 
-    async def call(self, runner: Runner, *words: str, **options: Any) -> Completed:
+    async def call(self, runner: CommandRunner, *words: str, **options: Any) -> CompletedCall:
         return await runner.run(words, **({"cwd": self.cwd, "env": self.env, "timeout": PATIENCE} | options))
 
-    def play(self, *words: str, runner: dict[str, Any] | None = None, **options: Any) -> Completed:
+    def play(self, *words: str, runner: dict[str, Any] | None = None, **options: Any) -> CompletedCall:
         """One call of a runner of its own."""
 
-        async def alone() -> Completed:
+        async def alone() -> CompletedCall:
             async with self.runner(**(runner or {})) as opened:
                 return await self.call(opened, *words, **options)
 
@@ -65,7 +67,7 @@ class Stage:
 class Watched:
     """A call under way, and what it has said so far."""
 
-    def __init__(self, stage: Stage, runner: Runner, *words: str, **options: Any) -> None:
+    def __init__(self, stage: Stage, runner: CommandRunner, *words: str, **options: Any) -> None:
         self.said = ""
         self._more = asyncio.Event()
         self.task = asyncio.create_task(stage.call(runner, *words, on_output=self._hear, **options))
@@ -82,6 +84,12 @@ class Watched:
                     return line.removeprefix(words).split()
             self._more.clear()
             await self._more.wait()
+
+
+def skip_in_portable_mode(reason: str) -> None:
+    """For a case of a test that only Linux guarantees; `linux_only` is for whole tests."""
+    if os.environ.get("BN_PORTABLE") == "1":
+        pytest.skip(reason)
 
 
 def bounded(work: Coroutine[Any, Any, T]) -> T:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from binnacle.cli.main import _split_globals
 from binnacle.errors import UsageError
-from binnacle.passthrough.blocked import BLOCKED, blocked_word
+from binnacle.passthrough.blocked_commands import BLOCKED_COMMANDS, find_blocked_command
 
 
 @pytest.mark.parametrize("word", ["gui", "mcp", "orient", "goodbye"])
@@ -19,8 +19,8 @@ from binnacle.passthrough.blocked import BLOCKED, blocked_word
      ["-C", "-H"], ["-H", "--repo", "gui", "--human"]],
 )  # fmt: skip
 def test_blocked_commands_are_seen_behind_global_options(word, before):
-    assert blocked_word([*before, word]) == word
-    assert blocked_word([*before, word, "--help"]) == word
+    assert find_blocked_command([*before, word]) == word
+    assert find_blocked_command([*before, word, "--help"]) == word
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ def test_blocked_commands_are_seen_behind_global_options(word, before):
      ["GUI"], ["--unknown", "gui"], ["--", "gui"], ["-C"], ["", "gui"]],
 )  # fmt: skip
 def test_other_commands_are_not(args):
-    assert blocked_word(args) is None
+    assert find_blocked_command(args) is None
 
 
 OPTIONS = re.findall(r'"(-[^"]+)"', inspect.getsource(_split_globals))
 """Those of `bn` as they are written there, so that a new one is tried as well."""
 
 OTHERS = ["--repo=x", "-C=x", "-H=x", "--", "-", "", "ready", "-x", "--gui"]
-WORDS = st.sampled_from([*BLOCKED, *OPTIONS, *OTHERS])
+WORDS = st.sampled_from([*BLOCKED_COMMANDS, *OPTIONS, *OTHERS])
 
 
 @given(st.lists(st.one_of(WORDS, st.text(max_size=3)), max_size=6))
@@ -45,5 +45,5 @@ def test_bn_itself_finds_the_same_command(args):
         _, words = _split_globals(args)
     except UsageError:
         words = []
-    expected = words[0] if words and words[0] in BLOCKED else None
-    assert blocked_word(args) == expected
+    expected = words[0] if words and words[0] in BLOCKED_COMMANDS else None
+    assert find_blocked_command(args) == expected

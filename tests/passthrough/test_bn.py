@@ -9,7 +9,7 @@ from importlib import import_module
 
 import pytest
 
-from binnacle.passthrough.command import BN, DAILY, Command
+from binnacle.passthrough.command import BN, PRELOADED_MODULES, PassthroughCommand
 from passthrough.stage import bounded
 
 
@@ -17,7 +17,7 @@ from passthrough.stage import bounded
 def repo(either, tmp_path):
     """A repository in which calls run `bn`."""
     subprocess.run(["git", "init", "--quiet", str(tmp_path / "repo")], check=True, timeout=60)
-    either.command = BN if either.options.get("fork") is False else BN._replace(cold=("/nowhere/bn",))
+    either.command = BN if either.options.get("fork") is False else BN._replace(argv=("/nowhere/bn",))
     either.cwd = str(tmp_path / "repo")
     either.env |= {
         "BN_DATA_DIR": str(tmp_path / "data"),
@@ -78,9 +78,10 @@ def test_calls_at_once_do_not_mix(repo):
 
 
 def test_every_module_that_is_preloaded_exists():
-    assert [name for name in DAILY if import_module(name) is None] == []
+    assert [name for name in PRELOADED_MODULES if import_module(name) is None] == []
 
 
+@pytest.mark.linux_only("elsewhere the fork server loads psutil")
 def test_nothing_heavy_and_no_thread_is_in_the_fork_server():
     code = (
         "import sys, threading; from binnacle.passthrough.command import BN; "
@@ -96,24 +97,24 @@ def test_nothing_heavy_and_no_thread_is_in_the_fork_server():
 
 def test_a_missing_binary_is_told_as_one(stage, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    stage.command = Command(name="bn-of-nowhere", function="no_such_module:main")
+    stage.command = PassthroughCommand(name="bn-of-nowhere", function="no_such_module:main")
     done = stage.play("ready")
     assert (done.exit_code, done.stdout, done.stderr) == (127, "", "bn-of-nowhere binary not found\n")
 
 
 def test_bn_is_found_beside_the_interpreter_and_else_on_the_path(monkeypatch, tmp_path):
-    (beside,) = BN.cold_argv()
+    (beside,) = BN.find_argv()
     assert os.path.basename(beside) == "bn"
     program = tmp_path / "toy-program"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert Command(name="toy-program", function="").cold_argv() == (str(program),)
+    assert PassthroughCommand(name="toy-program", function="").find_argv() == (str(program),)
 
 
 def test_a_program_that_may_not_be_run_is_an_answer(stage, tmp_path):
     program = tmp_path / "locked"
     program.write_text("")
-    stage.command = Command(name="bn", function="no_such_module:main", cold=(str(program),))
+    stage.command = PassthroughCommand(name="bn", function="no_such_module:main", argv=(str(program),))
     done = stage.play("ready")
     assert (done.exit_code, done.stderr) == (126, "error: cannot run bn: Permission denied\n")

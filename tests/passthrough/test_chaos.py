@@ -24,6 +24,9 @@ SECONDS = None if WANTED else 40
 PER_RUNNER = 150
 """Calls until a runner is left, with some of them under way."""
 
+BREEDS = ["plain", "session"] if os.environ.get("BN_PORTABLE") == "1" else ["plain", "session", "daemon"]
+"""A daemon that was only forked is found on Linux only."""
+
 AT_ONCE = 20
 """A few more than a runner runs at once."""
 
@@ -71,7 +74,7 @@ class Chaos:
         """Every now and then, whatever the fork server is doing."""
         while True:
             await asyncio.sleep(self.dice.uniform(0.05, 0.4))
-            server = runner._upkeep._server
+            server = runner._fork_servers._server
             if server is not None and is_alive(server.pid):
                 self.kinds["server killed"] += 1
                 os.kill(server.pid, signal.SIGKILL)
@@ -128,7 +131,7 @@ async def given_up(chaos, runner):
 
 async def fertile(chaos, runner):
     """Has descendants, and ends in one way or another."""
-    breed = chaos.dice.choice(["plain", "session", "daemon"])
+    breed = chaos.dice.choice(BREEDS)
     then = chaos.dice.choice(["end", "hang"])
     call = Watched(
         chaos.stage, runner, "breed", breed, then, timeout=chaos.dice.choice([0.3, 60 if then == "end" else 1])
@@ -150,8 +153,9 @@ async def struck(chaos, runner):
         pid = int(heard.result()[0])
         guard = parent_of(pid)
         number = chaos.dice.choice([signal.SIGKILL, signal.SIGABRT, signal.SIGHUP])
-        # A call that ran cold has no guard, but us.
-        if chaos.dice.random() < 0.5 and guard not in (None, os.getpid()):
+        # A call that is no fork has no guard: the keeper started it, together with others.
+        keeper = runner._keeper._link
+        if chaos.dice.random() < 0.5 and guard not in (None, keeper and keeper.pid):
             pid, number = guard, signal.SIGKILL
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)

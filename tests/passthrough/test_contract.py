@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from binnacle.errors import InvalidInput
-from binnacle.passthrough.request import MARK, MAX_BYTES
+from binnacle.passthrough.call_request import MAX_REQUEST_BYTES
 from passthrough.stage import bounded
 
 
@@ -33,8 +33,7 @@ def test_a_process_has_the_directory_and_the_environment_it_was_given_and_nothin
     either.env |= {"TZ": "Asia/Tokyo", "EMPTY": "", "WITH": "a=b\nc"}
     facts = json.loads(either.play("where").stdout)
     assert facts["cwd"] == os.path.realpath(either.cwd)
-    run_id = facts["env"].pop(MARK)
-    assert len(run_id) == 12
+    assert facts["env"].pop("BN_KEPT")
     # Python itself adds this where no locale is set.
     facts["env"].pop("LC_CTYPE", None)
     assert facts["env"] == either.env
@@ -156,7 +155,7 @@ def test_a_missing_directory_is_an_answer(either):
         (["say"], {"cwd": "/\0"}, "NUL"),
         (["say"], {"env": {"A=B": "c"}}, "name of a variable"),
         (["say"], {"env": {"": "c"}}, "name of a variable"),
-        (["say", "x" * MAX_BYTES], {}, "longer than"),
+        (["say", "x" * MAX_REQUEST_BYTES], {}, "longer than"),
     ],
 )
 def test_what_no_process_can_be_given_is_refused(either, words, options, message):

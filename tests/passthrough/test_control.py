@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 import uvloop
 
-from binnacle.passthrough.control import Control
+from binnacle.passthrough.guard_connection import GuardConnection
 from passthrough.stage import PATIENCE
 
 
@@ -16,7 +16,7 @@ from passthrough.stage import PATIENCE
 @pytest.mark.parametrize("request_is_read", [True, False])
 def test_the_last_words_of_a_guard_and_its_death_are_both_noticed(new_loop, request_is_read):
     async def talk():
-        control = Control()
+        control = GuardConnection()
         with ExitStack() as theirs:
             guard = socket.socket(fileno=os.dup(control.open(theirs)))
         with guard:
@@ -26,7 +26,7 @@ def test_the_last_words_of_a_guard_and_its_death_are_both_noticed(new_loop, requ
             guard.sendall(b"ready 7\nended 3\n")
         async with asyncio.timeout(PATIENCE):
             await control.gone
-        return control.guard, await control.ready, await control.ended
+        return control.pid, await control.ready, await control.ended
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
         assert runner.run(talk()) == (7, True, 3)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from binnacle.passthrough import forkserver
+from binnacle.passthrough import fork_server
 from passthrough.conftest import COLD_TOY
-from passthrough.stage import Watched, bounded, is_alive, parent_of, wait_gone
+from passthrough.stage import Watched, bounded, is_alive, parent_of, skip_in_portable_mode, wait_gone
 
 
 def guard_of(pid):
@@ -82,7 +82,7 @@ def test_a_fork_server_that_does_not_answer_is_replaced(stage, monkeypatch):
             *_, server = await family(stage, runner)
             os.kill(server, signal.SIGSTOP)
             with monkeypatch.context() as hurry:
-                hurry.setattr(forkserver, "GUARD_PATIENCE", 0.5)
+                hurry.setattr(fork_server, "GUARD_TIMEOUT_SECONDS", 0.5)
                 calling = asyncio.create_task(family(stage, runner))
                 await asyncio.to_thread(wait_gone, [server])
             *_, after = await calling
@@ -105,6 +105,9 @@ def test_a_stopped_fork_server_does_not_hold_up_the_end(stage):
 
 @pytest.mark.parametrize("breed", ["plain", "session", "daemon", "deaf"])
 def test_a_call_whose_guard_is_killed_ends_with_an_error(stage, breed):
+    if breed == "daemon":
+        skip_in_portable_mode("a daemon that was only forked shows no mark where processes have no names of ours")
+
     async def kill_guard():
         async with stage.runner() as runner:
             call = Watched(stage, runner, "breed", breed, "hang")
@@ -122,9 +125,9 @@ def test_a_call_whose_guard_is_killed_ends_with_an_error(stage, breed):
 
 
 def test_a_stopped_guard_does_not_save_its_call(stage, monkeypatch):
-    from binnacle.passthrough import warm
+    from binnacle.passthrough import forked_call
 
-    monkeypatch.setattr(warm, "END_PATIENCE", 0.2)
+    monkeypatch.setattr(forked_call, "END_TIMEOUT_SECONDS", 0.2)
 
     async def stop_guard():
         async with stage.runner(grace=0.1) as runner:
@@ -138,6 +141,7 @@ def test_a_stopped_guard_does_not_save_its_call(stage, monkeypatch):
     assert not is_alive(bounded(stop_guard()))
 
 
+@pytest.mark.linux_only("only Linux signals a process when its parent was killed")
 def test_guard_and_server_killed_together_leave_nobody(stage):
     async def kill_both():
         async with stage.runner() as runner:
@@ -235,11 +239,11 @@ def test_leaving_a_runner_while_its_server_starts_leaves_nothing(stage):
 PARENT = """
 import asyncio, os, sys
 sys.path.insert(0, sys.argv[1])
-from binnacle.passthrough.runner import Runner
+from binnacle.passthrough.command_runner import CommandRunner
 from passthrough.conftest import WARM_TOY
 
 async def main():
-    async with Runner(WARM_TOY, grace=0.1) as runner:
+    async with CommandRunner(WARM_TOY, grace=0.1) as runner:
         tell = lambda stream, text: print(text, end="", flush=True)
         await runner.run(["breed", sys.argv[2], "hang"], cwd="/", env=dict(os.environ), timeout=3600, on_output=tell)
 

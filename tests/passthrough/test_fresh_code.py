@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from binnacle.passthrough.command import BN, Command
-from binnacle.passthrough.installed import find_records
+from binnacle.passthrough.command import BN, PassthroughCommand
+from binnacle.passthrough.installed_files import find_records
 from passthrough.stage import bounded
 
 VERSION = "def main(args):\n    from ware import part\n    print({!r}, part.WORD)\n"
@@ -25,7 +25,7 @@ def ware(stage, tmp_path, monkeypatch):
     (record / "RECORD").write_text("")
     monkeypatch.syspath_prepend(str(home))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    stage.command = Command(name="ware", function="ware.cli:main", preload=("ware.part",))
+    stage.command = PassthroughCommand(name="ware", function="ware.cli:main", preload=("ware.part",))
     return home
 
 
@@ -35,10 +35,10 @@ def change(stage, act):
     async def both():
         async with stage.runner() as runner:
             before = await stage.call(runner)
-            server = runner._upkeep._server
+            server = runner._fork_servers._server
             act()
             after = await stage.call(runner)
-            return before.stdout + after.stdout, runner._upkeep._server is server
+            return before.stdout + after.stdout, runner._fork_servers._server is server
 
     return bounded(both())
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from binnacle.processes.keeper import Keeper, Owned
+from binnacle.processes.keeper import Keeper, OwnedProgram
 from passthrough import toy
 from passthrough.conftest import COLD_TOY
 from passthrough.stage import PATIENCE, Stage
@@ -59,7 +59,7 @@ class Ground:
 class Program:
     """A program that was started, and what it says."""
 
-    def __init__(self, owned: Owned, output: int) -> None:
+    def __init__(self, owned: OwnedProgram, output: int) -> None:
         self.owned = owned
         self._output = output
         self._said = b""

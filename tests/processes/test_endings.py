@@ -9,10 +9,9 @@ import sys
 
 import pytest
 
-from binnacle.processes import link
 from binnacle.processes.keeper import CannotStart, Keeper
 from passthrough.stage import PATIENCE, is_alive, wait_gone
-from processes import blind, owner
+from processes import owner
 from processes.ground import TOY
 
 BREEDS = ["plain", "session", "daemon", "deaf"]
@@ -104,36 +103,13 @@ def test_the_death_of_the_owner_ends_every_descendant(ground, breed):
         wait_gone([*pids["owner"][1:], *pids["bred"]])
 
 
+@pytest.mark.linux_only("only Linux signals a process when its parent was killed")
 def test_the_death_of_the_owner_and_of_its_keeper_ends_the_program(ground):
     with owning(ground, *TOY, "hang") as (process, pids):
         process.send_signal(signal.SIGSTOP)
         os.kill(pids["owner"][1], signal.SIGKILL)
         process.kill()
         wait_gone(pids["hanging"])
-
-
-@pytest.mark.parametrize("how", ["end", "leave", "alone"])
-@pytest.mark.parametrize("habit", [(), ("deaf",)])
-def test_where_processes_are_not_seen_a_program_ends_with_its_group(ground, monkeypatch, how, habit):
-    monkeypatch.setattr(link, "MAIN", blind.__file__)
-    shell = f"{TOY[0]} {TOY[1]} hang {' '.join(habit)} & read line"
-
-    async def run():
-        async with Keeper() as keeper:
-            read, write = os.pipe()
-            program = await ground.start(keeper, "sh", "-c", f"exec 3<&0; {shell} <&3", stdin=read)
-            os.close(read)
-            (pid,) = await program.wait_for("hanging")
-            if how == "end":
-                await program.owned.end(grace=0.1)
-            os.close(write)
-            if how == "alone":
-                assert await program.owned.wait() == 1
-                await program.owned.end(grace=0.1)
-            assert how == "leave" or not is_alive(pid)
-        return is_alive(pid)
-
-    assert not ground.run(run())
 
 
 def test_the_descendants_of_one_program_are_not_those_of_another(ground):

@@ -82,7 +82,7 @@ def test_a_keeper_killed_with_something_said_and_something_unheard_is_replaced(g
 
 
 def test_a_stopped_keeper_is_replaced_when_it_does_not_answer(ground, monkeypatch):
-    monkeypatch.setattr(module, "ANSWER_PATIENCE", 0.2)
+    monkeypatch.setattr(module, "ANSWER_TIMEOUT_SECONDS", 0.2)
 
     async def stop():
         async with Keeper() as keeper:
@@ -97,7 +97,7 @@ def test_a_stopped_keeper_is_replaced_when_it_does_not_answer(ground, monkeypatc
 
 
 def test_leaving_does_not_wait_for_a_stopped_keeper(ground, monkeypatch):
-    monkeypatch.setattr(module, "CLOSE_PATIENCE", 0.2)
+    monkeypatch.setattr(module, "CLOSE_TIMEOUT_SECONDS", 0.2)
 
     async def leave():
         async with Keeper() as keeper:

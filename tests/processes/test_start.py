@@ -218,6 +218,7 @@ def test_no_process_is_there_before_the_first_program_and_none_can_be_started_af
     ground.run(enter_and_leave())
 
 
+@pytest.mark.linux_only("elsewhere the keeper loads psutil")
 def test_the_keeper_is_small_and_loads_little(ground):
     async def weigh():
         async with Keeper() as keeper:
@@ -231,7 +232,7 @@ def test_the_keeper_is_small_and_loads_little(ground):
     print(f"keeper: {sizes['Rss:']} KB resident, {sizes['Private_Dirty:']} KB of its own")
     assert sizes["Rss:"] < 20_000
     code = (
-        f"import sys; sys.path.append({str(SOURCE)!r}); import binnacle.processes.keeping.service; "
+        f"import sys; sys.path.append({str(SOURCE)!r}); import binnacle.processes.keeper_process.service; "
         "print(*{'enum', 'socket', 'signal', 'typing', 'contextlib', 'collections', 'subprocess'} & {*sys.modules})"
     )
     loaded = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, check=True, timeout=60)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from binnacle.errors import UpstreamDown
-from binnacle.processes.usage import Usage
+from binnacle.processes.usage import ProcessUsage
 from binnacle.upstream import supervisor as supervision
 from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
 from binnacle.upstream.supervisor import LAUNCHING, SupervisedServer
@@ -83,15 +83,15 @@ def test_one_that_works_for_ever_is_ended_at_the_long_bound(tmp_path, monkeypatc
 
 
 def a_sample(*processes, cpu=0.0, io=0, output=0):
-    return ActivitySample(frozenset(processes), Usage(cpu, io), output)
+    return ActivitySample(frozenset(processes), ProcessUsage(cpu, io), output)
 
 
 def test_what_counts_as_work():
     before = a_sample((1, 10), cpu=1.0, io=1000, output=5)
     assert not has_worked(before, before)
-    assert not has_worked(before, before._replace(usage=Usage(1.0 + MIN_CPU_SECONDS / 2, 1000 + MIN_BYTES // 2)))
-    assert has_worked(before, before._replace(usage=Usage(1.0 + MIN_CPU_SECONDS, 1000)))
-    assert has_worked(before, before._replace(usage=Usage(1.0, 1000 + MIN_BYTES)))
+    assert not has_worked(before, before._replace(usage=ProcessUsage(1.0 + MIN_CPU_SECONDS / 2, 1000 + MIN_BYTES // 2)))
+    assert has_worked(before, before._replace(usage=ProcessUsage(1.0 + MIN_CPU_SECONDS, 1000)))
+    assert has_worked(before, before._replace(usage=ProcessUsage(1.0, 1000 + MIN_BYTES)))
     assert has_worked(before, before._replace(output_bytes=6))
     assert has_worked(before, before._replace(processes=frozenset({(1, 10), (2, 20)})))
     assert has_worked(before, before._replace(processes=frozenset({(1, 11)})))

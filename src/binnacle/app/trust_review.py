@@ -116,7 +116,7 @@ def grant(project: Project, items: Iterable[TrustItem], *, how: How) -> None:
 
 def grant_written(project: Project, key: str) -> None:
     """Trusts what a person has just written into the project with a command of ours. Nothing for an agent."""
-    from binnacle.lifecycle.person import find_agent_above
+    from binnacle.lifecycle.agent_detection import find_agent_above
 
     if find_agent_above() is None:
         grant(project, [one.item for one in look(project).standings if one.item.key == key], how="written")

@@ -17,7 +17,7 @@ import msgspec
 
 from binnacle.bridge.jobs.protocol import BridgeError, JobError
 from binnacle.config.child_environment import for_development
-from binnacle.processes.keeper import CannotStart, Keeper, Owned
+from binnacle.processes.keeper import CannotStart, Keeper, OwnedProgram
 from binnacle.wire.framing import LineDecoder, OversizedLine
 from binnacle.wire.json_limits import TOO_COMPLEX, is_too_complex
 
@@ -88,7 +88,7 @@ class _Run:
         self._keeper = keeper
         self._alias = alias
         self._tell = tell
-        self._process: Owned | None = None
+        self._process: OwnedProgram | None = None
         self._transports: list[asyncio.BaseTransport] = []
         self._writer: asyncio.WriteTransport | None = None
         self._output = bytearray()

@@ -41,6 +41,6 @@ def _find_preference() -> str:
         return "auto"  # a command that reads settings says what is wrong, and one that repairs them must not fail
     if found == "auto" or os.environ.get(SETTINGS["output"].variable):
         return found
-    from binnacle.lifecycle.person import find_agent_above
+    from binnacle.lifecycle.agent_detection import find_agent_above
 
     return "auto" if find_agent_above() else found

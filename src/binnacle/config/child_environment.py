@@ -85,8 +85,8 @@ DATABASE = _names(
 )
 """How libpq finds the store's database. PGPASSFILE is the name of a file, not what is in it."""
 
-BINNACLE = Names((frozenset(SERVER_VARIABLES) | DATABASE.exact) - OURS.exact)
-"""Where `bn` finds the work of the project."""
+BINNACLE = Names((frozenset(SERVER_VARIABLES) | DATABASE.exact | {"BN_PORTABLE"}) - OURS.exact)
+"""Where `bn` finds the work of the project; and whether it uses what only Linux has, which all have to agree on."""
 
 STORE_URL = "BN_STORE_URL"
 PASSED_ON = "BN_PASS_ENV"

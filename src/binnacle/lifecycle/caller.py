@@ -11,7 +11,7 @@ its window, which are nobody's agent and the last thing to end.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from binnacle.lifecycle.processes import Process
+from binnacle.lifecycle.process import Process
 
 SHELLS = frozenset(
     ("ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "sh", "tcsh",
@@ -32,7 +32,7 @@ HOST_BEGINNINGS = ("sshd", "tmux", "containerd-shim", "gnome-terminal", "wezterm
 """The same, where the name goes on with something that changes."""
 
 
-class Caller(NamedTuple):
+class ShellCaller(NamedTuple):
     """The two processes that matter to whoever runs `bn`."""
 
     shell: Process
@@ -42,7 +42,7 @@ class Caller(NamedTuple):
     """What is to be ended with the agent: the process above the shell, or the shell itself where that is no agent."""
 
 
-def find_caller(above: Sequence[Process]) -> Caller | None:
+def find_caller(above: Sequence[Process]) -> ShellCaller | None:
     """Who called, from the processes above `bn`, the nearest first; None when it was started by nobody."""
     found = [process for process in above if process.name not in RUNNERS]
     if not found:
@@ -51,8 +51,8 @@ def find_caller(above: Sequence[Process]) -> Caller | None:
         found.pop(0)
     shell = found[0]
     if not _is_shell(shell) or len(found) == 1 or is_host(found[1]):
-        return Caller(shell, shell)
-    return Caller(shell, found[1])
+        return ShellCaller(shell, shell)
+    return ShellCaller(shell, found[1])
 
 
 def find_client(above: Sequence[Process]) -> Process | None:

@@ -15,11 +15,11 @@ Stream = Literal["stdout", "stderr"]
 OnOutput = Callable[[Stream, str], None]
 """Told of output as it comes, up to the limit. What it raises goes to the loop's exception handler."""
 
-AT_ONCE = 256 * 1024
+MAX_READ_BYTES = 256 * 1024
 """Bytes read before others get their turn."""
 
 
-class Capture:
+class StreamCapture:
     """One stream of a process."""
 
     def __init__(self, *, limit: int, tell: Callable[[str], None] | None = None) -> None:
@@ -56,7 +56,7 @@ class Capture:
 
     def _read(self, descriptor: int) -> None:
         try:
-            data = os.read(descriptor, AT_ONCE)
+            data = os.read(descriptor, MAX_READ_BYTES)
         except BlockingIOError:
             return
         if not data:
@@ -78,12 +78,12 @@ class Capture:
             self.ended.set_result(None)
 
 
-class Output:
+class CapturedOutput:
     """Both streams of a process."""
 
     def __init__(self, *, limit: int, on_output: OnOutput | None = None) -> None:
-        self.stdout = Capture(limit=limit, tell=_teller(on_output, "stdout"))
-        self.stderr = Capture(limit=limit, tell=_teller(on_output, "stderr"))
+        self.stdout = StreamCapture(limit=limit, tell=_teller(on_output, "stdout"))
+        self.stderr = StreamCapture(limit=limit, tell=_teller(on_output, "stderr"))
 
     @property
     def is_cut(self) -> bool:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from binnacle import DISTRIBUTION
 
 
-class Command(NamedTuple):
-    """A program that can be called as a function in a fork, or started cold."""
+class PassthroughCommand(NamedTuple):
+    """A program that can be called as a function in a fork, or started as a new process."""
 
     name: str
     """What it is called on a command line; its `argv[0]`."""
@@ -19,7 +19,7 @@ class Command(NamedTuple):
     preload: tuple[str, ...] = ()
     """Modules the fork server imports beforehand. What is missing here is imported by each call that needs it."""
 
-    cold: tuple[str, ...] = ()
+    argv: tuple[str, ...] = ()
     """How to start it without the fork server. Empty: `name`, beside the interpreter or on the path."""
 
     distribution: str = ""
@@ -30,10 +30,10 @@ class Command(NamedTuple):
         """The top-level package it is installed as; the fork server is replaced when that changes."""
         return self.function.partition(":")[0].partition(".")[0]
 
-    def cold_argv(self) -> tuple[str, ...] | None:
-        """The beginning of a cold command line; nothing when there is no such program."""
-        if self.cold:
-            return self.cold
+    def find_argv(self) -> tuple[str, ...] | None:
+        """The beginning of the command line of a new process; nothing when there is no such program."""
+        if self.argv:
+            return self.argv
         beside = os.path.join(os.path.dirname(sys.executable), self.name)
         if os.access(beside, os.X_OK):
             return (beside,)
@@ -43,7 +43,7 @@ class Command(NamedTuple):
         return (found,) if found else None
 
 
-DAILY = (
+PRELOADED_MODULES = (
     *("argparse", "locale", "msgspec.json", "sqlite3", "unicodedata", "binnacle.project.store_opening"),
     *(f"binnacle.cli.{name}" for name in ("context", "help", "parser", "screen", "views")),
     *(
@@ -68,4 +68,6 @@ DAILY = (
 )
 """What the commands of every day load. Kept small: a fork costs in proportion to what the process holds."""
 
-BN = Command(name="bn", function="binnacle.cli.main:main", preload=DAILY, distribution=DISTRIBUTION)
+BN = PassthroughCommand(
+    name="bn", function="binnacle.cli.main:main", preload=PRELOADED_MODULES, distribution=DISTRIBUTION
+)

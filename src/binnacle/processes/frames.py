@@ -5,14 +5,14 @@ Both sides run the same interpreter, and nobody else has the socket.
 
 import marshal
 
-LENGTH = 4
+LENGTH_BYTES = 4
 """Bytes that say how long the tuple is."""
 
 
 def pack(*message: object) -> bytes:
     """One message. Its first item is a word, the others are numbers, bytes, or tuples of bytes."""
     body = marshal.dumps(message)  # type: ignore[arg-type]  # the type of what it takes has no public name
-    return len(body).to_bytes(LENGTH, "big") + body
+    return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
 
 class Unpacker:
@@ -25,10 +25,10 @@ class Unpacker:
         """The messages that `data` completes."""
         self._rest += data
         messages = []
-        while len(self._rest) >= LENGTH:
-            end = LENGTH + int.from_bytes(self._rest[:LENGTH], "big")
+        while len(self._rest) >= LENGTH_BYTES:
+            end = LENGTH_BYTES + int.from_bytes(self._rest[:LENGTH_BYTES], "big")
             if len(self._rest) < end:
                 break
-            messages.append(marshal.loads(self._rest[LENGTH:end]))  # noqa: S302 - written by our own process
+            messages.append(marshal.loads(self._rest[LENGTH_BYTES:end]))  # noqa: S302 - written by our own process
             del self._rest[:end]
         return messages

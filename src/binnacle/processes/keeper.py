@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from binnacle.processes.link import Link
-from binnacle.processes.run import LOST, Run
+from binnacle.processes.keeper_connection import KeeperConnection
+from binnacle.processes.program_state import KEEPER_LOST, ProgramState
 
-CLOSE_PATIENCE = 6.0
+CLOSE_TIMEOUT_SECONDS = 6.0
 """Seconds for the keeper to end everything. It gives programs two to end by themselves and kills them then."""
 
-ANSWER_PATIENCE = 5.0
+ANSWER_TIMEOUT_SECONDS = 5.0
 """Seconds beyond a program's grace until a keeper that does not tell of its end is stuck."""
 
-START_PATIENCE = 30.0
+START_TIMEOUT_SECONDS = 30.0
 """Seconds until a program runs. It takes milliseconds, unless its file is on a disk that does not answer."""
 
-CLOSED = "the server is shutting down"
+CLOSED_MESSAGE = "the server is shutting down"
 
 
 class CannotStart(Exception):
@@ -31,10 +31,10 @@ class CannotStart(Exception):
         """What was in the way: `no such command: npx`."""
 
 
-class Owned:
+class OwnedProgram:
     """A program that was started. It is ended with all it started at the latest when its `Keeper` is left."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ProgramState) -> None:
         self._run = run
 
     @property
@@ -63,7 +63,7 @@ class Owned:
         run = self._run
         if not run.gone.done():
             run.end(grace=grace)
-            await asyncio.wait([run.gone], timeout=grace + ANSWER_PATIENCE)
+            await asyncio.wait([run.gone], timeout=grace + ANSWER_TIMEOUT_SECONDS)
         if not run.gone.done():
             run.link.kill()
             await asyncio.wait([run.gone])
@@ -77,11 +77,11 @@ class Keeper:
     """
 
     def __init__(self) -> None:
-        self._link: Link | None = None
-        self._links: set[Link] = set()
+        self._link: KeeperConnection | None = None
+        self._links: set[KeeperConnection] = set()
         """Every one that is not gone yet."""
 
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, ProgramState] = {}
         """Those of which something may be left."""
 
         self._last_number = 0
@@ -97,7 +97,7 @@ class Keeper:
 
     async def start(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, stdin: int, stdout: int, stderr: int
-    ) -> Owned:
+    ) -> OwnedProgram:
         """Starts a program with exactly this environment, and a mark in `BN_KEPT`.
 
         The command is looked for in the `PATH` given, a relative one with a slash from `cwd`. The descriptors are
@@ -108,12 +108,12 @@ class Keeper:
         """
         request = _encode(argv, env, os.path.abspath(cwd))
         run, reason = await self._try_start(request, (stdin, stdout, stderr))
-        if reason == LOST:
+        if reason == KEEPER_LOST:
             # The keeper was killed and nothing is left of this attempt, or it was closed, which ends the second one.
             run, reason = await self._try_start(request, (stdin, stdout, stderr))
         if reason:
             raise CannotStart(reason)
-        return Owned(run)
+        return OwnedProgram(run)
 
     async def aclose(self) -> None:
         """Ends everything that is left, and the keeper's process."""
@@ -123,41 +123,41 @@ class Keeper:
         gone = [link.gone for link in self._links]
         if not gone:
             return
-        _, stuck = await asyncio.wait(gone, timeout=CLOSE_PATIENCE)
+        _, stuck = await asyncio.wait(gone, timeout=CLOSE_TIMEOUT_SECONDS)
         if stuck:
             for link in self._links:
                 link.kill()
             await asyncio.wait(stuck)
 
-    async def _try_start(self, request: tuple[object, ...], descriptors: Sequence[int]) -> tuple[Run, str]:
+    async def _try_start(self, request: tuple[object, ...], descriptors: Sequence[int]) -> tuple[ProgramState, str]:
         """A run, and what was in the way of it."""
         run = self._begin(request, descriptors)
         try:
-            await asyncio.wait([run.started], timeout=START_PATIENCE)
+            await asyncio.wait([run.started], timeout=START_TIMEOUT_SECONDS)
         except BaseException:
             # The caller has given up. The keeper ends it in its turn, however far it got.
             run.end(grace=0)
             raise
         if not run.started.done():
             run.end(grace=0)
-            return run, f"not running after {START_PATIENCE:g} seconds"
+            return run, f"not running after {START_TIMEOUT_SECONDS:g} seconds"
         return run, run.started.result()
 
-    def _begin(self, request: tuple[object, ...], descriptors: Sequence[int]) -> Run:
+    def _begin(self, request: tuple[object, ...], descriptors: Sequence[int]) -> ProgramState:
         if self._is_closed:
-            raise CannotStart(CLOSED)
+            raise CannotStart(CLOSED_MESSAGE)
         self._last_number += 1
         try:
-            run = Run(self._last_number, self._get_link())
+            run = ProgramState(self._last_number, self._get_link())
             run.link.send("start", run.number, *request, descriptors=descriptors)
         except OSError as error:
             raise CannotStart(f"cannot start a process: {error.strerror}") from error
         self._runs[run.number] = run
         return run
 
-    def _get_link(self) -> Link:
+    def _get_link(self) -> KeeperConnection:
         if self._link is None or not self._link.is_open:
-            link = self._link = Link(self._hear)
+            link = self._link = KeeperConnection(self._hear)
             self._links.add(link)
             link.gone.add_done_callback(lambda _: self._forget(link))
         return self._link
@@ -169,7 +169,7 @@ class Keeper:
             if run.gone.done():
                 del self._runs[number]
 
-    def _forget(self, link: Link) -> None:
+    def _forget(self, link: KeeperConnection) -> None:
         """A keeper is gone, and with it all it had started."""
         self._links.discard(link)
         for run in [run for run in self._runs.values() if run.link is link]:

@@ -1,8 +1,18 @@
-"""What is asked of Linux that Python has no function for. Elsewhere these do nothing."""
+"""What only Linux has, behind functions that do the next best thing elsewhere.
 
+`BN_PORTABLE=1` hides all of it, so that the tests see what users of other systems have (docs/platforms.md).
+"""
+
+import os
 import sys
 
-ADOPTS_ORPHANS = sys.platform == "linux"
+IS_LINUX = sys.platform == "linux" and os.environ.get("BN_PORTABLE") != "1"
+"""Whether inotify, pidfd and prctl are used."""
+
+HAS_PROC = IS_LINUX and os.path.exists("/proc/self/stat")
+"""Whether facts about processes are read from /proc."""
+
+ADOPTS_ORPHANS = IS_LINUX
 """Whether `adopt_orphans` does what it says."""
 
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
@@ -23,7 +33,23 @@ def set_process_name(name: str) -> None:
     _prctl(PR_SET_NAME, name.encode())
 
 
-if sys.platform == "linux":
+def open_pidfd(pid: int) -> int | None:
+    """A descriptor of the very process, readable when it has ended; None where there are none to be had.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    if not IS_LINUX or not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except OSError:
+        return None  # an old system, or no descriptor to be had
+
+
+if IS_LINUX:
     import ctypes
 
     _libc = ctypes.CDLL(None)

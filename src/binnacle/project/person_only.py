@@ -11,7 +11,7 @@ def require_person(what: str) -> None:
     Raises:
         PersonNeeded: an agent is above this process.
     """
-    from binnacle.lifecycle.person import find_agent_above
+    from binnacle.lifecycle.agent_detection import find_agent_above
 
     if found := find_agent_above():
         raise refuse(what, found.reason)

@@ -1,15 +1,18 @@
 """Who is at work on a session: whoever serves it or waits for its client holds a lock, which ends with the process."""
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator
 
+from binnacle.config.file_lock import try_lock, wait_for_lock
 from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import Refused
-from binnacle.lifecycle.presence import has_server, is_present
+from binnacle.lifecycle.agent_presence import has_server, is_present
 from binnacle.project.project import Project
 from binnacle.work.session import Agent, is_planned
+
+LOCK_TIMEOUT_SECONDS = 5.0
+"""Whoever looks whether a session is abandoned has its lock for a system call."""
 
 
 def _path(project: Project, session: str) -> str:
@@ -22,7 +25,7 @@ def present(project: Project, session: str) -> Iterator[None]:
     path = _path(project, session)
     make_private_folder(os.path.dirname(path))
     with open(path, "w", encoding="utf-8", opener=private_opener) as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
+        wait_for_lock(file.fileno(), timeout_seconds=LOCK_TIMEOUT_SECONDS, is_shared=True)
         yield
 
 
@@ -45,13 +48,11 @@ def alone(project: Project, session: str) -> Iterator[None]:
     path = _driver(project, session)
     make_private_folder(os.path.dirname(path))
     with open(path, "a+", encoding="utf-8", opener=private_opener) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not try_lock(file.fileno()):
             file.seek(0)
             who = file.read().strip()
             message = f"this run is going on already{f', in process {who}' if who else ''}"
-            raise Refused(message, hint="stop it there, or give this one another name with --name") from error
+            raise Refused(message, hint="stop it there, or give this one another name with --name")
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
@@ -70,7 +71,6 @@ def is_abandoned(project: Project, session: str) -> bool:
     """Whether someone was at work on a session on this machine, and nobody is any more."""
     try:
         with open(_path(project, session), encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return try_lock(file.fileno())
     except OSError:
-        return False  # nobody ever was here, or someone is
-    return True
+        return False  # nobody ever was here, or there are no locks

@@ -1,7 +1,7 @@
 """The tools of a project: ours, and those that its scripts make."""
 
 from binnacle.errors import NotReady
-from binnacle.passthrough.runner import Runner
+from binnacle.passthrough.command_runner import CommandRunner
 from binnacle.project.project import Project
 from binnacle.project.project_scripts import ProjectScripts
 from binnacle.project.store_opening import open_store
@@ -31,7 +31,7 @@ def open_access(project: Project, *, is_served: bool = False) -> Access:
     return Access(open_known, patience=patience)
 
 
-def own_tools(access: Access, runner: Runner, finder: Finder, *, timeout: float) -> list[ToolSpec]:
+def own_tools(access: Access, runner: CommandRunner, finder: Finder, *, timeout: float) -> list[ToolSpec]:
     """Every tool that is built in, scripts aside. `timeout` is how long a `bn_run` may take, in seconds."""
     shell = Shell(runner.run, timeout=timeout)
     return [*shell.specs(), *work_tools(access), *finder.specs()]
@@ -40,5 +40,5 @@ def own_tools(access: Access, runner: Runner, finder: Finder, *, timeout: float)
 def catalog_of(project: Project) -> Catalog:
     """Every tool of our own and of the project's scripts, to be looked at and not to be called."""
     finder = Finder(lambda: Index(()), Dispatcher(Catalog()).reply)
-    own = own_tools(open_access(project), Runner(), finder, timeout=0)
+    own = own_tools(open_access(project), CommandRunner(), finder, timeout=0)
     return Catalog([*own, *ProjectScripts(project).specs(own)])

@@ -16,7 +16,7 @@ from binnacle.server.http_exchange import HttpExchange, HttpReply, status_line
 from binnacle.server.http_request_head import RequestHead
 
 if TYPE_CHECKING:
-    from binnacle.lifecycle.processes import Process
+    from binnacle.lifecycle.process import Process
 
 _log = logging.getLogger(__name__)
 
@@ -131,11 +131,11 @@ class HttpConnection(asyncio.Protocol):
         """The process at the other end. Looked for once: it takes some milliseconds."""
         if not self._is_client_known:
             from binnacle.lifecycle.caller import is_host
-            from binnacle.lifecycle.loopback import Address, find_peer
+            from binnacle.lifecycle.loopback_peer import PeerAddress, find_peer
 
             peer, own = (self._transport.get_extra_info(name) for name in ("peername", "sockname"))
             likely = {one.client.pid for one in self._connections if one.client is not None}
-            found = find_peer(Address(*peer[:2]), Address(*own[:2]), likely=likely) if peer and own else None
+            found = find_peer(PeerAddress(*peer[:2]), PeerAddress(*own[:2]), likely=likely) if peer and own else None
             self.client = None if found is not None and is_host(found) else found
             self._is_client_known = True
         return self.client

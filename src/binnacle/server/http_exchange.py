@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from binnacle.lifecycle.processes import Process
+    from binnacle.lifecycle.process import Process
 
 PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 """Headers by which a proxy says that it passes on what somebody else asked."""

@@ -11,7 +11,7 @@ import msgspec
 
 from binnacle.config.access_tokens import Issued, issue, matches
 from binnacle.errors import NotFound, Refused
-from binnacle.lifecycle.processes import Process
+from binnacle.lifecycle.process import Process
 from binnacle.server.request import Origin
 from binnacle.server.saved_sessions import SavedSession
 from binnacle.server.upstream_content import ForeignContent

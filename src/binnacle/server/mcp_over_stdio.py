@@ -20,7 +20,7 @@ from binnacle.wire.jsonrpc import Invalid, Message, Notification, Request, Respo
 from binnacle.wire.mcp import CancelParams, decode_params, era_of, meta_of
 
 if TYPE_CHECKING:
-    from binnacle.lifecycle.processes import Process
+    from binnacle.lifecycle.process import Process
 
 LINE_LIMIT = 32 << 20
 """Bytes of one message. A longer one is passed over and answered with an error."""
@@ -307,7 +307,7 @@ class McpOverStdio:
 def _client_process() -> "Process | None":
     """The process that started this server, if that is a client."""
     from binnacle.lifecycle.caller import find_client
-    from binnacle.lifecycle.processes import ancestors
+    from binnacle.lifecycle.process import ancestors
 
     return find_client(ancestors())
 

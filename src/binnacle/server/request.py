@@ -11,7 +11,7 @@ from binnacle.wire.jsonrpc import INVALID_REQUEST, RpcError, notification_messag
 from binnacle.wire.mcp import LEVELS, Era, Params
 
 if TYPE_CHECKING:
-    from binnacle.lifecycle.processes import Process
+    from binnacle.lifecycle.process import Process
     from binnacle.server.live_session import Scope
 
 Send = Callable[[bytes], None]

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from binnacle.config.atomic_write import write_atomically
 from binnacle.config.private_files import make_private_folder
-from binnacle.lifecycle.processes import Process, is_alive, is_here
+from binnacle.lifecycle.process import Process, is_alive, is_here
 
 MAX_FILES = 1000
 """Files looked at. Beyond that, sessions are not kept: something makes them faster than they go."""

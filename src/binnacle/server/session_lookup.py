@@ -29,7 +29,7 @@ from weakref import WeakValueDictionary
 
 from binnacle.config.access_tokens import id_of, matches
 from binnacle.errors import InvalidInput, NoProject, NotReady
-from binnacle.lifecycle.processes import Process, this_process
+from binnacle.lifecycle.process import Process, this_process
 from binnacle.server.live_session import LiveSession, Scope, ServedProject
 from binnacle.server.request import McpRequest
 from binnacle.server.saved_sessions import SavedSessions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from binnacle.errors import BinnacleError
-from binnacle.passthrough.runner import Runner
+from binnacle.passthrough.command_runner import CommandRunner
 from binnacle.plan.recipe import Recipe, load_recipe
 from binnacle.plan.recipe_limits import limits_of, narrow
 from binnacle.plan.session_plan import Subject, bind, choose, finders, introduction, shown_names, subject
@@ -67,7 +67,7 @@ class Toolbox:
         self._terms = terms
         self._first = first
         self._access = open_access(project, is_served=True)
-        self._runner = Runner()
+        self._runner = CommandRunner()
         finder = Finder(self._searched, self._reply)
         self._built_in = own_tools(self._access, self._runner, finder, timeout=timeout)
         self._scripts = ProjectScripts(project, start=start)

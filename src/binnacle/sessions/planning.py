@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from binnacle.errors import NotReady, Refused
-from binnacle.lifecycle.processes import this_process
+from binnacle.lifecycle.process import this_process
 from binnacle.plan.prompt_data import load
 from binnacle.plan.recipe import Recipe, load_recipe, matching
 from binnacle.plan.recipe_limits import narrow

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from binnacle.config.access_tokens import id_of
 from binnacle.errors import NotReady, Refused
-from binnacle.lifecycle.presence import has_server, is_of_process, is_present, shell_of, standing
-from binnacle.lifecycle.processes import Process, ancestors
+from binnacle.lifecycle.agent_presence import current_status, has_server, is_of_process, is_present, shell_of
+from binnacle.lifecycle.process import Process, ancestors
 from binnacle.store import agents, sessions, tasks
 from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.client_facts import ClientFacts
@@ -177,7 +177,7 @@ def reap(tx: Writer, *, only_gone: bool = False) -> list[Reaped]:
         if is_planned(agent.id):
             continue  # it ends with its session
         is_gone = is_present(agent) is False
-        if is_gone or (not only_gone and standing(agent, now=tx.now) == "stale"):
+        if is_gone or (not only_gone and current_status(agent, now=tx.now) == "stale"):
             how = "its process is gone" if is_gone else f"silent since {agent.active_at:%H:%M} UTC"
             released: list[str] = list(agents.end(tx, agent.id, reason=f"stale: {how}"))
             found.append(Reaped(agent, how, released))

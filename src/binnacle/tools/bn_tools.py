@@ -12,9 +12,9 @@ from msgspec import Meta, Struct
 
 from binnacle.config.child_environment import for_command
 from binnacle.errors import NotReady, Refused
-from binnacle.passthrough.blocked import blocked_word
+from binnacle.passthrough.blocked_commands import find_blocked_command
 from binnacle.passthrough.capture import OnOutput
-from binnacle.passthrough.completed import EXIT_NOT_FOUND, EXIT_TIMED_OUT, Completed
+from binnacle.passthrough.completed_call import EXIT_NOT_FOUND, EXIT_TIMED_OUT, CompletedCall
 from binnacle.tools.caller import Caller, SessionControl
 from binnacle.tools.outcome import ToolReply, as_json
 from binnacle.tools.tool_spec import Contract, Hints, ToolSpec
@@ -38,7 +38,7 @@ class RunArguments(Protocol):
         env: Mapping[str, str],
         timeout: float,
         on_output: OnOutput | None = None,
-    ) -> Completed: ...
+    ) -> CompletedCall: ...
 
 
 PLACE_VARIABLES = ("BN_AGENT_ID", "BN_SESSION", "BN_REPO", "BN_MCP_TOKEN")
@@ -162,7 +162,7 @@ class Shell:
             if caller.actor.is_shared:
                 check_can_hold(caller.actor)
             raise NotReady(NOT_INITIALISED, hint=steps.CHOOSE_PROJECT)
-        if word := blocked_word(given.args):
+        if word := find_blocked_command(given.args):
             raise _blocked(word)
         done = await self._execute(caller, await control.identify(), given.args)
         data = CommandResult(
@@ -203,7 +203,7 @@ class Shell:
         answer: dict[str, Any] = msgspec.json.decode(done.stdout)
         return answer
 
-    async def _execute(self, caller: Caller, session: Session, args: Sequence[str]) -> Completed:
+    async def _execute(self, caller: Caller, session: Session, args: Sequence[str]) -> CompletedCall:
         env = {name: value for name, value in for_command(os.environ).items() if name not in PLACE_VARIABLES}
         env |= {"BN_AGENT_ID": session.actor.name, "BN_MCP_SESSION": session.id or "", "BN_OUTPUT": "json"}
         return await self._run(args, cwd=session.cwd, env=env, timeout=self._timeout, on_output=_teller(caller))

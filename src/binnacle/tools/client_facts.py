@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from binnacle.lifecycle.processes import Process
+from binnacle.lifecycle.process import Process
 
 
 class ClientFacts(Struct, frozen=True, kw_only=True):

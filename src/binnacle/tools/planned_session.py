@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from binnacle.config.access_tokens import id_of
 from binnacle.errors import Refused
-from binnacle.lifecycle.processes import Process, ancestors, variable_of
+from binnacle.lifecycle.process import Process, ancestors, variable_of
 from binnacle.store import agents, sessions
 from binnacle.store.transaction import Reader
 from binnacle.work.session import Agent, SessionRecord, is_planned

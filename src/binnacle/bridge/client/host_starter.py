@@ -4,7 +4,6 @@ Of several that need it at once, one starts it and the others wait for that.
 """
 
 import asyncio
-import fcntl
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +11,7 @@ from contextlib import suppress
 from binnacle.bridge.jobs import job_files
 from binnacle.bridge.jobs.protocol import BridgeError, HostInfo
 from binnacle.config.child_environment import for_person
+from binnacle.config.file_lock import try_lock
 from binnacle.errors import NextStep
 
 START_TIMEOUT_SECONDS = 15.0
@@ -42,7 +42,7 @@ async def start_host(workspace: str, words: Sequence[str]) -> HostInfo:
             while True:
                 if (host := _serving(workspace)) is not None:
                     return host
-                if pid == 0 and _try_lock(fd):
+                if pid == 0 and try_lock(fd):
                     pid = _spawn(words, folder)
                 elif pid and _has_ended(pid):
                     break
@@ -71,13 +71,6 @@ def read_log(workspace: str) -> str:
 def _serving(workspace: str) -> HostInfo | None:
     host = job_files.read_host(workspace)
     return host if host is not None and host.is_alive() else None
-
-
-def _try_lock(fd: int) -> bool:
-    with suppress(OSError):
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
 
 
 def _spawn(words: Sequence[str], folder: str) -> int:

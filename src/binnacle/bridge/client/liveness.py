@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from binnacle.bridge.jobs import process_identity
 from binnacle.bridge.jobs.protocol import BridgeError, HostInfo
+from binnacle.processes.linux import open_pidfd
 
 PROCESS_POLL_SECONDS = 0.2
 """Seconds between looks at a process of whose end nobody tells."""
@@ -60,9 +61,11 @@ class HostLiveness:
 
     def _begin(self) -> None:
         if self.host.is_near:
-            with suppress(OSError, AttributeError):
-                self._fd = os.pidfd_open(self.host.pid)
-                self._loop.add_reader(self._fd, self._look)
+            with suppress(ProcessLookupError):
+                descriptor = open_pidfd(self.host.pid)
+                if descriptor is not None:
+                    self._fd = descriptor
+                    self._loop.add_reader(self._fd, self._look)
             self._look()
         self._check_later()
 
@@ -110,12 +113,12 @@ class HostPulse:
     def __init__(self, host: HostInfo, heartbeat: Callable[[], float]) -> None:
         self._host = host
         self._heartbeat = heartbeat
-        self._first = (heartbeat(), self._doing().ticks)
+        self._first = (heartbeat(), self._doing().cpu_seconds)
 
     def is_felt(self) -> bool:
         """Whether it is at work, as far as can be seen."""
         doing = self._doing()
-        return doing.is_busy or (self._heartbeat(), doing.ticks) != self._first
+        return doing.is_busy or (self._heartbeat(), doing.cpu_seconds) != self._first
 
     def is_stopped(self) -> bool:
         """Whether it can do nothing, as somebody has stopped the process."""

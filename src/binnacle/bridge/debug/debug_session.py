@@ -55,7 +55,7 @@ from binnacle.bridge.debug.reference_ids import ReferenceIds
 from binnacle.bridge.debug.session_recorder import SessionRecorder
 from binnacle.bridge.debug.tool_output import run_tool
 from binnacle.config.child_environment import for_person
-from binnacle.processes.keeper import CannotStart, Keeper, Owned
+from binnacle.processes.keeper import CannotStart, Keeper, OwnedProgram
 
 PYTHON_CHECK_SECONDS = 20.0
 """Seconds for a Python to start and end."""
@@ -103,7 +103,7 @@ class DebugSession:
         self._keeper = keeper
         self._breakpoints = breakpoints
         self._recorder = recorder
-        self._process: Owned | None = None
+        self._process: OwnedProgram | None = None
         self._port = 0
         self._joining: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
@@ -210,11 +210,11 @@ class DebugSession:
         )
         self._watching = asyncio.ensure_future(self._watch(self._process))
 
-    def _owned(self) -> Owned:
+    def _owned(self) -> OwnedProgram:
         assert self._process is not None
         return self._process
 
-    async def _watch(self, process: Owned) -> None:
+    async def _watch(self, process: OwnedProgram) -> None:
         """Notices an adapter that ends before its program, also one whose connection somebody else keeps open."""
         await process.wait()
         if not self.is_over:

@@ -1,6 +1,5 @@
 """The place of the one host of a workspace: `host.lock` and `host.json`."""
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,7 +9,11 @@ import msgspec
 from binnacle.bridge.jobs import job_files, proofs
 from binnacle.bridge.jobs.protocol import BridgeError, HostInfo
 from binnacle.config.atomic_write import write_atomically
+from binnacle.config.file_lock import wait_for_lock
 from binnacle.errors import NextStep
+
+LOCK_TIMEOUT_SECONDS = 5.0
+"""Whoever has the lock on the folder has it for a few system calls."""
 
 
 class HostLock:
@@ -124,7 +127,7 @@ def _alone(folder: str) -> Iterator[None]:
         yield
         return
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        wait_for_lock(fd, timeout_seconds=LOCK_TIMEOUT_SECONDS)
         yield
     finally:
         os.close(fd)

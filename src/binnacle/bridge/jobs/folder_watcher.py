@@ -8,10 +8,11 @@ import asyncio
 import ctypes
 import os
 import struct
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
+
+from binnacle.processes.linux import IS_LINUX
 
 RECHECK_SECONDS = 0.5
 """Seconds between looks without cause, beside inotify."""
@@ -122,7 +123,7 @@ class _Inotify(Protocol):
 
 def _open_inotify() -> _Inotify | None:
     """None where there is none to be had: another system, or every instance of the user is taken."""
-    if sys.platform != "linux":
+    if not IS_LINUX:
         return None
     with suppress(OSError, AttributeError):
         return _LinuxInotify()

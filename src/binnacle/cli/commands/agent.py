@@ -7,8 +7,8 @@ from binnacle.cli.command import READS, Group, arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import Ambiguous, InvalidInput, Refused, WrongStatus
-from binnacle.lifecycle.presence import host_of, is_present, process_of, shell_of, standing
-from binnacle.lifecycle.processes import Process, ancestors, is_here
+from binnacle.lifecycle.agent_presence import current_status, host_of, is_present, process_of, shell_of
+from binnacle.lifecycle.process import Process, ancestors, is_here
 from binnacle.store import agents, events, sessions, tasks
 from binnacle.store.transaction import Reader
 from binnacle.tools.agent_identity import reap
@@ -68,7 +68,7 @@ def line_of(tx: Reader, agent: Agent) -> dict[str, Any]:
         "id": agent.id,
         "name": agent.name,
         "type": agent.type,
-        "status": "ended" if agent.ended_at else standing(agent, now=tx.now),
+        "status": "ended" if agent.ended_at else current_status(agent, now=tx.now),
         "alive": is_present(agent),
         "registered": agent.registered,
         "client": agent.client,
@@ -129,7 +129,7 @@ def show(context: Context, args: Namespace) -> Any:
     needs=by_person("end an agent"),
 )
 def kill(context: Context, args: Namespace) -> Any:
-    from binnacle.lifecycle.ending import check_may_end, terminate
+    from binnacle.lifecycle.termination import check_may_end, terminate
 
     if not 0 <= args.timeout <= 600:
         raise InvalidInput(f"not a time to wait: {args.timeout}", hint="0 to 600 seconds")

@@ -12,8 +12,8 @@ from binnacle.cli.command import READS, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import NotFound, Refused
-from binnacle.lifecycle.presence import process_of
-from binnacle.lifecycle.processes import Process, ancestors
+from binnacle.lifecycle.agent_presence import process_of
+from binnacle.lifecycle.process import Process, ancestors
 from binnacle.store import agents, tasks
 from binnacle.store.transaction import Reader
 from binnacle.tools.agent_identity import find_in_shell, find_named, find_over_mcp
@@ -162,7 +162,7 @@ def _end(context: Context, agent: Agent, reason: str) -> list[Any]:
 
 def _end_process(target: Process) -> bool:
     """Ends the process this command runs under, and outlives it long enough to see to it."""
-    from binnacle.lifecycle.ending import terminate
+    from binnacle.lifecycle.termination import terminate
 
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # what a dying agent and its terminal send to its children

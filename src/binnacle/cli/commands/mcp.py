@@ -108,7 +108,7 @@ def _session(context: Context, args: Namespace) -> Iterator[SessionRequest]:
 
 def _session_above(context: Context, *, is_chosen: bool) -> str | None:
     """The session whose agent started this server: it gets its own plan, however its client is configured."""
-    from binnacle.lifecycle.processes import ancestors, variable_of
+    from binnacle.lifecycle.process import ancestors, variable_of
 
     secret = os.environ.get("BN_SESSION", "").strip()
     found = secret or next(filter(None, (variable_of(one.pid, "BN_SESSION").strip() for one in ancestors())), "")

@@ -8,9 +8,9 @@ from binnacle.cli.command import Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError, InvalidInput, did_you_mean
-from binnacle.lifecycle.caller import Caller, find_caller
-from binnacle.lifecycle.presence import find_same, registration
-from binnacle.lifecycle.processes import ancestors
+from binnacle.lifecycle.agent_presence import find_same_agent, make_registration
+from binnacle.lifecycle.caller import ShellCaller, find_caller
+from binnacle.lifecycle.process import ancestors
 from binnacle.store import agents, queue, tasks
 from binnacle.store.transaction import Reader, Writer
 from binnacle.store.views import overview
@@ -90,7 +90,7 @@ def orient(context: Context, args: Namespace) -> Any:
     return answer | ({"warning": " ".join(warnings)} if warnings else {})
 
 
-def _find_or_register(tx: Writer, args: Namespace, caller: Caller | None) -> tuple[Agent, list[str]]:
+def _find_or_register(tx: Writer, args: Namespace, caller: ShellCaller | None) -> tuple[Agent, list[str]]:
     """The agent that orients itself, and what it should be warned of."""
     try:
         named = find_named(tx, os.environ)
@@ -103,18 +103,18 @@ def _find_or_register(tx: Writer, args: Namespace, caller: Caller | None) -> tup
     return _registered(tx, args, caller), []
 
 
-def _registered(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
+def _registered(tx: Writer, args: Namespace, caller: ShellCaller | None) -> Agent:
     known = agents.list_agents(tx)
-    found = find_same(known, caller, name=args.name) if caller else find_over_mcp(known, os.environ)
+    found = find_same_agent(known, caller, name=args.name) if caller else find_over_mcp(known, os.environ)
     if found is None:
         return _register(tx, args, caller)
     if found.registered == "mcp" and caller is not None:
         # It was known by its connection; now it is also known by a shell, and can be ended with its process.
-        return agents.register_shell(tx, found.id, **registration(caller))
+        return agents.register_shell(tx, found.id, **make_registration(caller))
     return found
 
 
-def _register(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
+def _register(tx: Writer, args: Namespace, caller: ShellCaller | None) -> Agent:
     kind = args.type or os.environ.get("BN_AGENT_TYPE", "").strip() or "worker"
     if kind not in TYPES:
         raise InvalidInput(f"unknown agent type in BN_AGENT_TYPE: {kind!r}", hint=did_you_mean(kind, TYPES))
@@ -122,7 +122,7 @@ def _register(tx: Writer, args: Namespace, caller: Caller | None) -> Agent:
     name = args.name or os.environ.get("BN_AGENT_NAME", "").strip() or default
     if caller is None:
         return agents.register(tx, name=name, kind=kind, session=os.environ.get(MCP_VARIABLE))
-    return agents.register(tx, name=name, kind=kind, is_shell=True, **registration(caller))
+    return agents.register(tx, name=name, kind=kind, is_shell=True, **make_registration(caller))
 
 
 def _state(tx: Reader, agent: Agent) -> dict[str, Any]:

@@ -6,7 +6,6 @@ whose old text is in one of them makes none. So going back and forth leaves two 
 """
 
 import os
-import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -68,20 +67,12 @@ def _open_folder(path: str, root: str | None) -> int:
 
 
 def _wait_for_lock(handle: int, folder: str) -> None:
-    import fcntl
+    from binnacle.config.file_lock import wait_for_lock
 
-    end = time.monotonic() + _LONGEST_WAIT
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() > end:
-                raise ConfigError(f"locked by another bn: {folder}", hint="try again when it has ended") from error
-            time.sleep(0.01)
-        except OSError:
-            return  # a file system without locks; replacing a file is still all or nothing
-        else:
-            return
+    try:
+        wait_for_lock(handle, timeout_seconds=_LONGEST_WAIT)
+    except TimeoutError as error:
+        raise ConfigError(f"locked by another bn: {folder}", hint="try again when it has ended") from error
 
 
 def write(path: str, *, before: str | None, after: str | None, root: str | None = None) -> str | None:

@@ -1,6 +1,6 @@
 """The process in which the command runs.
 
-It becomes what a cold process would be, calls the command's function, and exits with its code.
+It becomes what a new process would be, calls the command's function, and exits with its code.
 """
 
 import atexit
@@ -12,16 +12,16 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from binnacle.passthrough.completed import EXIT_SIGNALLED, EXIT_UNABLE
-from binnacle.passthrough.request import Request, process_name
+from binnacle.passthrough.call_request import CallRequest, process_name
+from binnacle.passthrough.completed_call import EXIT_SIGNALLED, EXIT_UNABLE
 from binnacle.processes.linux import die_with_parent, set_process_name
 
-DESCRIPTORS = 256
+MAX_DESCRIPTORS = 256
 """More than a fork server and a guard ever have open; they get the lowest numbers that are free."""
 
 
 def become(
-    function: Callable[[list[str]], Any], name: str, request: Request, stdout: int, stderr: int, guard: int
+    function: Callable[[list[str]], Any], name: str, request: CallRequest, stdout: int, stderr: int, guard: int
 ) -> NoReturn:
     """Turns this new process into the command. Never returns, whatever the command does."""
     code = EXIT_UNABLE
@@ -35,7 +35,7 @@ def become(
         os._exit(code & 0xFF)
 
 
-def _separate(request: Request, stdout: int, stderr: int, guard: int) -> None:
+def _separate(request: CallRequest, stdout: int, stderr: int, guard: int) -> None:
     """Leaves behind all that belongs to the guard."""
     os.setsid()
     die_with_parent(signal.SIGKILL)
@@ -47,10 +47,10 @@ def _separate(request: Request, stdout: int, stderr: int, guard: int) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
-    os.closerange(3, DESCRIPTORS)
+    os.closerange(3, MAX_DESCRIPTORS)
 
 
-def _enter(request: Request) -> bool:
+def _enter(request: CallRequest) -> bool:
     """Takes on the directory and environment of the call."""
     os.environ.clear()
     os.environ.update(request.env)

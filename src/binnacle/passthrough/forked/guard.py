@@ -1,10 +1,10 @@
 """The process that watches over one call: starts it, ends it with all it started, and says how it ended.
 
-It speaks with the `Runner` over a socket of its own:
+It speaks with the `CommandRunner` over a socket of its own:
 
     guard   ready PID       nothing has run yet; giving up here is safe
     Runner  the request
-    guard   started PID     the root of the tree
+    guard   started PID START   the root of the tree, and its start
     Runner  closes          its side: end the call; its death does the same
     guard   ended CODE      nothing of the call is left; negative for a signal
 """
@@ -17,12 +17,13 @@ import socket
 from collections.abc import Callable
 from typing import NoReturn
 
-from binnacle.passthrough.completed import EXIT_UNABLE
-from binnacle.passthrough.forked.tree import Tree
-from binnacle.passthrough.request import Request, receive
-from binnacle.processes.linux import ADOPTS_ORPHANS, adopt_orphans
+from binnacle.passthrough.call_request import CallRequest, receive_request
+from binnacle.passthrough.completed_call import EXIT_UNABLE
+from binnacle.processes.linux import adopt_orphans
+from binnacle.processes.process_tree import ProcessTree
+from binnacle.processes.trees import END_POLL_SECONDS, ProcessTrees
 
-Begin = Callable[[Request, int, int, int], NoReturn]
+Begin = Callable[[CallRequest, int, int, int], NoReturn]
 """Turns a new process into the call: request, stdout, stderr, and the guard's process id."""
 
 
@@ -56,7 +57,7 @@ def watch_over(control: socket.socket, stdout: int, stderr: int, *, begin: Begin
     alarm = ChildAlarm()
     guard = os.getpid()
     _say(control, f"ready {guard}")
-    request = receive(control)
+    request = receive_request(control)
     if request is None:
         return
     try:
@@ -70,20 +71,25 @@ def watch_over(control: socket.socket, stdout: int, stderr: int, *, begin: Begin
     # The streams end with the call only if nobody else holds them.
     os.close(stdout)
     os.close(stderr)
-    _say(control, f"started {root}")
-    returncode = _wait_and_end(Tree(root), control, alarm, grace=grace)
-    _say(control, f"ended {returncode}")
-
-
-def _wait_and_end(tree: Tree, control: socket.socket, alarm: ChildAlarm, *, grace: float) -> int:
-    """Until the root has ended or the `Runner` wants no more of it; then ends what is left."""
-    while (anything_left := tree.reap()) and tree.returncode is None:
-        if alarm.wait(also=control) and not _is_wanted(control):
-            break
-    if anything_left or not ADOPTS_ORPHANS:
-        tree.end(grace=grace, wait=alarm.wait)
+    tree = ProcessTree(number=1, mark=request.mark, root=root)
+    _say(control, f"started {root} {tree.started}")
+    _wait_and_end(tree, control, alarm, grace=grace)
     # A root that not even a kill has ended is as good as killed.
-    return -signal.SIGKILL if tree.returncode is None else tree.returncode
+    _say(control, f"ended {-signal.SIGKILL if tree.returncode is None else tree.returncode}")
+
+
+def _wait_and_end(tree: ProcessTree, control: socket.socket, alarm: ChildAlarm, *, grace: float) -> None:
+    """Until the root has ended or the `CommandRunner` wants no more of it; then ends what is left."""
+    trees = ProcessTrees()
+    trees.add(tree)
+    while not trees.is_done:
+        if trees.is_ending:
+            alarm.wait(END_POLL_SECONDS)
+        elif alarm.wait(also=control) and not _is_wanted(control):
+            trees.end_all(grace=grace)
+        if trees.reap():
+            trees.end_all(grace=grace)
+        trees.advance()
 
 
 def _is_wanted(control: socket.socket) -> bool:

@@ -15,9 +15,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from binnacle.passthrough.call_request import to_frame
 from binnacle.passthrough.forked.child import become
 from binnacle.passthrough.forked.guard import Begin, watch_over
-from binnacle.passthrough.request import to_frame
 from binnacle.processes.linux import adopt_orphans
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from binnacle.errors import AgentStart
-from binnacle.processes.keeper import CannotStart, Keeper, Owned
+from binnacle.processes.keeper import CannotStart, Keeper, OwnedProgram
 from binnacle.upstream.rolling_file import RollingFile
 from binnacle.upstream.transports.stdio import ServerLog
 
@@ -27,7 +27,7 @@ STOP_GRACE_SECONDS = 3.0
 class AgentProcess:
     """A running agent. It ends with all it started, at the latest when its `Keeper` is left."""
 
-    def __init__(self, owned: Owned, log: RollingFile) -> None:
+    def __init__(self, owned: OwnedProgram, log: RollingFile) -> None:
         self._owned = owned
         self._file = log
         self._transports: list[asyncio.BaseTransport] = []

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from binnacle.config.child_environment import for_development
 from binnacle.errors import GitError, Refused
+from binnacle.processes.facts import folder_of, read_table
 
 GIT_TIMEOUT_SECONDS = 120.0
 """Seconds for one run of git."""
@@ -277,19 +278,10 @@ def _age(path: str) -> float:
 
 
 def _is_git_at_work(*folders: str) -> bool:
-    """Whether a git may be running in one of these folders; where the system does not tell, it may."""
-    try:
-        pids = [name for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return True
-    for pid in pids:
-        with suppress(OSError):
-            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-                is_git = file.read().startswith("git")
-            place = os.readlink(f"/proc/{pid}/cwd") if is_git else ""
-            if any(place == folder or place.startswith(f"{folder}/") for folder in folders if place):
-                return True
-    return False
+    """Whether a git may be running in one of these folders; those of other users are not seen."""
+    gits = [entry.pid for entry in read_table().values() if entry.name.startswith("git")]
+    places = [place for place in map(folder_of, gits) if place]
+    return any(place == folder or place.startswith(f"{folder}/") for place in places for folder in folders)
 
 
 def _digest(folder: str, tree: str, changed: Collection[str]) -> str:

@@ -5,17 +5,16 @@ Each login is a short text under a key. Whoever renews one holds its lock meanwh
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import re
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
 from binnacle.config.atomic_write import write_atomically
+from binnacle.config.file_lock import wait_for_lock_async
 from binnacle.config.private_files import make_private_folder
 from binnacle.errors import ConfigError, UpstreamDown
 from binnacle.upstream.configuration.config_paths import logins_folder
@@ -223,20 +222,12 @@ def _remove(backend: Any, key: str) -> bool:
 
 
 async def _lock(handle: int, path: str) -> None:
-    until = time.monotonic() + LOCK_WAIT_SECONDS
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise UpstreamDown(
-                    f"another process renews this login since {LOCK_WAIT_SECONDS:g} s: {path}", hint="try again"
-                ) from None
-            await asyncio.sleep(0.02)
-        except OSError:
-            return  # a file system without locks; a login is still replaced as a whole
-        else:
-            return
+    try:
+        await wait_for_lock_async(handle, timeout_seconds=LOCK_WAIT_SECONDS)
+    except TimeoutError:
+        raise UpstreamDown(
+            f"another process renews this login since {LOCK_WAIT_SECONDS:g} s: {path}", hint="try again"
+        ) from None
 
 
 async def _in_thread(question: Callable[[], T]) -> T:

@@ -4,9 +4,7 @@ A pin is made when a tool is first seen, and changes only when a person accepts 
 """
 
 import contextlib
-import fcntl
 import os
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -16,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.config.atomic_write import write_atomically
+from binnacle.config.file_lock import wait_for_lock
 from binnacle.config.private_files import make_private_folder
 from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
 from binnacle.upstream.configuration.server_config import PinMode
@@ -177,7 +176,7 @@ class Pins:
             make_private_folder(os.path.dirname(self._path))
             lock = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                _lock(lock)
+                wait_for_lock(lock, timeout_seconds=LOCK_WAIT_SECONDS)
                 kept = self._load()
                 before = _canonical(kept)
                 yield kept
@@ -212,24 +211,6 @@ def digest(name: str, content: Content) -> str:
 
 def _canonical(value: Any) -> bytes:
     return msgspec.json.encode(value, order="sorted")
-
-
-def _lock(descriptor: int) -> None:
-    """Waits for the file's lock, which closing it gives back.
-
-    Raises:
-        TimeoutError: someone else kept it.
-    """
-    until = time.monotonic() + LOCK_WAIT_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise TimeoutError("another process has locked it") from None
-            time.sleep(0.01)
-        else:
-            return
 
 
 def _content(tool: Mapping[str, Any]) -> Content:

@@ -7,8 +7,8 @@ that. Where processes cannot be looked into, only what it writes to standard err
 
 from typing import NamedTuple
 
-from binnacle.processes.table import children_of, descend, look, read_table
-from binnacle.processes.usage import Usage, usage_of
+from binnacle.processes.facts import find_process, group_by_parent, list_tree, read_table
+from binnacle.processes.usage import ProcessUsage, usage_of
 
 MIN_CPU_SECONDS = 0.25
 """Of processor time that count as work; a process that waits uses some, too."""
@@ -23,19 +23,19 @@ class ActivitySample(NamedTuple):
     processes: frozenset[tuple[int, int]]
     """Each by its id and when it was started."""
 
-    usage: Usage
+    usage: ProcessUsage
     output_bytes: int
     """Written to standard error."""
 
 
 def take_sample(pid: int, output_bytes: int) -> ActivitySample:
     """How far a process is. Costs a look at every process there is."""
-    root = look(pid)
-    found = descend(root, children_of(read_table())) if root is not None else []
-    total = Usage(0.0, 0)
+    root = find_process(pid)
+    found = list_tree(root, group_by_parent(read_table())) if root is not None else []
+    total = ProcessUsage(0.0, 0)
     for entry in found:
         used = usage_of(entry.pid)
-        total = Usage(total.cpu_seconds + used.cpu_seconds, total.io_bytes + used.io_bytes)
+        total = ProcessUsage(total.cpu_seconds + used.cpu_seconds, total.io_bytes + used.io_bytes)
     return ActivitySample(frozenset((entry.pid, entry.started) for entry in found), total, output_bytes)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from binnacle.config.child_environment import for_upstream
 from binnacle.errors import UpstreamDown
-from binnacle.processes.keeper import CannotStart, Keeper, Owned
+from binnacle.processes.keeper import CannotStart, Keeper, OwnedProgram
 from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.listing.screening import make_readable
 from binnacle.upstream.rolling_file import RollingFile
@@ -92,7 +92,7 @@ class StdioTransport(DuplexTransport):
         self._config = config
         self._keeper = keeper
         self._log = log
-        self._process: Owned | None = None
+        self._process: OwnedProgram | None = None
         self._transports: list[asyncio.ReadTransport] = []
         self._writer: asyncio.WriteTransport | None = None
         self._held: list[bytes] | None = None
@@ -148,7 +148,7 @@ class StdioTransport(DuplexTransport):
         ends.remove(to_server)
         self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, sink)
 
-    async def _watch(self, process: Owned) -> None:
+    async def _watch(self, process: OwnedProgram) -> None:
         """Waits until the process has ended, or has closed its output: then it answers nothing any more."""
         ended = asyncio.ensure_future(process.wait())
         closed = asyncio.ensure_future(self._closed.wait())

@@ -9,18 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from binnacle.errors import InvalidInput
+from binnacle.processes.facts import MARK_VARIABLE
 
-MAX_BYTES = 1024 * 1024
-"""Of a whole request. A cold process could not be given more than twice that."""
+MAX_REQUEST_BYTES = 1024 * 1024
+"""Of a whole request. A new process could not be given more than twice that."""
 
-MARK = "BN_RUN_ID"
-"""Variable that every process of a call inherits, by which stray ones are found."""
-
-LENGTH = 4
+LENGTH_BYTES = 4
 """Bytes before a frame that say how long it is."""
 
 
-class Request(NamedTuple):
+class CallRequest(NamedTuple):
     """One call."""
 
     run_id: str
@@ -29,29 +27,34 @@ class Request(NamedTuple):
     env: Mapping[str, str]
     """The whole environment of the call: what was given, and the mark."""
 
+    @property
+    def mark(self) -> bytes:
+        """By which every process of the call is found: they inherit it in a variable."""
+        return self.env[MARK_VARIABLE.decode()].encode()
+
 
 def process_name(run_id: str) -> str:
     """What a forked process of a call is called; the system keeps 15 characters."""
     return f"bn-{run_id}"
 
 
-def make_request(args: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Request:
+def make_request(args: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> CallRequest:
     """A call with an id of its own.
 
     Raises:
         InvalidInput: no process could be given this.
     """
     run_id = os.urandom(6).hex()
-    request = Request(run_id, tuple(args), cwd, {**env, MARK: run_id})
+    request = CallRequest(run_id, tuple(args), cwd, {**env, MARK_VARIABLE.decode(): f"{run_id}-1"})
     try:
         texts = _texts(request)
         size = sum(len(text.encode("utf-8", "surrogateescape")) + 1 for text in texts)
     except UnicodeEncodeError as error:
         hint = "take the half characters out of it"
         raise InvalidInput(f"not a text a process can be given: {error.object!r}", hint=hint) from error
-    if size > MAX_BYTES:
+    if size > MAX_REQUEST_BYTES:
         raise InvalidInput(
-            f"the command line and its environment are longer than {MAX_BYTES} bytes: {size}",
+            f"the command line and its environment are longer than {MAX_REQUEST_BYTES} bytes: {size}",
             hint="put long texts into a file and pass its name",
         )
     if (bad := next((text for text in texts if "\0" in text), None)) is not None:
@@ -61,7 +64,7 @@ def make_request(args: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Re
     return request
 
 
-def _texts(request: Request) -> list[str]:
+def _texts(request: CallRequest) -> list[str]:
     pairs = [f"{name}={value}" for name, value in request.env.items()]
     return [request.run_id, request.cwd, str(len(request.args)), *request.args, *pairs]
 
@@ -69,27 +72,27 @@ def _texts(request: Request) -> list[str]:
 def to_frame(texts: Sequence[str]) -> bytes:
     """Texts as they travel."""
     body = "\0".join(texts).encode("utf-8", "surrogateescape")
-    return len(body).to_bytes(LENGTH, "big") + body
+    return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
 
 def from_frame(body: bytes) -> list[str]:
     return body.decode("utf-8", "surrogateescape").split("\0")
 
 
-def encode(request: Request) -> bytes:
+def encode_request(request: CallRequest) -> bytes:
     return to_frame(_texts(request))
 
 
-def receive(connection: socket.socket) -> Request | None:
+def receive_request(connection: socket.socket) -> CallRequest | None:
     """The next request from a blocking socket; nothing when the other side is gone."""
-    head = _receive_exactly(connection, LENGTH)
+    head = _receive_exactly(connection, LENGTH_BYTES)
     body = _receive_exactly(connection, int.from_bytes(head, "big"))
     if not body:
         return None
     run_id, cwd, count, *rest = from_frame(body)
     args, pairs = rest[: int(count)], rest[int(count) :]
     env = dict(pair.split("=", 1) for pair in pairs)
-    return Request(run_id, tuple(args), cwd, env)
+    return CallRequest(run_id, tuple(args), cwd, env)
 
 
 def _receive_exactly(connection: socket.socket, count: int) -> bytes:

@@ -5,20 +5,21 @@ import select
 import signal
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Literal
 
 from binnacle.errors import Refused
-from binnacle.lifecycle.processes import ancestors, is_alive
+from binnacle.lifecycle.process import ancestors, is_alive
+from binnacle.processes.linux import open_pidfd
 
-Ending = Literal["gone", "terminated", "killed", "survived"]
+TerminationResult = Literal["gone", "terminated", "killed", "survived"]
 """How it went: it was not there any more; it ended when asked; it had to be killed; not even that helped in time."""
 
-GRACE = 5.0
+STOP_GRACE_SECONDS = 5.0
 """Seconds a process has to end after it was asked to."""
 
 
-def terminate(pid: int, started: str, *, grace: float = GRACE, above: bool = False) -> Ending:
+def terminate(pid: int, started: str, *, grace: float = STOP_GRACE_SECONDS, above: bool = False) -> TerminationResult:
     """Ends one process, and only if it is the one that started then: TERM, and KILL after `grace` seconds.
 
     Raises:
@@ -33,7 +34,7 @@ def terminate(pid: int, started: str, *, grace: float = GRACE, above: bool = Fal
         if process.wait_end(grace):
             return "terminated"
         process.send(signal.SIGKILL)
-        return "killed" if process.wait_end(max(grace, GRACE)) else "survived"
+        return "killed" if process.wait_end(max(grace, STOP_GRACE_SECONDS)) else "survived"
 
 
 def check_may_end(pid: int, *, above: bool = False) -> None:
@@ -84,12 +85,9 @@ class _Watched:
 def _watch(pid: int, started: str) -> Generator[_Watched | None]:
     """The process to be ended, or None when it is not there. Leaving it lets go of it."""
     descriptor: int | None = None
-    try:
-        # Taken first and looked at second: whatever passes the look is what the descriptor means.
-        if hasattr(os, "pidfd_open"):
-            descriptor = os.pidfd_open(pid)
-    except OSError:
-        pass  # it is not there, or the system is too old or too strict; the look below tells
+    # Taken first and looked at second: whatever passes the look is what the descriptor means.
+    with suppress(ProcessLookupError):
+        descriptor = open_pidfd(pid)
     try:
         yield _Watched(pid, started, descriptor) if is_alive(pid, started) else None
     finally:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TypedDict
 
-from binnacle.lifecycle.caller import Caller
-from binnacle.lifecycle.processes import Process, is_alive, is_here, is_older, look
+from binnacle.lifecycle.caller import ShellCaller
+from binnacle.lifecycle.process import Process, find_process, is_alive, is_here, is_older
 from binnacle.work.session import Agent, AgentStatus, agent_status
 
 
@@ -17,7 +17,7 @@ class Registration(TypedDict):
     parent_pid: int | None
 
 
-def registration(caller: Caller) -> Registration:
+def make_registration(caller: ShellCaller) -> Registration:
     """What to register for `caller`."""
     above = caller.agent.pid if caller.agent.pid != caller.shell.pid else None
     return {"pid": caller.shell.pid, "process_started": caller.shell.started, "parent_pid": above}
@@ -33,7 +33,7 @@ def process_of(agent: Agent) -> Process | None:
         return None
     if agent.parent_pid is None:
         return shell_of(agent)
-    found = look(agent.parent_pid)
+    found = find_process(agent.parent_pid)
     return found if found and is_older(found.started, than=agent.process_started) else None
 
 
@@ -48,7 +48,7 @@ def is_of_process(agent: Agent, process: Process) -> bool:
 
 def shell_of(agent: Agent) -> Process | None:
     """The shell it was registered from, if that is still there. Many agents use a new one for every command."""
-    found = look(agent.pid or 0)
+    found = find_process(agent.pid or 0)
     return found if found and found.started == agent.process_started else None
 
 
@@ -79,12 +79,12 @@ def host_of(agent: Agent) -> str:
     return (agent.process_started or agent.server_started or "").partition("/")[0]
 
 
-def standing(agent: Agent, *, now: datetime) -> AgentStatus:
+def current_status(agent: Agent, *, now: datetime) -> AgentStatus:
     """How an agent stands. One that cannot be seen counts as alive until it has been silent for too long."""
     return agent_status(agent, now=now, is_alive=is_present(agent) is not False)
 
 
-def find_same(agents: Sequence[Agent], caller: Caller, *, name: str | None) -> Agent | None:
+def find_same_agent(agents: Sequence[Agent], caller: ShellCaller, *, name: str | None) -> Agent | None:
     """The agent that `caller` would register again: from the same shell, or from the next one of the same process.
 
     An agent that uses a new shell for every command stays the same agent, and so does one that is connected over MCP
@@ -99,11 +99,11 @@ def find_same(agents: Sequence[Agent], caller: Caller, *, name: str | None) -> A
     return found[-1] if found else None
 
 
-def _of_shell(agents: Sequence[Agent], caller: Caller) -> list[Agent]:
+def _of_shell(agents: Sequence[Agent], caller: ShellCaller) -> list[Agent]:
     return [agent for agent in agents if (shell := shell_of(agent)) and shell.pid == caller.shell.pid]
 
 
-def _of_process(agents: Sequence[Agent], caller: Caller) -> list[Agent]:
+def _of_process(agents: Sequence[Agent], caller: ShellCaller) -> list[Agent]:
     # The caller's shell is compared too: a shell that was given a single command became `bn`, and what is
     # above `bn` then is the agent.
     pids = (caller.agent.pid, caller.shell.pid)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 else:
     import _signal as signal
 
-LONGEST_MESSAGE = 2000
+MAX_MESSAGE_BYTES = 2000
 """Bytes that a pipe takes at once."""
 
 
-class Request:
+class LaunchRequest:
     """What to start. Bytes throughout, as the system has them."""
 
     __slots__ = ("argv", "cwd", "descriptors", "env")
@@ -28,7 +28,7 @@ class Request:
         """For stdin, stdout and stderr."""
 
 
-def launch(request: Request) -> tuple[int, int]:
+def launch(request: LaunchRequest) -> tuple[int, int]:
     """The process id of the program to be, and a pipe that says what hinders it, or closes when it runs."""
     report, writer = os.pipe()
     keeper = os.getpid()
@@ -47,7 +47,7 @@ def launch(request: Request) -> tuple[int, int]:
     return pid, report
 
 
-def _become(request: Request, report: int, keeper: int) -> "NoReturn":
+def _become(request: LaunchRequest, report: int, keeper: int) -> "NoReturn":
     try:
         os.setsid()
         die_with_parent(signal.SIGTERM)
@@ -56,9 +56,9 @@ def _become(request: Request, report: int, keeper: int) -> "NoReturn":
             for number, descriptor in enumerate(request.descriptors):
                 os.dup2(descriptor, number)
             problem = _enter(request.cwd) or _execute(request)
-            os.write(report, problem[:LONGEST_MESSAGE])
+            os.write(report, problem[:MAX_MESSAGE_BYTES])
     except BaseException as error:  # noqa: BLE001 - the end of this process: whatever it is, the caller is to read it
-        os.write(report, f"cannot start a process: {error}".encode("utf-8", "replace")[:LONGEST_MESSAGE])
+        os.write(report, f"cannot start a process: {error}".encode("utf-8", "replace")[:MAX_MESSAGE_BYTES])
     finally:
         os._exit(127)
 
@@ -89,7 +89,7 @@ def _enter(cwd: bytes) -> bytes:
     return b""
 
 
-def _execute(request: Request) -> bytes:
+def _execute(request: LaunchRequest) -> bytes:
     """Becomes the program; returns only to say what hinders that."""
     command = request.argv[0]
     problem = b"no such command: " + command

@@ -1,4 +1,4 @@
-"""Where the keeper's process begins: `python -I -S THIS_FILE DESCRIPTOR TOKEN`."""
+"""Where the keeper's process begins: `python -I -S THIS_FILE DESCRIPTOR TOKEN [FOLDER OF A LIBRARY]`."""
 
 import os
 import sys
@@ -6,6 +6,7 @@ import sys
 if __name__ == "__main__":
     # An isolated interpreter knows its own modules only. Ours come last, so that none of them hides one of those.
     sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
-    from binnacle.processes.keeping.service import main
+    sys.path += sys.argv[3:]
+    from binnacle.processes.keeper_process.service import main
 
     main(int(sys.argv[1]), sys.argv[2])

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 
-class Control:
+class GuardConnection:
     """What a guard has said so far."""
 
     def __init__(self) -> None:
@@ -21,8 +21,10 @@ class Control:
         self.gone: asyncio.Future[None] = self._loop.create_future()
         """Done when the guard is no more, or will never be."""
 
-        self.guard: int | None = None
-        self.root: int | None = None
+        self.pid: int | None = None
+        self.roots: dict[int, int] = {}
+        """The process of the call and its start, once there is one."""
+
         self._connection: socket.socket | None = None
         self._rest = b""
 
@@ -76,10 +78,10 @@ class Control:
     def _hear(self, line: bytes) -> None:
         match line.split():
             case [b"ready", guard]:
-                self.guard = int(guard)
+                self.pid = int(guard)
                 _settle(self.ready, True)
-            case [b"started", root]:
-                self.root = int(root)
+            case [b"started", root, started]:
+                self.roots[int(root)] = int(started)
             case [b"ended", code]:
                 _settle(self.ended, int(code))
 

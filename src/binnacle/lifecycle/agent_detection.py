@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from binnacle.lifecycle.processes import Process, ancestors
+from binnacle.lifecycle.process import Process, ancestors
+from binnacle.processes.facts import environment_of
 
 CLIENTS = frozenset(
     ("aider", "amp", "auggie", "claude", "cline", "codex", "codex-acp", "copilot", "crush", "cursor-agent", "droid",
@@ -56,8 +57,8 @@ def find_agent_above(pid: int | None = None) -> AgentAbove | None:
     if found := _mark_in(own):
         return AgentAbove(f"{found} is set, which agents' processes have")
     for process in ancestors(pid):
-        if told := _is_ours(process) or _is_client(process):
-            return AgentAbove(f"it was started by {told} (process {process.pid})")
+        if starter := _is_ours(process) or _is_client(process):
+            return AgentAbove(f"it was started by {starter} (process {process.pid})")
         if found := _mark_in(_variables(process.pid)):
             return AgentAbove(
                 f"{process.name} (process {process.pid}) above it was started for an agent: it has {found}"
@@ -114,8 +115,4 @@ def _mark_in(names: Iterable[str]) -> str:
 
 def _variables(pid: int) -> set[str]:
     """The names of the variables that a process was started with; what it did to them since changes nothing."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return {os.fsdecode(pair.partition(b"=")[0]) for pair in file.read().split(b"\0")}
-    except OSError:
-        return set()
+    return {os.fsdecode(name) for name in environment_of(pid)}

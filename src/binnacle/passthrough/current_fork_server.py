@@ -2,39 +2,39 @@
 
 import asyncio
 
-from binnacle.passthrough.capture import Output
-from binnacle.passthrough.command import Command
-from binnacle.passthrough.forkserver import ForkServer, ForkServerLost
-from binnacle.passthrough.request import Request
-from binnacle.passthrough.warm import WarmProcess
+from binnacle.passthrough.call_request import CallRequest
+from binnacle.passthrough.capture import CapturedOutput
+from binnacle.passthrough.command import PassthroughCommand
+from binnacle.passthrough.fork_server import ForkServer, ForkServerLost
+from binnacle.passthrough.forked_call import ForkedCall
 
-LAST_PATIENCE = 2.0
+GUARDS_GONE_TIMEOUT_SECONDS = 2.0
 """Seconds for guards whose calls are over to end. It takes them a millisecond, unless someone stopped them."""
 
 
-class Upkeep:
+class CurrentForkServer:
     """At most one fork server, started when first asked for, and the guards it forked."""
 
-    def __init__(self, command: Command, *, grace: float) -> None:
+    def __init__(self, command: PassthroughCommand, *, grace: float) -> None:
         self._command = command
         self._grace = grace
         self._server: ForkServer | None = None
         self._starting: asyncio.Task[ForkServer | ForkServerLost] | None = None
         """Belongs to no caller: one that gives up must not cost the others their server."""
 
-        self._guarded: set[WarmProcess] = set()
+        self._guarded: set[ForkedCall] = set()
         """Those whose guard is not gone yet, although their call may be over."""
 
         self._is_closed = False
 
-    async def launch(self, request: Request, output: Output) -> WarmProcess:
+    async def launch(self, request: CallRequest, output: CapturedOutput) -> ForkedCall:
         """Begins a call in a fork.
 
         Raises:
             ForkServerLost: there is no fork server to be had, or it has died. Nothing of the call has run.
         """
         server = await self.get()
-        process = WarmProcess(output, grace=self._grace)
+        process = ForkedCall(output, grace=self._grace)
         self._guarded.add(process)
         process.gone.add_done_callback(lambda _: self._guarded.discard(process))
         await server.launch(process, request)
@@ -83,6 +83,6 @@ class Upkeep:
 
     async def _wait_guards_gone(self) -> None:
         if self._guarded:
-            await asyncio.wait([process.gone for process in self._guarded], timeout=LAST_PATIENCE)
+            await asyncio.wait([process.gone for process in self._guarded], timeout=GUARDS_GONE_TIMEOUT_SECONDS)
         for process in self._guarded:
             process.abandon()

@@ -5,15 +5,15 @@ import os
 import signal
 from typing import Any
 
-from binnacle.processes.link import Link
+from binnacle.processes.keeper_connection import KeeperConnection
 
-LOST = "the keeper was ended while it started the program"
+KEEPER_LOST = "the keeper was ended while it started the program"
 
 
-class Run:
+class ProgramState:
     """A program from the request to start it until nothing of it is left."""
 
-    def __init__(self, number: int, link: Link) -> None:
+    def __init__(self, number: int, link: KeeperConnection) -> None:
         loop = asyncio.get_running_loop()
         self.number = number
         self.link = link
@@ -56,7 +56,7 @@ class Run:
         if self.returncode is None:
             # One whose end nobody saw is as good as killed, and so is one that not even a kill has ended.
             self.returncode = -signal.SIGKILL
-        _settle(self.started, LOST)
+        _settle(self.started, KEEPER_LOST)
         _settle(self.exited, self.returncode)
         _settle(self.gone, None)
 

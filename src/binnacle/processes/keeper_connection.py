@@ -1,4 +1,17 @@
-"""One keeper's process, from the side of the `Keeper`: starts it, speaks with it, and mourns it."""
+"""One keeper's process, from the side of the `Keeper`.
+
+    open         takes programs; messages go both ways
+      │          `hang_up`: the process ends everything, still reports ends, and exits; or `kill`; or it died by itself
+    closed       takes no programs; the rest of what it says is still read
+      │          its socket has ended
+    cleaning up  its exit status is collected; if it was killed, `leftovers` ends what it had started
+      │
+    gone         the future `gone` is done, and nothing is left
+
+Everything but the cleaning up happens in the event loop, so no two steps are at the same time. Cleaning up waits in a
+thread, each wait with a bound, and nothing can stop it: it is a task that nobody cancels. Descriptors on their way are
+copies of the caller's, and are closed when they were sent or never will be.
+"""
 
 import asyncio
 import contextlib
@@ -10,25 +23,26 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from binnacle.processes import keeping
+from binnacle.processes import keeper_process
+from binnacle.processes.facts import LIBRARY_FOLDERS
 from binnacle.processes.frames import Unpacker, pack
-from binnacle.processes.helpers import start_helper
-from binnacle.processes.strays import end_strays
+from binnacle.processes.helper_process import start_helper
+from binnacle.processes.leftovers import end_leftovers
 
-STOP_PATIENCE = 2.0
+STOP_TIMEOUT_SECONDS = 2.0
 """Seconds for a process that has hung up, or was killed, to be gone."""
 
-MAIN = os.path.join(os.path.dirname(keeping.__file__), "__main__.py")
+KEEPER_MAIN = os.path.join(os.path.dirname(keeper_process.__file__), "__main__.py")
 """What the process runs."""
 
-Hear = Callable[[tuple[Any, ...]], None]
+OnMessage = Callable[[tuple[Any, ...]], None]
 """Is given every message of the keeper."""
 
 
-class Link:
+class KeeperConnection:
     """A process and the socket to it. When either is gone, so is the other, and then what it had started is ended."""
 
-    def __init__(self, hear: Hear) -> None:
+    def __init__(self, hear: OnMessage) -> None:
         """Starts the process.
 
         Raises:
@@ -38,7 +52,7 @@ class Link:
         self._loop = asyncio.get_running_loop()
         self._token = os.urandom(8).hex()
         self._process, self._connection = start_helper(
-            lambda end: [sys.executable, "-I", "-S", MAIN, str(end), self._token]
+            lambda end: [sys.executable, "-I", "-S", KEEPER_MAIN, str(end), self._token, *LIBRARY_FOLDERS]
         )
         self.pid = self._process.pid
         self.leaders: dict[int, int] = {}
@@ -52,7 +66,7 @@ class Link:
 
         self._unsent: deque[tuple[bytes, list[int]]] = deque()
         self._unpacker = Unpacker()
-        self._burial: asyncio.Task[None] | None = None
+        self._cleanup: asyncio.Task[None] | None = None
         self._loop.add_reader(self._connection.fileno(), self._read)
 
     def send(self, *message: object, descriptors: Sequence[int] = ()) -> None:
@@ -77,9 +91,9 @@ class Link:
 
     def kill(self) -> None:
         """Ends a process that does not listen, and from here what it had started."""
-        if self._burial is None:
+        if self._cleanup is None:
             self._process.kill()
-            self._bury()
+            self._begin_cleanup()
 
     def _write(self) -> None:
         try:
@@ -94,13 +108,13 @@ class Link:
         except BlockingIOError:
             self._loop.add_writer(self._connection.fileno(), self._write)
         except OSError:
-            self._bury()
+            self._begin_cleanup()
         else:
             self._loop.remove_writer(self._connection.fileno())
 
     def _read(self) -> None:
         # To the last byte: of a process that died with a request unread, uvloop tells only once.
-        while self._burial is None:
+        while self._cleanup is None:
             try:
                 data = self._connection.recv(64 * 1024)
             except BlockingIOError:
@@ -110,7 +124,7 @@ class Link:
             for message in self._unpacker.feed(data):
                 self._hear(message)
             if not data:
-                self._bury()
+                self._begin_cleanup()
 
     def _forget_unsent(self) -> None:
         self._loop.remove_writer(self._connection.fileno())
@@ -118,20 +132,20 @@ class Link:
             _close(descriptors)
         self._unsent.clear()
 
-    def _bury(self) -> None:
+    def _begin_cleanup(self) -> None:
         """Begins what there is to do when the process is gone."""
-        if self._burial is None:
+        if self._cleanup is None:
             self.is_open = False
             self._forget_unsent()
             self._loop.remove_reader(self._connection.fileno())
             self._connection.close()
-            self._burial = self._loop.create_task(self._clear_up())
+            self._cleanup = self._loop.create_task(self._clean_up())
 
-    async def _clear_up(self) -> None:
+    async def _clean_up(self) -> None:
         try:
             await asyncio.to_thread(_collect, self._process)
             if self.leaders or self._process.returncode:
-                await asyncio.to_thread(end_strays, self._token, self.leaders)
+                await asyncio.to_thread(end_leftovers, self._token, self.leaders)
         finally:
             if not self.gone.done():
                 self.gone.set_result(None)
@@ -140,11 +154,11 @@ class Link:
 def _collect(process: subprocess.Popen[bytes]) -> None:
     """Waits for the end of a process, which has hung up or was killed."""
     try:
-        process.wait(STOP_PATIENCE)
+        process.wait(STOP_TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_PATIENCE)
+            process.wait(STOP_TIMEOUT_SECONDS)
 
 
 def _duplicate(descriptors: Sequence[int]) -> list[int]:

@@ -9,20 +9,20 @@ import subprocess
 import time
 from typing import Protocol
 
-from binnacle.passthrough.capture import Output
+from binnacle.passthrough.capture import CapturedOutput
 
-DRAIN_PATIENCE = 2.0
+DRAIN_TIMEOUT_SECONDS = 2.0
 """Seconds to wait for the end of the streams when every process that held them is gone."""
 
-POLL = 0.005
+POLL_SECONDS = 0.005
 """Seconds between two looks at a process, where a look is a system call and nobody waits for a millisecond."""
 
 
-class Process(Protocol):
+class CallProcess(Protocol):
     """A call that has begun."""
 
     @property
-    def output(self) -> Output: ...
+    def output(self) -> CapturedOutput: ...
 
     @property
     def note(self) -> str:
@@ -53,5 +53,5 @@ async def wait_exit(process: subprocess.Popen[bytes], *, patience: float | None 
     while process.poll() is None:
         if deadline is not None and time.monotonic() >= deadline:
             return False
-        await asyncio.sleep(POLL)
+        await asyncio.sleep(POLL_SECONDS)
     return True

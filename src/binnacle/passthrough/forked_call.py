@@ -6,32 +6,34 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 
-from binnacle.passthrough.capture import Output
-from binnacle.passthrough.control import Control
-from binnacle.passthrough.marks import sweep
-from binnacle.passthrough.process import DRAIN_PATIENCE
-from binnacle.passthrough.request import Request, encode
+from binnacle.passthrough.call_process import DRAIN_TIMEOUT_SECONDS
+from binnacle.passthrough.call_request import CallRequest, encode_request, process_name
+from binnacle.passthrough.capture import CapturedOutput
+from binnacle.passthrough.guard_connection import GuardConnection
+from binnacle.processes.leftovers import end_leftovers
 
-END_PATIENCE = 5.0
+END_TIMEOUT_SECONDS = 5.0
 """Seconds, on top of the grace, that a guard gets to end its tree. Then it is killed and its tree swept."""
 
-LOST = "error: the process that watched over the command was killed, and the command with it; check what it did"
+GUARD_KILLED_NOTE = (
+    "error: the process that watched over the command was killed, and the command with it; check what it did"
+)
 
 
-class WarmProcess:
+class ForkedCall:
     """A guard and the call it watches over. Until `begin`, nothing runs and closing it is without consequence."""
 
-    def __init__(self, output: Output, *, grace: float) -> None:
+    def __init__(self, output: CapturedOutput, *, grace: float) -> None:
         self.output = output
         self.note = ""
         self._grace = grace
-        self._control = Control()
+        self._guard = GuardConnection()
         self._run_id = ""
 
     @property
     def gone(self) -> asyncio.Future[None]:
         """Done some time after the end, when the guard itself has ended."""
-        return self._control.gone
+        return self._guard.gone
 
     def connect(self, hand_over: Callable[[Sequence[int]], None]) -> None:
         """Makes the pipes and the socket, and hands over the guard's ends: stdout, stderr, control.
@@ -40,7 +42,7 @@ class WarmProcess:
             OSError: they could not be made or handed over.
         """
         with contextlib.ExitStack() as theirs:
-            openings = (self.output.stdout, self.output.stderr, self._control)
+            openings = (self.output.stdout, self.output.stderr, self._guard)
             hand_over([opening.open(theirs) for opening in openings])
 
     async def wait_ready(self, *, patience: float) -> None:
@@ -49,58 +51,55 @@ class WarmProcess:
         Raises:
             OSError: it is gone, or has not come in time.
         """
-        await asyncio.wait([self._control.ready], timeout=patience)
-        if not self._control.ready.done() or not self._control.ready.result():
+        await asyncio.wait([self._guard.ready], timeout=patience)
+        if not self._guard.ready.done() or not self._guard.ready.result():
             raise TimeoutError("no answer")
 
-    async def begin(self, request: Request) -> None:
+    async def begin(self, request: CallRequest) -> None:
         """Gives the guard its request. From here on it counts as run."""
         self._run_id = request.run_id
-        await self._control.send(encode(request))
+        await self._guard.send(encode_request(request))
 
     async def wait(self) -> int:
-        await asyncio.wait([self._control.ended])
+        await asyncio.wait([self._guard.ended])
         return await self._result()
 
     async def aclose(self) -> None:
         try:
             if self._run_id:
-                if not self._control.ended.done():
+                if not self._guard.ended.done():
                     await self._end()
                 # Also where the end is known already: who waits for it may not have all of the output yet.
-                await self.output.wait_ended(patience=DRAIN_PATIENCE)
+                await self.output.wait_ended(patience=DRAIN_TIMEOUT_SECONDS)
         finally:
             # Whatever the guard has not done yet, it does now, and then hangs up.
-            self._control.end()
+            self._guard.end()
             self.output.close()
 
     def abandon(self) -> None:
         """Hangs up on a guard that does not."""
-        self._control.close()
+        self._guard.close()
 
     async def _end(self) -> None:
-        self._control.end()
-        await asyncio.wait([self._control.ended], timeout=self._grace + END_PATIENCE)
-        if not self._control.ended.done() and self._control.guard is not None:
+        self._guard.end()
+        await asyncio.wait([self._guard.ended], timeout=self._grace + END_TIMEOUT_SECONDS)
+        if not self._guard.ended.done() and self._guard.pid is not None:
             # Stopped, or stuck in the system. It still holds the socket, so the number is still its own.
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._control.guard, signal.SIGKILL)
-            await asyncio.wait([self._control.ended], timeout=DRAIN_PATIENCE)
+                os.kill(self._guard.pid, signal.SIGKILL)
+            await asyncio.wait([self._guard.ended], timeout=DRAIN_TIMEOUT_SECONDS)
         await self._result()
 
     async def _result(self) -> int:
-        code = self._control.ended.result() if self._control.ended.done() else None
+        code = self._guard.ended.result() if self._guard.ended.done() else None
         if code is None:
-            await self._mop_up()
+            await self._end_leftovers()
             code = -signal.SIGKILL
-        await self.output.wait_ended(patience=DRAIN_PATIENCE)
+        await self.output.wait_ended(patience=DRAIN_TIMEOUT_SECONDS)
         return code
 
-    async def _mop_up(self) -> None:
+    async def _end_leftovers(self) -> None:
         """Kills what a guard left behind that was itself killed."""
-        self.note = LOST
-        if self._control.root is not None:
-            # The number stays the group's while anyone is in it.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._control.root, signal.SIGKILL)
-        await sweep(self._run_id, patience=DRAIN_PATIENCE)
+        self.note = GUARD_KILLED_NOTE
+        name = process_name(self._run_id)
+        await asyncio.to_thread(end_leftovers, self._run_id, self._guard.roots, name=name, grace_seconds=0.0)

@@ -3,7 +3,7 @@
 What is said over the socket (`frames`), with the number that the other side gave the program:
 
     Keeper  start NUMBER ARGV ENV CWD        with three descriptors
-    keeper  started NUMBER PID START         it runs; START as in `table.Entry`
+    keeper  started NUMBER PID START         it runs; START as in `ProcessEntry`
     keeper  failed NUMBER MESSAGE            it does not, and never will
     keeper  lost NUMBER                      nor will any other: the keeper is about to end
     keeper  exited NUMBER CODE               the process that was started has ended; negative for a signal
@@ -16,14 +16,13 @@ import _socket
 import os
 import select
 import sys
-import time
 
+from binnacle.processes.facts import MARK_VARIABLE
 from binnacle.processes.frames import Unpacker, pack
-from binnacle.processes.keeping.census import Census
-from binnacle.processes.keeping.launch import Request, launch
-from binnacle.processes.keeping.programs import Ending, Program, tell_ending
+from binnacle.processes.keeper_process.launch import LaunchRequest, launch
 from binnacle.processes.linux import adopt_orphans, set_process_name
-from binnacle.processes.table import MARK, look
+from binnacle.processes.process_tree import ProcessTree
+from binnacle.processes.trees import END_POLL_SECONDS, ProcessTrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,14 +30,11 @@ if TYPE_CHECKING:
 else:
     import _signal as signal
 
-GRACE = 2.0
+END_GRACE_SECONDS = 2.0
 """Seconds to end by themselves, for what a program leaves behind, and for all when the keeper ends."""
 
-TICK = 0.05
-"""Seconds between two looks for what an ending program has started in the meantime. Ends are noticed at once."""
-
-CHUNK = 256 * 1024
-PASSED = 3
+MAX_READ_BYTES = 256 * 1024
+DESCRIPTORS_PER_START = 3
 """Descriptors that come with a request."""
 
 
@@ -47,10 +43,22 @@ def main(descriptor: int, token: str) -> None:
     os.set_inheritable(descriptor, False)
     adopt_orphans()
     set_process_name("bn-keeper")
-    Service(_socket.socket(fileno=descriptor), token.encode()).run()
+    KeeperService(_socket.socket(fileno=descriptor), token.encode()).run()
 
 
-class Service:
+class Program:
+    """What a keeper was asked to start: a process tree, and whether it ever ran."""
+
+    def __init__(self, tree: ProcessTree, report: int) -> None:
+        self.tree = tree
+        self.report = report
+        """A pipe that tells whether it runs; -1 when that is known."""
+
+        self.failed = False
+        """Whether it never ran."""
+
+
+class KeeperService:
     """Owns every program, and what became of them."""
 
     def __init__(self, connection: _socket.socket, token: bytes) -> None:
@@ -65,10 +73,7 @@ class Service:
         """Whether the other side says no more. It may still listen."""
 
         self._programs: dict[int, Program] = {}
-        self._census = Census()
-        self._leaving: Ending | None = None
-        """Set once everything is to end; it is also the ending of those that belong to no program."""
-
+        self._trees = ProcessTrees()
         self._alarm, wakeup = os.pipe()
         os.set_blocking(self._alarm, False)
         os.set_blocking(wakeup, False)
@@ -81,17 +86,19 @@ class Service:
     def run(self) -> None:
         """Returns when everything was to end and has."""
         while True:
-            is_ending = self._leaving or any(program.ending for program in self._programs.values())
-            for descriptor, events in self._poll.poll(TICK * 1000 if is_ending else None):
+            for descriptor, events in self._poll.poll(END_POLL_SECONDS * 1000 if self._trees.is_ending else None):
                 self._attend(descriptor, events)
             self._reap()
-            if self._sweep():
+            for tree in self._trees.advance():
+                del self._programs[tree.number]
+                self._say("gone", tree.number)
+            if self._trees.is_done:
                 return
 
     def _attend(self, descriptor: int, events: int) -> None:
         if descriptor == self._alarm:
             if signal.SIGTERM in os.read(self._alarm, 4096):
-                self._leave()
+                self._trees.end_all(grace=END_GRACE_SECONDS)
         elif descriptor != self._connection.fileno():
             for program in self._programs.values():
                 if program.report == descriptor:
@@ -104,7 +111,9 @@ class Service:
 
     def _receive(self) -> None:
         try:
-            data, ancillary, flags, _ = self._connection.recvmsg(CHUNK, _socket.CMSG_SPACE(PASSED * 4))
+            data, ancillary, flags, _ = self._connection.recvmsg(
+                MAX_READ_BYTES, _socket.CMSG_SPACE(DESCRIPTORS_PER_START * 4)
+            )
         except BlockingIOError:
             return
         except OSError:
@@ -122,24 +131,26 @@ class Service:
         if not data:
             self._is_closed = True
             self._watch()
-            self._leave()
+            self._trees.end_all(grace=END_GRACE_SECONDS)
         for message in self._unpacker.feed(data):
             if message[0] == "start":
                 self._start(*message[1:])
             elif program := self._programs.get(message[1]):
-                program.end(grace=message[2])
+                program.tree.end(grace=message[2])
 
     def _start(self, number: int, argv: tuple[bytes, ...], env: tuple[tuple[bytes, bytes], ...], cwd: bytes) -> None:
         descriptors = self._passed.pop(0)
         mark = self._token + b"-%d" % number
         try:
-            if len(descriptors) < PASSED:
+            if len(descriptors) < DESCRIPTORS_PER_START:
                 self._say("failed", number, b"too many open files")
-            elif self._leaving:
+            elif self._trees.is_ending_all:
                 self._say("lost", number)
             else:
-                pid, report = launch(Request(argv, {**dict(env), MARK: mark}, cwd, descriptors))
-                self._programs[number] = Program(number, mark, pid, report)
+                pid, report = launch(LaunchRequest(argv, {**dict(env), MARK_VARIABLE: mark}, cwd, descriptors))
+                self._programs[number] = Program(
+                    self._trees.add(ProcessTree(number=number, mark=mark, root=pid)), report
+                )
                 self._poll.register(report, select.POLLIN)
         except OSError as error:
             self._say("failed", number, f"cannot start a process: {error.strerror}".encode())
@@ -153,50 +164,22 @@ class Service:
         self._poll.unregister(program.report)
         os.close(program.report)
         program.report = -1
+        tree = program.tree
         if problem:
             program.failed = True
-            self._say("failed", program.number, problem)
+            self._say("failed", tree.number, problem)
         else:
-            entry = look(program.pid)
-            self._say("started", program.number, program.pid, entry.started if entry else 0)
+            self._say("started", tree.number, tree.root, tree.started)
 
     def _reap(self) -> None:
         """Collects what has ended. A program that has is not to leave anybody behind."""
-        leaders = {program.pid: program for program in self._programs.values() if program.returncode is None}
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            program = leaders.pop(pid, None)
-            if program is None:
-                continue
+        for tree in self._trees.reap():
+            program = self._programs[tree.number]
             if program.report >= 0:
                 self._hear_report(program)
-            program.returncode = os.waitstatus_to_exitcode(status)
-            program.end(grace=GRACE)
+            tree.end(grace=END_GRACE_SECONDS)
             if not program.failed:
-                self._say("exited", program.number, program.returncode)
-
-    def _sweep(self) -> bool:
-        """Goes on ending what is to end; whether this process has nothing more to do."""
-        if not self._leaving and not any(program.ending for program in self._programs.values()):
-            return False
-        for program in tell_ending(self._programs, self._leaving, self._census):
-            del self._programs[program.number]
-            self._say("gone", program.number)
-        if self._leaving is None or self._programs:
-            return False
-        return not self._census.strangers or self._leaving.is_hopeless(time.monotonic())
-
-    def _leave(self) -> None:
-        """Begins to end everything."""
-        if self._leaving is None:
-            self._leaving = Ending(time.monotonic() + GRACE)
-            for program in self._programs.values():
-                program.end(grace=GRACE)
+                self._say("exited", tree.number, tree.returncode)
 
     def _say(self, *message: object) -> None:
         self._unsent += pack(*message)

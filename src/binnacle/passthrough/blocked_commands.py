@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-Blocked = Literal["gui", "mcp", "orient", "goodbye"]
+BlockedCommand = Literal["gui", "mcp", "orient", "goodbye"]
 
-BLOCKED: tuple[Blocked, ...] = get_args(Blocked)
+BLOCKED_COMMANDS: tuple[BlockedCommand, ...] = get_args(BlockedCommand)
 """They hang, recurse, or need the process of the agent's own shell (seed 000)."""
 
-FLAGS = frozenset({"-H", "--human", "--json", "-h", "--help", "-V", "--version"})
-WITH_VALUE = frozenset({"-C", "--repo"})
+GLOBAL_FLAGS = frozenset({"-H", "--human", "--json", "-h", "--help", "-V", "--version"})
+GLOBAL_OPTIONS_WITH_VALUE = frozenset({"-C", "--repo"})
 """What `bn` takes before the command. A test feeds the same words to `cli.main` and compares."""
 
 
-def blocked_word(args: Sequence[str]) -> Blocked | None:
+def find_blocked_command(args: Sequence[str]) -> BlockedCommand | None:
     """The blocked command that `bn` would run for `args`, whatever options stand before it."""
     word = _command_word(args)
-    return next((blocked for blocked in BLOCKED if blocked == word), None)
+    return next((blocked for blocked in BLOCKED_COMMANDS if blocked == word), None)
 
 
 def _command_word(args: Sequence[str]) -> str | None:
@@ -26,9 +26,9 @@ def _command_word(args: Sequence[str]) -> str | None:
         if not word.startswith("-"):
             return word
         name, has_value, _ = word.partition("=")
-        if name in WITH_VALUE:
+        if name in GLOBAL_OPTIONS_WITH_VALUE:
             if not has_value and next(rest, None) is None:
                 return None
-        elif word not in FLAGS:
+        elif word not in GLOBAL_FLAGS:
             return None
     return None

@@ -15,7 +15,7 @@ EXIT_SIGNALLED = 128
 """Plus the number of the signal, as shells have it."""
 
 
-class Completed(msgspec.Struct, frozen=True, kw_only=True):
+class CompletedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that is over: nothing it started is left."""
 
     stdout: str

@@ -7,26 +7,27 @@ from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from binnacle.passthrough.capture import OnOutput, Output
-from binnacle.passthrough.cold import ColdProcess
-from binnacle.passthrough.command import BN, Command
-from binnacle.passthrough.completed import EXIT_TIMED_OUT, EXIT_UNABLE, Completed, exit_code_of, with_note
-from binnacle.passthrough.forkserver import CAN_FORK, ForkServerLost
-from binnacle.passthrough.process import CannotRun, Process
-from binnacle.passthrough.request import Request, make_request
-from binnacle.passthrough.upkeep import Upkeep
+from binnacle.passthrough.call_process import CallProcess, CannotRun
+from binnacle.passthrough.call_request import CallRequest, make_request
+from binnacle.passthrough.capture import CapturedOutput, OnOutput
+from binnacle.passthrough.command import BN, PassthroughCommand
+from binnacle.passthrough.completed_call import EXIT_TIMED_OUT, EXIT_UNABLE, CompletedCall, exit_code_of, with_note
+from binnacle.passthrough.current_fork_server import CurrentForkServer
+from binnacle.passthrough.fork_server import CAN_FORK, ForkServerLost
+from binnacle.passthrough.spawned_call import SpawnedCall
+from binnacle.processes.keeper import Keeper
 
-OUTPUT_LIMIT = 10 * 1024 * 1024
+MAX_OUTPUT_BYTES = 10 * 1024 * 1024
 """Bytes kept of each stream."""
 
-CLOSE_PATIENCE = 30.0
-"""Seconds for the calls under way to end when the `Runner` closes. They are ended by force long before."""
+CLOSE_TIMEOUT_SECONDS = 30.0
+"""Seconds for the calls under way to end when the `CommandRunner` closes. They are ended by force long before."""
 
 
-class Call(NamedTuple):
+class CommandCall(NamedTuple):
     """One command line on its way."""
 
-    request: Request
+    request: CallRequest
     timeout: float
     deadline: float
     """On the loop's clock."""
@@ -34,41 +35,44 @@ class Call(NamedTuple):
     on_output: OnOutput | None
 
 
-class Ending(NamedTuple):
+class CallEnd(NamedTuple):
     """How a call ended."""
 
     exit_code: int
     note: str = ""
     timed_out: bool = False
-    output: Output | None = None
+    output: CapturedOutput | None = None
     """What it said, if it began. Complete once its process is closed."""
 
 
-class Runner:
+class CommandRunner:
     """Runs one command, several calls at a time. Leaving it ends every call and the fork server; nothing is left."""
 
     def __init__(
         self,
-        command: Command = BN,
+        command: PassthroughCommand = BN,
         *,
         at_once: int = 16,
-        output_limit: int = OUTPUT_LIMIT,
+        output_limit: int = MAX_OUTPUT_BYTES,
         grace: float = 1.0,
         fork: bool = CAN_FORK,
     ) -> None:
         """Runs `at_once` calls, while others wait for their turn.
 
-        A call that has to end is asked to, and killed after `grace` seconds. Without `fork` every call is cold.
+        A call that has to end is asked to, and killed after `grace` seconds. Without `fork` each call is a new process.
         """
         self._command = command
         self._output_limit = output_limit
         self._grace = grace
         self._slots = asyncio.Semaphore(at_once)
-        self._upkeep = Upkeep(command, grace=grace) if fork else None
-        self._calls: set[asyncio.Task[Ending]] = set()
+        self._fork_servers = CurrentForkServer(command, grace=grace) if fork else None
+        self._calls: set[asyncio.Task[CallEnd]] = set()
         """Those under way. A call belongs to the runner: its caller may be gone before it has ended."""
 
-        self._processes: set[Process] = set()
+        self._processes: set[CallProcess] = set()
+        self._keeper = Keeper()
+        """Has the calls that are no forks."""
+
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -80,10 +84,10 @@ class Runner:
         await self.aclose()
 
     async def start(self) -> None:
-        """Starts the fork server ahead of the first call. If that fails, calls are cold; they try again."""
-        if self._upkeep is not None:
+        """Starts the fork server ahead of the first call. If that fails, calls are new processes; they try again."""
+        if self._fork_servers is not None:
             with contextlib.suppress(ForkServerLost):
-                await self._upkeep.get()
+                await self._fork_servers.get()
 
     async def run(
         self,
@@ -93,7 +97,7 @@ class Runner:
         env: Mapping[str, str],
         timeout: float,
         on_output: OnOutput | None = None,
-    ) -> Completed:
+    ) -> CompletedCall:
         """Runs one command line to its end, which comes after `timeout` seconds at the latest, and a little grace.
 
         What the process leaves running is ended with it. Cancelled, it ends the process before it returns.
@@ -103,10 +107,10 @@ class Runner:
         """
         request = make_request(args, cwd=cwd, env=env)
         began = time.monotonic()
-        call = Call(request, timeout, asyncio.get_running_loop().time() + timeout, on_output)
+        call = CommandCall(request, timeout, asyncio.get_running_loop().time() + timeout, on_output)
         ending = await self._own(self._wait_for_turn(call))
         output = ending.output
-        return Completed(
+        return CompletedCall(
             stdout=output.stdout.text() if output else "",
             stderr=with_note(output.stderr.text() if output else "", ending.note),
             exit_code=ending.exit_code,
@@ -115,8 +119,8 @@ class Runner:
             duration=time.monotonic() - began,
         )
 
-    async def _own(self, work: Coroutine[Any, Any, Ending]) -> Ending:
-        """Carries out a call whose end is waited for here, or else when the `Runner` closes."""
+    async def _own(self, work: Coroutine[Any, Any, CallEnd]) -> CallEnd:
+        """Carries out a call whose end is waited for here, or else when the `CommandRunner` closes."""
         task = asyncio.create_task(work)
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
@@ -129,7 +133,7 @@ class Runner:
             raise
         return task.result()
 
-    async def _wait_for_turn(self, call: Call) -> Ending:
+    async def _wait_for_turn(self, call: CommandCall) -> CallEnd:
         try:
             async with asyncio.timeout_at(call.deadline):
                 await self._slots.acquire()
@@ -140,38 +144,36 @@ class Runner:
         finally:
             self._slots.release()
 
-    async def _carry_out(self, call: Call) -> Ending:
-        process: Process | None = None
+    async def _carry_out(self, call: CommandCall) -> CallEnd:
+        process: CallProcess | None = None
         try:
             async with asyncio.timeout_at(call.deadline):
                 process = await self._launch(call)
                 self._processes.add(process)
                 self._check_open()
                 code = await process.wait()
-            return Ending(exit_code_of(code), process.note, output=process.output)
+            return CallEnd(exit_code_of(code), process.note, output=process.output)
         except TimeoutError:
             return _timed_out(call, process.output if process else None)
         except CannotRun as error:
-            return Ending(error.exit_code, error.message)
+            return CallEnd(error.exit_code, error.message)
         finally:
             if process is not None:
                 await process.aclose()
                 self._processes.discard(process)
 
-    async def _launch(self, call: Call) -> Process:
-        """Begins the call: in a fork, in one of a new fork server, or else cold."""
-        for _ in range(2 if self._upkeep is not None else 0):
+    async def _launch(self, call: CommandCall) -> CallProcess:
+        """Begins the call: in a fork, in one of a new fork server, or else as a new process."""
+        for _ in range(2 if self._fork_servers is not None else 0):
             self._check_open()
             with contextlib.suppress(ForkServerLost):
-                assert self._upkeep is not None
-                return await self._upkeep.launch(call.request, self._output(call))
+                assert self._fork_servers is not None
+                return await self._fork_servers.launch(call.request, self._output(call))
         self._check_open()
-        process = ColdProcess(call.request, self._output(call), grace=self._grace)
-        process.start(self._command)
-        return process
+        return await SpawnedCall.start(self._keeper, self._command, call.request, self._output(call), grace=self._grace)
 
-    def _output(self, call: Call) -> Output:
-        return Output(limit=self._output_limit, on_output=call.on_output)
+    def _output(self, call: CommandCall) -> CapturedOutput:
+        return CapturedOutput(limit=self._output_limit, on_output=call.on_output)
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -182,11 +184,12 @@ class Runner:
         self._is_closed = True
         await asyncio.gather(*(process.aclose() for process in self._processes))
         if self._calls:
-            await asyncio.wait(self._calls, timeout=CLOSE_PATIENCE)
-        if self._upkeep is not None:
-            await self._upkeep.aclose()
+            await asyncio.wait(self._calls, timeout=CLOSE_TIMEOUT_SECONDS)
+        if self._fork_servers is not None:
+            await self._fork_servers.aclose()
+        await self._keeper.aclose()
 
 
-def _timed_out(call: Call, output: Output | None = None) -> Ending:
+def _timed_out(call: CommandCall, output: CapturedOutput | None = None) -> CallEnd:
     note = f"Command timed out after {call.timeout:g} seconds"
-    return Ending(EXIT_TIMED_OUT, note, timed_out=True, output=output)
+    return CallEnd(EXIT_TIMED_OUT, note, timed_out=True, output=output)

@@ -7,23 +7,23 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from binnacle.passthrough.command import Command
-from binnacle.passthrough.installed import Fingerprint, fingerprint, is_current, snapshot
-from binnacle.passthrough.process import wait_exit
-from binnacle.passthrough.request import LENGTH, Request, from_frame
-from binnacle.passthrough.warm import WarmProcess
-from binnacle.processes.helpers import start_helper
+from binnacle.passthrough.call_process import wait_exit
+from binnacle.passthrough.call_request import LENGTH_BYTES, CallRequest, from_frame
+from binnacle.passthrough.command import PassthroughCommand
+from binnacle.passthrough.forked_call import ForkedCall
+from binnacle.passthrough.installed_files import Fingerprint, fingerprint, is_current, snapshot
+from binnacle.processes.helper_process import start_helper
 
-START_PATIENCE = 20.0
-"""Seconds to load the command. A cold process would need as long."""
+START_TIMEOUT_SECONDS = 20.0
+"""Seconds to load the command. A new process would need as long."""
 
-GUARD_PATIENCE = 5.0
+GUARD_TIMEOUT_SECONDS = 5.0
 """Seconds until a guard is there. A fork takes a millisecond; a server that takes this long is stuck."""
 
-STOP_PATIENCE = 2.0
+STOP_TIMEOUT_SECONDS = 2.0
 """Seconds to end by itself, and again to be gone once killed."""
 
-BOOT = (
+BOOT_CODE = (
     "import sys; path, *argv = sys.argv[1:]; sys.path[:] = path.split('\\n'); "
     "from binnacle.passthrough.forked.server import main; main(argv)"
 )
@@ -50,7 +50,7 @@ class ForkServer:
         """Whether it has failed a request. It gets no second chance: it may be stopped, or out of memory."""
 
     @classmethod
-    async def start(cls, command: Command, *, grace: float) -> "ForkServer":
+    async def start(cls, command: PassthroughCommand, *, grace: float) -> "ForkServer":
         """A fork server that is ready.
 
         Raises:
@@ -75,7 +75,7 @@ class ForkServer:
         """Whether it is there and has loaded what is installed now."""
         return not self._is_lost and self._process.poll() is None and is_current(self._known)
 
-    async def launch(self, process: WarmProcess, request: Request) -> None:
+    async def launch(self, process: ForkedCall, request: CallRequest) -> None:
         """Begins a call.
 
         Raises:
@@ -83,7 +83,7 @@ class ForkServer:
         """
         try:
             process.connect(self._hand_over)
-            await process.wait_ready(patience=GUARD_PATIENCE)
+            await process.wait_ready(patience=GUARD_TIMEOUT_SECONDS)
             await process.begin(request)
         except OSError as error:
             self._is_lost = True
@@ -101,28 +101,28 @@ class ForkServer:
         """Ends the process: by closing its socket, or by force when that does not do or it was lost."""
         self._connection.close()
         try:
-            await wait_exit(self._process, patience=0 if self._is_lost else STOP_PATIENCE)
+            await wait_exit(self._process, patience=0 if self._is_lost else STOP_TIMEOUT_SECONDS)
         finally:
             self._process.kill()
-        await wait_exit(self._process, patience=STOP_PATIENCE)
+        await wait_exit(self._process, patience=STOP_TIMEOUT_SECONDS)
 
 
-def _spawn(command: Command, *, grace: float) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _spawn(command: PassthroughCommand, *, grace: float) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """A new process and the socket to speak with it."""
     # Relative entries would lead into whatever repository a call works in.
     path = "\n".join(entry for entry in sys.path if os.path.isabs(entry))
-    start = (sys.executable, "-X", "utf8", "-c", BOOT, path)
+    start = (sys.executable, "-X", "utf8", "-c", BOOT_CODE, path)
     return start_helper(lambda end: [*start, str(end), str(grace), command.name, command.function, *command.preload])
 
 
 async def _loaded_files(connection: socket.socket) -> list[str]:
     """What a new fork server says it has loaded."""
     try:
-        async with asyncio.timeout(START_PATIENCE):
-            head = await _receive(connection, LENGTH)
+        async with asyncio.timeout(START_TIMEOUT_SECONDS):
+            head = await _receive(connection, LENGTH_BYTES)
             word, *rest = from_frame(await _receive(connection, int.from_bytes(head, "big")))
     except TimeoutError as error:
-        raise ForkServerLost(f"the fork server was not ready after {START_PATIENCE:g} seconds") from error
+        raise ForkServerLost(f"the fork server was not ready after {START_TIMEOUT_SECONDS:g} seconds") from error
     except OSError as error:
         raise ForkServerLost(f"the fork server ended while it started: {error}") from error
     if word != "ready":

@@ -1,0 +1,33 @@
+"""The process at the other end of a TCP connection of this machine.
+
+A client of HTTP does not say which process it is, but on loopback the system knows: the other end of the connection
+is a socket, and a process holds it open. Nothing that cannot be told is guessed.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from binnacle.lifecycle.process import Process, find_process
+from binnacle.processes.tcp_owner import find_connection_owner
+
+
+class PeerAddress(NamedTuple):
+    """One end of a connection."""
+
+    host: str
+    port: int
+
+
+def find_peer(peer: PeerAddress, own: PeerAddress, *, likely: Iterable[int] = ()) -> Process | None:
+    """The process whose end of the connection is `peer`, while ours is `own`; None if that cannot be told.
+
+    `likely` are ids of processes to look at first.
+    """
+    if not _is_loopback(peer.host):
+        return None
+    pid = find_connection_owner(peer, own, likely=likely)
+    return find_process(pid) if pid is not None else None
+
+
+def _is_loopback(host: str) -> bool:
+    return host.startswith(("127.", "::ffff:127.")) or host == "::1"

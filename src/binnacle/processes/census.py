@@ -1,0 +1,94 @@
+"""Which processes belong to which tree.
+
+What is below the root of a tree belongs to it. An orphan belongs where it belonged before, where its mark says, or to
+the tree in whose session it is. Where this process adopts orphans, all of them are its children, and one that belongs
+to no tree is a stranger: a daemon that nobody has seen come, in a session of its own and without an environment. Where
+orphans go to process 1, every process may be one of ours, and those that no sign leads to are not found.
+"""
+
+import os
+import time
+
+from binnacle.processes.facts import ProcessEntry, group_by_parent, list_tree, mark_of, read_table
+from binnacle.processes.linux import ADOPTS_ORPHANS
+from binnacle.processes.process_tree import ProcessTree
+
+EXEC_SECONDS = 0.2
+"""How long a process may go without an environment. It has none while it becomes another program."""
+
+ProcessKey = tuple[int, int]
+"""Id and start of a process."""
+
+
+class Census:
+    """What is known of the processes of all trees, as of the last look."""
+
+    def __init__(self) -> None:
+        self.members: dict[int, list[ProcessEntry]] = {}
+        """Those that live, by the number of their tree."""
+
+        self.strangers: list[ProcessEntry] = []
+        self.is_sure = True
+        """Whether none of the strangers may yet turn out to belong to a tree."""
+
+        self._known: dict[ProcessKey, int] = {}
+        self._doubtful: dict[ProcessKey, float] = {}
+        """Strangers without an environment, and when they were first seen."""
+
+    def take(self, trees: dict[int, ProcessTree]) -> None:
+        """Looks at all processes."""
+        table = read_table()
+        children = group_by_parent(table)
+        roots = {tree.root: number for number, tree in trees.items() if tree.returncode is None}
+        found: dict[int, list[ProcessEntry]] = {number: [] for number in trees}
+        for child in children.get(os.getpid(), []):
+            if child.pid in roots:
+                found[roots[child.pid]] += list_tree(child, children)
+        sessions = {entry.session: trees[number] for number, entries in found.items() for entry in entries}
+        # In the first moments of a root it is still in the session of this process.
+        sessions.pop(os.getsid(0), None)
+        sessions.update((tree.root, tree) for tree in trees.values())
+        marks = {tree.mark: number for number, tree in trees.items()}
+        strangers: list[ProcessEntry] = []
+        for orphan in self._list_orphans(table, children, found):
+            owner = self._find_owner(orphan, marks, sessions)
+            if ADOPTS_ORPHANS or owner in found:
+                found.get(owner, strangers).extend(list_tree(orphan, children))
+        self._note(found, strangers)
+
+    def take_none(self, trees: dict[int, ProcessTree]) -> None:
+        """Notes that no process is left, as is known without a look when this process has no children."""
+        self._note({number: [] for number in trees}, [])
+
+    @staticmethod
+    def _list_orphans(
+        table: dict[int, ProcessEntry],
+        children: dict[int, list[ProcessEntry]],
+        found: dict[int, list[ProcessEntry]],
+    ) -> list[ProcessEntry]:
+        """Those that may belong to a tree and are not below its root."""
+        placed = {entry.pid for entries in found.values() for entry in entries}
+        candidates = children.get(os.getpid(), []) if ADOPTS_ORPHANS else list(table.values())
+        return [entry for entry in candidates if entry.pid not in placed and entry.pid != os.getpid()]
+
+    def _find_owner(self, orphan: ProcessEntry, marks: dict[bytes, int], sessions: dict[int, ProcessTree]) -> int:
+        """The number of a tree, which may be gone; 0 for a stranger."""
+        if number := self._known.get(orphan.key, 0):
+            return number
+        tree = sessions.get(orphan.session)
+        # The id of a session may go to somebody else, but not to somebody older.
+        if tree is not None and orphan.started >= tree.started:
+            return tree.number
+        mark = mark_of(orphan.pid)
+        if not mark and ADOPTS_ORPHANS and not orphan.is_over:
+            self._doubtful.setdefault(orphan.key, time.monotonic())
+        return marks.get(mark, 0)
+
+    def _note(self, found: dict[int, list[ProcessEntry]], strangers: list[ProcessEntry]) -> None:
+        self.members = {number: [entry for entry in entries if not entry.is_over] for number, entries in found.items()}
+        self.strangers = [entry for entry in strangers if not entry.is_over]
+        self._known = {entry.key: number for number, some in found.items() for entry in some}
+        there = {entry.key for entry in self.strangers}
+        self._doubtful = {key: since for key, since in self._doubtful.items() if key in there}
+        now = time.monotonic()
+        self.is_sure = all(now >= since + EXEC_SECONDS for since in self._doubtful.values())

@@ -1,0 +1,55 @@
+"""Ends what a keeper or a guard that was killed has left behind.
+
+They run in another process than the trees they looked after, so none of these is our child: nobody tells us of their
+end, and they are found by looking at every process of the machine.
+"""
+
+import time
+from collections.abc import Mapping
+
+from binnacle.processes.facts import ProcessEntry, group_by_parent, list_tree, mark_of, read_table
+from binnacle.processes.process_tree import TreeEnding
+
+END_GRACE_SECONDS = 1.0
+"""To end by themselves. The system told the roots already when their keeper was killed."""
+
+POLL_SECONDS = 0.02
+"""Between two looks."""
+
+
+def end_leftovers(
+    token: str, roots: Mapping[int, int], *, name: str = "", grace_seconds: float = END_GRACE_SECONDS
+) -> None:
+    """Ends everything with a mark of `token` or the name `name`, and the sessions of `roots`, given with their starts.
+
+    Blocks for as long as that takes, which has a bound.
+    """
+    ending = TreeEnding(time.monotonic() + grace_seconds)
+    while left := find_leftovers(token, roots, name=name):
+        now = time.monotonic()
+        ending.signal_all(left, now)
+        if ending.is_hopeless(now):
+            return
+        time.sleep(POLL_SECONDS)
+
+
+def find_leftovers(token: str, roots: Mapping[int, int], *, name: str = "") -> list[ProcessEntry]:
+    """The live processes that belong to the trees of `roots`, and what is below them."""
+    table = read_table()
+    children = group_by_parent(table)
+    prefix = f"{token}-".encode()
+    found: dict[int, ProcessEntry] = {}
+    for entry in table.values():
+        is_named = bool(name) and entry.name == name
+        if is_named or _is_in_session(entry, roots, table) or mark_of(entry.pid).startswith(prefix):
+            found.update((one.pid, one) for one in list_tree(entry, children))
+    return [entry for entry in found.values() if not entry.is_over]
+
+
+def _is_in_session(entry: ProcessEntry, roots: Mapping[int, int], table: Mapping[int, ProcessEntry]) -> bool:
+    started = roots.get(entry.session)
+    if started is None or entry.started < started:
+        return False
+    root = table.get(entry.session)
+    # The id may have gone to someone else, but not while its session lives on.
+    return root is None or root.started == started

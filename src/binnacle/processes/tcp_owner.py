@@ -1,0 +1,94 @@
+"""Which process holds one end of a TCP connection of this machine.
+
+Linux tells by `/proc/net/tcp`, which gives the inode of a socket, and by the descriptors of each process. Elsewhere
+psutil is asked, process by process. A process of another user is not found.
+"""
+
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Iterable, Iterator
+
+from binnacle.processes.linux import HAS_PROC
+
+Address = tuple[str, int]
+"""Host and port."""
+
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+
+
+def find_connection_owner(local: Address, remote: Address, *, likely: Iterable[int] = ()) -> int | None:
+    """The process that has the end at `local` of the connection to `remote`; those in `likely` are looked at first."""
+    if not HAS_PROC:
+        return _find_by_psutil(local, remote, likely)
+    inode = _inode_of(local, remote)
+    if inode is None:
+        return None
+    wanted = f"socket:[{inode}]"
+    return next((pid for pid in (*likely, *_pids()) if _has_open(pid, wanted)), None)
+
+
+def _inode_of(local: Address, remote: Address) -> int | None:
+    """The inode of the socket that is bound to `local` and connected to `remote`."""
+    ends = {f"{mine} {other}" for mine, other in zip(_forms(local), _forms(remote), strict=True)}
+    for table in _TABLES:
+        with contextlib.suppress(OSError), open(table, encoding="ascii") as file:
+            next(file, None)
+            for line in file:
+                fields = line.split()
+                if f"{fields[1]} {fields[2]}" in ends and fields[9] != "0":
+                    return int(fields[9])
+    return None
+
+
+def _forms(address: Address) -> tuple[str, str]:
+    """An address as the two tables write it: words of four bytes, each as this machine keeps a number."""
+    host, port = _without_prefix(address)
+    if ":" in host:
+        return "", f"{_words(socket.inet_pton(socket.AF_INET6, host))}:{port:04X}"
+    packed = socket.inet_pton(socket.AF_INET, host)
+    mapped = socket.inet_pton(socket.AF_INET6, f"::ffff:{host}")
+    return f"{_words(packed)}:{port:04X}", f"{_words(mapped)}:{port:04X}"
+
+
+def _words(packed: bytes) -> str:
+    parts = (packed[at : at + 4] for at in range(0, len(packed), 4))
+    return "".join(f"{int.from_bytes(part, sys.byteorder):08X}" for part in parts)
+
+
+def _without_prefix(address: Address) -> Address:
+    """An IPv4 address that a socket of IPv6 wrote, as IPv4 writes it."""
+    return address[0].removeprefix("::ffff:"), address[1]
+
+
+def _pids() -> Iterator[int]:
+    """Every process, the youngest first: a client is younger than what runs the machine."""
+    with contextlib.suppress(OSError):
+        yield from sorted((int(name) for name in os.listdir("/proc") if name.isdecimal()), reverse=True)
+
+
+def _has_open(pid: int, wanted: str) -> bool:
+    folder = f"/proc/{pid}/fd"
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    if os.readlink(entry.path) == wanted:
+                        return True
+    except OSError:
+        pass  # it is gone, or another user's, and then it is not ours to know
+    return False
+
+
+def _find_by_psutil(local: Address, remote: Address, likely: Iterable[int]) -> int | None:
+    import psutil
+
+    ends = _without_prefix(local), _without_prefix(remote)
+    wanted = (ends, tuple((f"::ffff:{host}", port) for host, port in ends))
+    for pid in (*likely, *sorted(psutil.pids(), reverse=True)):
+        with contextlib.suppress(psutil.Error, OSError):
+            connections = psutil.Process(pid).net_connections("tcp")
+            if any((tuple(one.laddr), tuple(one.raddr)) in wanted for one in connections):
+                return pid
+    return None
