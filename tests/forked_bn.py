@@ -76,7 +76,10 @@ class ForkServer:
     def run(
         self, words: Sequence[str], *, program: str, cwd: Path, env: Mapping[str, str], stdin: bytes, timeout: float
     ) -> tuple[int, bytes, bytes]:
-        """Runs a command to its end: its exit code, and what it wrote to either stream."""
+        """Runs a command to its end: its exit code, and what it wrote to either stream.
+
+        `program` is `bn`, or a script that runs it.
+        """
         request = {"words": [program, *words], "cwd": str(cwd), "env": dict(env)}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours, _Exchange(stdin) as exchange:
@@ -212,6 +215,7 @@ def _become(request: dict, fds: Sequence[int], *, unused: Iterable[int]) -> NoRe
 
 def _run_to_exit() -> int:
     """Runs the entry point, and does what an interpreter does at its end."""
+    import runpy
     import threading
     import time
     import traceback
@@ -221,6 +225,8 @@ def _run_to_exit() -> int:
     time.tzset()
     code = 0
     try:
+        if sys.argv[0].endswith(".py"):
+            runpy.run_path(sys.argv[0], run_name="__main__")
         run()
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
+import forked_bn
 from binnacle.cli.command import Command
 from binnacle.cli.command_index import GROUPS
 from binnacle.cli.parser import load_group
@@ -54,6 +55,7 @@ VALUES = {
 NAMED = ("spec.md", "*.bak", "exported.jsonl*", ".exported.jsonl*", ".binnacle/scripts/good.tool.*", "docs", "src")
 """Files that a command was told of, and what the codebase is described by."""
 
+LONGEST_SECONDS = 120
 WATCHED = str(Path(__file__).with_name("watched.py"))
 
 BY_A_PERSON = ("trust", "trust revoke")
@@ -123,11 +125,19 @@ def unknown_files(bn: Bn) -> list[str]:
 
 def run(bn: Bn, *words: str) -> str:
     """All that a command says. It may fail, but neither hang nor break."""
-    command = [sys.executable, WATCHED, str(opened(bn)), *words]
-    done = subprocess.run(
-        command, cwd=bn.repo, env=bn.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
-    )
-    told = done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
+    watched = (str(opened(bn)), *words)
+    if forked_bn.may_fork(words, bn.env):
+        _, out, err = forked_bn.server().run(
+            watched, program=WATCHED, cwd=bn.repo, env=bn.env, stdin=b"", timeout=LONGEST_SECONDS
+        )
+    else:
+        command = [sys.executable, WATCHED, *watched]
+        done = subprocess.run(
+            command, cwd=bn.repo, env=bn.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST_SECONDS,
+            check=False,
+        )  # fmt: skip
+        out, err = done.stdout, done.stderr
+    told = (out + err).decode("utf-8", "replace")
     assert "E_INTERNAL" not in told, (words, told)
     return told
 
