@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from binnacle.errors import InvalidInput
@@ -53,6 +53,8 @@ def test_clean_lists_stay_as_they_are(items):
 
 
 @given(HOSTILE | PATHS)
+@example("./ .//")
+@example("./ .")
 def test_a_clean_path_never_leads_out_of_the_repository(text):
     try:
         kept = clean_paths([text], what="context_files")

@@ -68,7 +68,7 @@ def clean_paths(items: Iterable[str], *, what: str, limit: int = 30) -> tuple[st
     given = items if isinstance(items, str) else [item.replace("\\", "/") for item in items]
     lines = clean_lines(given, what=what, limit=limit)
     # '.' is dropped before the check: './/etc' must not become '/etc' after it
-    paths = dict.fromkeys("/".join(part for part in line.split("/") if part != ".").strip() for line in lines)
+    paths = dict.fromkeys(map(_drop_dots, lines))
     for path in paths:
         if path.startswith(("/", "~")) or ".." in path.split("/") or path[1:2] == ":":
             raise InvalidInput(
@@ -76,6 +76,13 @@ def clean_paths(items: Iterable[str], *, what: str, limit: int = 30) -> tuple[st
                 hint="give a path relative to its root, without '..'",
             )
     return tuple(filter(None, paths))
+
+
+def _drop_dots(path: str) -> str:
+    """A path without its '.', also where one appears only when the spaces around are gone, as in './ .//etc'."""
+    while (shorter := "/".join(part for part in path.split("/") if part != ".").strip()) != path:
+        path = shorter
+    return path
 
 
 def clean_name(text: str, *, what: str) -> str:
