@@ -260,7 +260,6 @@ async def test_answers_out_of_order_find_their_calls(made, place):
 @bench
 async def test_one_that_never_reads_its_input_fills_neither_memory_nor_time(made, place):
     server = made.server("deaf", timeout=2.0)
-    await asyncio.sleep(0.5)
     outcomes = await asyncio.gather(
         *(made.call(server, "echo", "x" * (4 << 20)) for _ in range(8)), return_exceptions=True
     )
