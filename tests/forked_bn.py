@@ -1,4 +1,4 @@
-"""Runs `bn` in forks of a process that has loaded it: a tenth of the time of an interpreter of its own.
+"""Runs `bn` in forks of a process that has loaded it: about a fifth of the time of an interpreter of its own.
 
 A fork runs the real entry point with its own words, variables, folder and pipes, so what it does, says and leaves
 behind is what `bn` does. What tells it from one that was started is what `/proc` shows of it, its command line and the
