@@ -1,6 +1,6 @@
 """Values to rows and back: one mapping for every entity, derived from its struct."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -35,6 +35,8 @@ class Table(Generic[Value]):
         self._columns = ", ".join(self._fields)
         self._json = [self._fields.index(field) for field in json]
         self._times = [self._fields.index(field) for field in times]
+        self._inserts: dict[tuple[str, ...], str] = {}
+        """Statements by the columns that they fill."""
 
     def row(self, value: Value) -> dict[str, Any]:
         """A value as it is kept, by column."""
@@ -73,12 +75,12 @@ class Table(Generic[Value]):
         if self._key and tx.is_remembering:
             for row in rows:
                 tx.remember(self, self._key_of(row), None)
-        names = list(rows[0])
-        placeholders = ", ".join("?" * len(names))
-        tx.run_many(
-            f"insert into {self.name} ({', '.join(names)}) values ({placeholders})",
-            [[encode_cell(row[name]) for name in names] for row in rows],
-        )
+        names = tuple(rows[0])
+        sql = self._inserts.get(names)
+        if sql is None:
+            sql = f"insert into {self.name} ({', '.join(names)}) values {placeholders(names)}"
+            self._inserts[names] = sql
+        tx.run_many(sql, [[encode_cell(row[name]) for name in names] for row in rows])
 
     def update(self, tx: Writer, changes: Mapping[str, Any], where: str, *parameters: Any) -> int:
         """Changes columns of the rows that `where` picks."""
@@ -117,13 +119,23 @@ class Table(Generic[Value]):
 
 def encode_cell(value: Any) -> Any:
     """A value in the form both engines keep it in."""
-    if isinstance(value, datetime):
-        return stamp(value)
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, (tuple, list, dict)):
-        return msgspec.json.encode(value).decode()
-    return value
+    encode = _ENCODERS.get(type(value))
+    return value if encode is None else encode(value)
+
+
+def _encode_json(value: Any) -> str:
+    return _JSON.encode(value).decode()
+
+
+_JSON = msgspec.json.Encoder()
+_ENCODERS: dict[type, Callable[[Any], Any]] = {
+    datetime: stamp,
+    bool: int,
+    tuple: _encode_json,
+    list: _encode_json,
+    dict: _encode_json,
+}
+"""How the values are written that no engine takes as they are."""
 
 
 def escape_like(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from binnacle.errors import (
 from binnacle.store import claim_holders, features, queue_ranks
 from binnacle.store.fresh_ids import fresh_ids
 from binnacle.store.table import Table, escape_like, placeholders
-from binnacle.store.transaction import Reader, Writer
+from binnacle.store.transaction import Reader, Writer, stamp
 from binnacle.work import steps
 from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
@@ -207,12 +208,11 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
     ]
     DEPENDENCIES.insert(tx, links)
     queue_ranks.refresh_ranks(tx, [fields["id"] for fields in prepared if fields["parent"]])
-    made = get_many(tx, ids)
-    for task_id, ons in zip(ids, waits, strict=True):
-        task = made[task_id]
+    made = _describe_new(tx, prepared)
+    for task, ons in zip(made, waits, strict=True):
         said = {"title": task.title, "status": task.status, "priority": task.priority}
-        tx.record("task", task_id, "added", {**said, "depends_on": ons} if ons else said)
-    return [made[task_id] for task_id in ids]
+        tx.record("task", task.id, "added", {**said, "depends_on": ons} if ons else said)
+    return made
 
 
 def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | None = None, force: bool = False) -> Task:
@@ -276,6 +276,23 @@ def check_titles(tx: Reader, keys: Sequence[str]) -> None:
                 hint=(step, "or give the new one a title of its own"),
                 details={"existing": task_id, "status": status},
             )
+
+
+def _describe_new(tx: Reader, prepared: Sequence[dict[str, Any]]) -> list[Task]:
+    """The tasks that were just inserted. Only their numbers are read: everything else in the rows is known."""
+    numbers: dict[str, int] = {}
+    for start in range(0, len(prepared), IDS_PER_STATEMENT):
+        part = [fields["id"] for fields in prepared[start : start + IDS_PER_STATEMENT]]
+        numbers |= {
+            row[0]: row[1] for row in tx.rows(f"select id, number from task where id in {placeholders(part)}", *part)
+        }
+    now = datetime.fromisoformat(stamp(tx.now))  # as precise as it is kept
+    made = []
+    for fields in prepared:
+        del fields["title_key"]
+        fields |= {"created_at": now, "updated_at": now, "closed_at": now if fields["closed_at"] else None}
+        made.append(Task(number=numbers[fields["id"]], **fields))
+    return made
 
 
 def _dependencies_of_new(tx: Reader, drafts: Sequence[NewTask], ids: Sequence[TaskId]) -> list[list[TaskId]]:

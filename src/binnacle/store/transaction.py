@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -48,6 +49,7 @@ class RecordedEvent(NamedTuple):
     changes: str
 
 
+@lru_cache(maxsize=64)  # a transaction has one `now`, which it writes into several columns
 def stamp(moment: datetime) -> str:
     """A time as it is kept: text of fixed width, so that it sorts and compares as text."""
     utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
