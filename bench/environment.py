@@ -33,8 +33,13 @@ def project(plan: Plan, size: int, *, suffix: str = "") -> Command:
     if not os.path.exists(repo):
         plan.say(f"a repository with {count(size)}")
         os.makedirs(os.path.join(repo, ".git"))
-        copy_sqlite(plan.folder, size, os.path.join(bn.env["BN_DATA_DIR"], project_key(repo), STORE_FILE))
+        copy_sqlite(plan.folder, size, store_file(bn))
     return bn
+
+
+def store_file(bn: Command) -> str:
+    """Where the store of a `project` is."""
+    return os.path.join(bn.env["BN_DATA_DIR"], project_key(bn.argv[-1]), STORE_FILE)
 
 
 def _install(plan: Plan, place: str) -> None:

@@ -12,18 +12,22 @@ from itertools import count
 
 from bench.clients import Client, ask, call, use_tool
 from bench.commands import turn
-from bench.environment import nothing, project
+from bench.environment import nothing, project, store_file
 from bench.mcp_peers import FASTMCP, SDK, peer
 from bench.measure import Command, Failed, take_readings
 from bench.plan import Plan
 from bench.report import Result, throughput, timed
 from bench.servers import Served, cpu_time, descendants, on_http, on_stdio, resident
+from bench.sqlite_floor import measure_floor
 
 START_BUDGET = 1 / 8
 """Of what the official SDK's server takes to its first list of tools."""
 
 CALLS_BUDGET = {"stdio": 10.0, "HTTP": 5.0}
 """Times as many calls a second as FastMCP's echo."""
+
+ADD_BUDGET = 2.0
+"""Of what the same statements take that are run by the bare `sqlite3` module."""
 
 RUN_BUDGET = 1 / 4
 """Of the same command as a process of its own."""
@@ -40,6 +44,7 @@ SETTLED = 2.0
 MODES = {"one at a time": 1, "16 at once": 16}
 
 BN = "bn mcp serve"
+FLOOR = "the same statements by sqlite3"
 
 Arguments = Callable[[int], Mapping[str, object]]
 """What a tool is called with, by a number that is never used twice."""
@@ -53,11 +58,12 @@ def measure(plan: Plan) -> Iterator[Result]:
     ids = [task["id"] for task in json.loads(bn("task", "list", "--all", "-n", str(plan.sizes[0])))["tasks"]]
     yield from _start(plan, serve, peers, ids[0])
     echo = peers[FASTMCP]
+    store = store_file(bn)
     with on_stdio(serve) as ours, on_stdio(echo) as theirs:
-        yield from _calls(plan, "stdio", ours, theirs, ids)
+        yield from _calls(plan, "stdio", ours, theirs, ids, store)
     on_port = _extended(serve, "--http", "127.0.0.1:0", "--no-auth")
     with on_http(on_port) as ours, on_http(_extended(echo, "--http")) as theirs:
-        yield from _calls(plan, "HTTP", ours, theirs, ids)
+        yield from _calls(plan, "HTTP", ours, theirs, ids, store)
     yield from _run(plan)
     yield from _at_rest(plan, bn, {**peers, BN: serve})
 
@@ -93,8 +99,10 @@ def _start(plan: Plan, serve: Command, peers: Mapping[str, Command], task_id: st
             yield timed(group, name, values[index], reference, of=SDK, limit=limit)
 
 
-def _calls(plan: Plan, transport: str, ours: Served, theirs: Served, ids: Sequence[str]) -> Iterator[Result]:
-    """Reading and adding tasks, against an echo, which has no more to do than to answer."""
+def _calls(
+    plan: Plan, transport: str, ours: Served, theirs: Served, ids: Sequence[str], store: str
+) -> Iterator[Result]:
+    """Reading tasks against an echo, which only answers; adding them against the statements that it takes."""
     numbers = count()
     tools: dict[str, tuple[Served, Arguments]] = {
         "echo": (theirs, lambda number: {"text": f"mend the login form of part {number}"}),
@@ -117,7 +125,10 @@ def _calls(plan: Plan, transport: str, ours: Served, theirs: Served, ids: Sequen
         contestants = {
             tool: partial(burst, served, tool, arguments, at_once) for tool, (served, arguments) in tools.items()
         }
+        contestants[FLOOR] = partial(_floor, plan, store, at_once)
         taken = take_readings(contestants, rounds=plan.rounds)
+        floor, floor_cpu = taken.pop(FLOOR)
+        added_each, added_middle, *added_cpu = taken.pop("task_add")
         each, middle, *cpu = taken.pop("echo")
         yield timed(group, f"{FASTMCP}, echo, p50", middle)
         yield from (timed(group, f"{FASTMCP}, echo, CPU", one) for one in cpu)
@@ -128,6 +139,15 @@ def _calls(plan: Plan, transport: str, ours: Served, theirs: Served, ids: Sequen
                 yield timed(group, f"bn, {tool}, CPU", one, other, of=FASTMCP)
             name, least = f"bn, {tool}, throughput", CALLS_BUDGET[transport]
             yield throughput(group, name, our_each, each, of=FASTMCP, least=least)
+        yield timed(group, f"{FLOOR}, of task_add, each", floor)
+        yield timed(group, f"{FLOOR}, of task_add, CPU", floor_cpu)
+        yield timed(group, "bn, task_add, p50", added_middle)
+        yield from (timed(group, "bn, task_add, CPU", one, floor_cpu, of=FLOOR) for one in added_cpu)
+        yield timed(group, "bn, task_add, each", added_each, floor, of=FLOOR, limit=ADD_BUDGET)
+
+
+def _floor(plan: Plan, store: str, at_once: int, _: int) -> tuple[float, float]:
+    return measure_floor(store, plan.folder, calls=CALLS, at_once=at_once)
 
 
 def _run(plan: Plan) -> Iterator[Result]:
