@@ -38,7 +38,7 @@ LATEST_STATELESS = STATELESS_VERSIONS[-1]
 SECOND_TRY_SECONDS = 1.5
 """Seconds without an answer to a question of the new era, after which the old handshake is tried beside it."""
 
-LISTEN_AGAIN, LISTEN_LAST = 1.0, 60.0
+FIRST_LISTEN_PAUSE_SECONDS, MAX_LISTEN_PAUSE_SECONDS = 1.0, 60.0
 """Seconds until a lost stream of changes is opened again, at first and at most."""
 
 ACKNOWLEDGED_WITHIN_SECONDS = 5.0
@@ -362,7 +362,7 @@ class McpClient:
         lists = [what for what in ("tools", "prompts", "resources") if self._can(what, "listChanged")]
         wanted: dict[str, Any] = {f"{what}ListChanged": True for what in lists}
         wanted |= {"resourceSubscriptions": uris} if uris else {}
-        pause = LISTEN_AGAIN
+        pause = FIRST_LISTEN_PAUSE_SECONDS
         while wanted:
             began = asyncio.get_running_loop().time()
             try:
@@ -374,7 +374,7 @@ class McpClient:
                     return
             # The stream was lost, and with it perhaps a change.
             lasted = asyncio.get_running_loop().time() - began
-            pause = LISTEN_AGAIN if lasted > pause else min(pause * 2, LISTEN_LAST)
+            pause = FIRST_LISTEN_PAUSE_SECONDS if lasted > pause else min(pause * 2, MAX_LISTEN_PAUSE_SECONDS)
             await asyncio.sleep(pause)
             for what in lists:
                 self._on_change(f"notifications/{what}/list_changed", Raw(b"{}"))

@@ -13,7 +13,7 @@ from binnacle.upstream.mcp_client import LIST_METHODS, McpClient
 from binnacle.upstream.server_bounds import MAX_LIST_SECONDS, NOT_OFFERED, ListedEntries, ListKind
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, RpcError
 
-CHANGEABLE = frozenset({"tools", "prompts", "resources"})
+CHANGEABLE_LISTS = frozenset({"tools", "prompts", "resources"})
 """Lists of which a server says that they have changed. Templates come with resources."""
 
 

@@ -12,9 +12,9 @@ States. A server is in exactly one, which `status` names with the reason:
 
 Who owns what. One task, `_run`, makes every connection and ends it; nobody else opens or closes one. It loops:
 connect (`_live`), look after the connection until that is lost (`_watch`), wait (twice as long as before, up to
-LAST_DELAY), and again. The connection (`McpClient`) belongs to `_live`, which closes it however it is left. `lists`
-and `updates` belong to the server and outlive connections, so that tools stay listed for KEEP_LISTED_SECONDS while a
-server restarts, and subscriptions are made again.
+MAX_RETRY_SECONDS), and again. The connection (`McpClient`) belongs to `_live`, which closes it however it is left.
+`lists` and `updates` belong to the server and outlive connections, so that tools stay listed for KEEP_LISTED_SECONDS
+while a server restarts, and subscriptions are made again.
 
 What happens at the same time. Everything runs on one event loop, so that state changes between two awaits are atomic.
 Calls of many sessions use `_client` while `_watch` reads lists over the same connection; the client matches answers
@@ -55,7 +55,7 @@ from binnacle.upstream.listing.list_cache import OfferedLists
 from binnacle.upstream.mcp_client import RESOURCE_UPDATED, McpClient
 from binnacle.upstream.resource_updates import ResourceUpdates
 from binnacle.upstream.server_bounds import RereadPace
-from binnacle.upstream.server_lists import CHANGEABLE, ServerLists, ServerTool
+from binnacle.upstream.server_lists import CHANGEABLE_LISTS, ServerLists, ServerTool
 from binnacle.upstream.toolsets.limited import CallGate
 from binnacle.upstream.transports.transport import RECONNECT_HINT, Receive, Transport
 from binnacle.wire.jsonrpc import UNREADABLE, RpcError
@@ -64,7 +64,7 @@ _log = logging.getLogger(__name__)
 
 ServerState = Literal["connecting", "ready", "degraded", "failed", "needs_login", "disabled", "awaiting_trust"]
 
-FIRST_DELAY, LAST_DELAY = 0.1, 60.0
+FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 60.0
 """Seconds before the second attempt to connect, and at most between two: each waits twice as long as the one before."""
 
 LOGIN_RETRY_SECONDS = 60.0
@@ -224,7 +224,7 @@ class SupervisedServer:
             if self._was_up and time.monotonic() - began > SUSTAINED_SECONDS:
                 delay = 0.0
             pause = delay * random.uniform(0.5, 1.0)  # noqa: S311 - so that servers do not come back all at once
-            delay = min(max(delay * 2, FIRST_DELAY), LAST_DELAY)
+            delay = min(max(delay * 2, FIRST_RETRY_SECONDS), MAX_RETRY_SECONDS)
             if pause:
                 self._set("failed", reason, retry_in=pause)
                 await self._wait_for_kick(pause)
@@ -255,7 +255,7 @@ class SupervisedServer:
                 async with asyncio.timeout(self.config.connect_timeout) as bound:
                     await self._connect(client, bound)
                     self._client = client
-                    self._changed = set(CHANGEABLE)
+                    self._changed = set(CHANGEABLE_LISTS)
                     await self._refresh(client)
             except TimeoutError:
                 error = self._not_ready(time.monotonic() - began)
@@ -407,7 +407,7 @@ class SupervisedServer:
                 self.updates.note(msgspec.json.decode(params, type=_Updated).uri)
             return
         what = method.removeprefix("notifications/").partition("/")[0]
-        if method.endswith("/list_changed") and what in CHANGEABLE:
+        if method.endswith("/list_changed") and what in CHANGEABLE_LISTS:
             self._changed.add(what)
             self._news.set()
 

@@ -19,7 +19,7 @@ from binnacle.upstream.toolsets.toolset import Result
 SHOWN_BYTES = 20_000
 """Bytes of text that a cut result still shows: enough to know what it is, when the rest is in a file."""
 
-FILES, TOTAL = 200, 500_000_000
+MAX_SAVED_FILES, MAX_SAVED_BYTES = 200, 500_000_000
 """Saved results that are kept, and their bytes; the oldest make room."""
 
 SAVED_PREFIX = "result-"
@@ -47,8 +47,8 @@ def cut_result(
     *,
     name: str = "",
     promises_structure: bool = False,
-    files: int = FILES,
-    total: int = TOTAL,
+    files: int = MAX_SAVED_FILES,
+    total: int = MAX_SAVED_BYTES,
 ) -> tuple[Result, int]:
     """A result within `limit` bytes, and how many it had. One that is, or any if `limit` is 0, is returned as it is.
 
@@ -212,7 +212,9 @@ def in_lines(value: Any) -> bytes:
         return whole
 
 
-def save(content: bytes, suffix: str, folder: str, name: str, files: int = FILES, total: int = TOTAL) -> str:
+def save(
+    content: bytes, suffix: str, folder: str, name: str, files: int = MAX_SAVED_FILES, total: int = MAX_SAVED_BYTES
+) -> str:
     """Saves a result for its owner only. Returns a sentence that says where it is, or why it is not."""
     label = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:80]
     own = f"{SAVED_PREFIX}{time.time_ns()}-{os.urandom(3).hex()}{'-' if label else ''}{label}{suffix}"

@@ -17,7 +17,7 @@ from binnacle.upstream.listing.screening import make_visible
 from binnacle.upstream.redaction import Redactor
 from binnacle.upstream.transports.http_session import HttpSession
 
-LEAST, USUAL, SLOWER = 0.2, 5.0, 5.0
+MIN_INTERVAL_SECONDS, USUAL_INTERVAL_SECONDS, SLOW_DOWN_SECONDS = 0.2, 5.0, 5.0
 """Seconds between two questions: at least, unless told, and more each time that it was too fast."""
 
 MAX_WAIT_SECONDS = 600.0
@@ -56,7 +56,7 @@ async def sign_in_by_device(
     if started.verification_uri_complete:
         show(f"Or open {make_visible(started.verification_uri_complete)}")
     form = {"grant_type": DEVICE_GRANT, "device_code": started.device_code}
-    interval = USUAL if started.interval is None else max(LEAST, started.interval)
+    interval = USUAL_INTERVAL_SECONDS if started.interval is None else max(MIN_INTERVAL_SECONDS, started.interval)
     until = time.monotonic() + min(started.expires_in, MAX_WAIT_SECONDS)
     while time.monotonic() < until:
         await asyncio.sleep(interval)
@@ -66,7 +66,7 @@ async def sign_in_by_device(
             interval *= 2  # as the RFC wants it: the network comes back, and the code is still good
         except TokenRefused as refusal:
             if refusal.error == "slow_down":
-                interval += SLOWER
+                interval += SLOW_DOWN_SECONDS
             elif refusal.error != "authorization_pending":
                 raise
     raise TokenRefused("expired_token", "the code was not entered in time")

@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"\{\w+\}")
 """A variable that stands for one segment of a path."""
 
 
-RANKS = {"cli": 0, "user": 0, "project": 1, "discipline": 2}
+TRUST_RANKS = {"cli": 0, "user": 0, "project": 1, "discipline": 2}
 """How much a server is trusted by where it is configured: of two that have the same resource, the lower one counts."""
 
 OWN_SCHEME = "binnacle"
@@ -65,7 +65,7 @@ class ContentIndex(NamedTuple):
 
 def rank_of(config: ServerConfig) -> int:
     """How much a server is trusted; the lower, the more."""
-    return RANKS[config.source.kind]
+    return TRUST_RANKS[config.source.kind]
 
 
 def is_ours(uri: str) -> bool:
@@ -89,7 +89,7 @@ def why_not_offered(address: str, config: ServerConfig) -> str:
         return "it would answer for every address"
     if scheme in WEB_SCHEMES and "/" not in host:
         return "it would answer for every place of the web"
-    if scheme == "file" and rank_of(config) > RANKS["user"]:
+    if scheme == "file" and rank_of(config) > TRUST_RANKS["user"]:
         return "it would answer for the files of this machine"
     return ""
 

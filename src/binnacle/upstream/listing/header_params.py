@@ -12,10 +12,10 @@ from msgspec import Raw
 
 from binnacle.wire.mcp import HEADER_MARK
 
-TYPES = ("string", "integer", "boolean")
+MARKABLE_TYPES = ("string", "integer", "boolean")
 """What may be marked: what everyone writes alike."""
 
-ELSEWHERE = frozenset(
+UNNAMED_SCHEMA_KEYS = frozenset(
     [
         "items",
         "contains",
@@ -36,7 +36,7 @@ ELSEWHERE = frozenset(
 )
 """Keys of a schema below which is a schema, or several, of no argument in particular."""
 
-NAMED = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
+NAMED_SCHEMA_KEYS = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
 """Keys below which such schemas have names."""
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -58,7 +58,7 @@ def find_wrong_param(schema: Any) -> str:
         mark, where = part[HEADER_MARK], ".".join(path)
         if not isinstance(mark, str) or not _TOKEN.fullmatch(mark):
             return f"{HEADER_MARK} of {where} is no name of a header"
-        if part.get("type") not in TYPES:
+        if part.get("type") not in MARKABLE_TYPES:
             return f"{HEADER_MARK} of {where}: only strings, integers and booleans can be marked"
         if mark.lower() in taken:
             return f"{HEADER_MARK} of {where} is taken by another argument"
@@ -91,9 +91,9 @@ def _marked(schema: Any, path: tuple[str, ...] | None) -> Iterator[tuple[tuple[s
         if key == "properties" and isinstance(value, dict):
             for name, part in value.items():
                 yield from _marked(part, None if path is None else (*path, name))
-        elif key in ELSEWHERE:
+        elif key in UNNAMED_SCHEMA_KEYS:
             yield from _marked(value, None)
-        elif key in NAMED and isinstance(value, dict):
+        elif key in NAMED_SCHEMA_KEYS and isinstance(value, dict):
             yield from _marked(list(value.values()), None)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from binnacle.upstream.listing.schema_repair import Unfit
 from binnacle.upstream.listing.screening import MAX_SCHEMA_DEPTH, NAMED_SCHEMA_KEYS, VALUE_KEYS
 
-TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+SCHEMA_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 _NUMBER = (int, float)
 _VALUES: dict[str, type | tuple[type, ...]] = {
@@ -97,7 +97,7 @@ def _is_value_of(key: str, value: Any) -> bool:
 
 def _check_types(types: Any) -> None:
     for kind in types if isinstance(types, list) else [types]:
-        if not isinstance(kind, str) or kind not in TYPES:
+        if not isinstance(kind, str) or kind not in SCHEMA_TYPES:
             raise Unfit(f"names an unknown type: {str(kind)[:40]!r}")
 
 

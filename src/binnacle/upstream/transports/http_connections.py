@@ -20,7 +20,7 @@ from yarl import URL
 
 from binnacle.upstream.transports.address_policy import ANYWHERE, AddressNotAllowed, Nearness, allowed_addresses
 
-HEAD_LIMIT, HEADERS = 64 << 10, 200
+MAX_HEAD_BYTES, MAX_HEADERS = 64 << 10, 200
 """Bytes of the head of an answer, and headers in it."""
 
 MAX_BUFFERED_BYTES = 1 << 20
@@ -271,7 +271,7 @@ class HttpConnection(asyncio.Protocol):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(NotHttp(str(error.__context__ or error)))
         else:
-            if self._head_size > HEAD_LIMIT:
+            if self._head_size > MAX_HEAD_BYTES:
                 self._fail(NotHttp("its head has no end"))
 
     def _fail(self, error: NoAnswer) -> None:
@@ -297,7 +297,7 @@ class HttpConnection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         assert self._response is not None
         self._headers_size += len(name) + len(value)
-        if len(self._response.headers) >= HEADERS or self._headers_size > HEAD_LIMIT:
+        if len(self._response.headers) >= MAX_HEADERS or self._headers_size > MAX_HEAD_BYTES:
             raise NotHttp("too many headers")
         self._response.headers.add(name.decode("latin-1"), value.decode("latin-1").strip())
 

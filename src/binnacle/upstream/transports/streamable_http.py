@@ -49,7 +49,7 @@ ACCEPT_EVENTS = {"Accept": EVENT_STREAM}
 MAX_IDLE_RESUMES = 5
 """Times in a row that a stream is taken up without anything new on it."""
 
-FIRST_DELAY, LAST_DELAY = 0.1, 60.0
+FIRST_REOPEN_SECONDS, MAX_REOPEN_SECONDS = 0.1, 60.0
 """Seconds before a stream that ended is opened again: at first, and at most."""
 
 LISTENING_WITHIN_SECONDS = 0.5
@@ -195,7 +195,7 @@ class StreamableHttpTransport:
             idle = 0 if events.last_id != before else idle + 1
             if is_over or not is_resumable or not events.last_id or idle >= MAX_IDLE_RESUMES:
                 raise failure
-            await asyncio.sleep(min(RESUME_AFTER_SECONDS if events.retry is None else events.retry, LAST_DELAY))
+            await asyncio.sleep(min(RESUME_AFTER_SECONDS if events.retry is None else events.retry, MAX_REOPEN_SECONDS))
 
     async def _events_from(self, events: SseParser) -> HttpAnswer | None:
         """A stream of the session, from where the last one broke off; None if the server has none for us.
@@ -287,7 +287,7 @@ class StreamableHttpTransport:
         """The stream of what belongs to no request, opened again whenever it ends; a server may have none."""
         events = SseParser(MAX_MESSAGE_BYTES)
         clock = asyncio.get_running_loop().time
-        delay = FIRST_DELAY
+        delay = FIRST_REOPEN_SECONDS
         while not self.ended.done():
             began, before = clock(), events.last_id
             try:
@@ -298,8 +298,8 @@ class StreamableHttpTransport:
             except UpstreamError:
                 return
             if clock() - began > LASTING_STREAM_SECONDS or events.last_id != before:
-                delay = FIRST_DELAY
-            await asyncio.sleep(min(max(events.retry or 0.0, delay), LAST_DELAY))
+                delay = FIRST_REOPEN_SECONDS
+            await asyncio.sleep(min(max(events.retry or 0.0, delay), MAX_REOPEN_SECONDS))
             delay *= 2
 
     async def _listen_once(self, events: SseParser) -> bool:
