@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from binnacle.errors import NotFound, Refused
-from binnacle.plan.recipe import load_recipe
+from binnacle.plan.recipe_loader import load_recipe
 from binnacle.project.project import Project, find_project
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of

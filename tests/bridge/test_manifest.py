@@ -12,7 +12,7 @@ import pytest
 from binnacle.bridge.manifest import SHIPPED_FOLDER, gather_scripts, read_manifest, shipped_scripts, write_manifest
 from binnacle.bridge.metadata import tool_name
 from binnacle.errors import ConfigError
-from binnacle.plan.recipe import load_recipe
+from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_plan import Subject, bind, choose
 from binnacle.project.project import find_project
 from binnacle.project.tool_catalog import catalog_of

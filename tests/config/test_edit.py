@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
+from binnacle.config.file_replacement import replace_file
 from binnacle.config.settings import read_file
-from binnacle.config.settings_file import replace_file, write_setting
+from binnacle.config.settings_file import write_setting
 from binnacle.errors import ConfigError, InvalidInput
 
 FILE = """\

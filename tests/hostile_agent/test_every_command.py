@@ -10,7 +10,7 @@ import pytest
 
 from binnacle.cli.command_index import GROUPS
 from binnacle.cli.parser import load_group
-from binnacle.plan.recipe import recipe_files
+from binnacle.plan.recipe_loader import recipe_files
 from binnacle.tools.command_rights import COMMANDS
 from hostile_agent.acting import changes_since, look
 from hostile_agent.words import every_line, needs_of

@@ -17,9 +17,9 @@ from scenarios.conftest import planned, store  # noqa: F401 - the fixtures
 
 BLIND = """
 import sys
-from binnacle.lifecycle import loopback
+from binnacle.lifecycle import loopback_peer
 from binnacle.cli.main import main
-loopback.find_peer = lambda *_, **__: None
+loopback_peer.find_peer = lambda *_, **__: None
 sys.exit(main(sys.argv[1:]))
 """
 """A `bn` on a system that does not tell which process is at the other end of a connection."""

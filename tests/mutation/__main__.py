@@ -71,13 +71,16 @@ TARGETS = (
     ),
     Target(
         "gateway",
-        ("binnacle.upstream.gateway",),
+        (
+            "binnacle.upstream.gateway",
+            *(f"binnacle.upstream.toolsets.{name}" for name in ("limited", "pinned", "prefixed", "screened")),
+        ),
         ("upstream/test_gateway.py", "upstream/test_pins.py", "upstream/test_pointers.py"),
         most=20,
     ),
     Target(
         "loop",
-        ("binnacle.runner.verdict", "binnacle.runner.budget", "binnacle.runner.loop"),
+        ("binnacle.runner.end_rules", "binnacle.runner.budget", "binnacle.runner.loop"),
         ("runner/test_verdict.py", "runner/test_limits.py", "runner/test_run_parts.py"),
         most=12,
     ),

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from binnacle.plan.recipe import Recipe, ToolRule, load_recipe
+from binnacle.plan.recipe import Recipe, ToolRule
+from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_plan import Subject, bind, choose
 from binnacle.plan.tool_limits import task_check
 from binnacle.store import comments, features, task_moves, tasks

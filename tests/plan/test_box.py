@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binnacle.plan.prompt import render
-from binnacle.plan.recipe import Recipe, load_recipe, recipe_files
+from binnacle.plan.recipe import Recipe
+from binnacle.plan.recipe_loader import load_recipe, recipe_files
 from binnacle.plan.tool_mentions import render as worded
 from binnacle.plan.tool_mentions import tools_in
 from binnacle.project.project import find_project

@@ -28,7 +28,7 @@ NAMES = ("context.json", "prompt.md", "mcp.json", "checks.json")
 
 WRITER = """
 import os, signal, sys
-from binnacle.plan import files
+from binnacle.plan import session_files
 from plan.test_files import planned
 
 moves, when = 0, int(sys.argv[2])
@@ -43,8 +43,8 @@ def dying(move):
     return moved
 
 for name in ("rename", "replace", "rmdir", "fsync"):
-    setattr(files.os, name, dying(getattr(os, name)))
-files.write(sys.argv[1], planned("loop"), cwd="/repo")
+    setattr(session_files.os, name, dying(getattr(os, name)))
+session_files.write(sys.argv[1], planned("loop"), cwd="/repo")
 print(moves)
 """
 """Writes another plan, and is killed before one of its steps."""

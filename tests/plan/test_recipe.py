@@ -8,7 +8,8 @@ import pytest
 from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, NotFound
 from binnacle.plan import recipe
-from binnacle.plan.recipe import TOOL_LIMIT, Recipe, ToolRule, expanded, load_recipe, matching, recipe_files
+from binnacle.plan.recipe import Recipe, ToolRule, expanded, matching
+from binnacle.plan.recipe_loader import TOOL_LIMIT, load_recipe, recipe_files
 from binnacle.plan.sections import SECTIONS
 from plan.test_box import the_catalog
 

@@ -287,9 +287,9 @@ class Patient:
 @pytest.mark.parametrize("part", [head(sized())[:40], head(sized()) + BODY[:-1], head(CHUNKED) + chunk(BODY)])
 def test_a_request_that_comes_too_slowly_is_given_up(part: bytes):
     async def main() -> None:
-        connections: set[http_connection.HttpConnection] = set()
+        connections: set[http_connection.ServedConnection] = set()
         server = await asyncio.get_running_loop().create_server(
-            lambda: http_connection.HttpConnection(Patient(), connections), "127.0.0.1", 0
+            lambda: http_connection.ServedConnection(Patient(), connections), "127.0.0.1", 0
         )
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         writer.write(part)

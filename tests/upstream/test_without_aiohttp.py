@@ -17,11 +17,11 @@ WAIT = 60.0
 
 USE = """
 import asyncio, json, sys
-from binnacle.app import find_project
-from binnacle.serving.upstream_connections import Upstreams
+from binnacle.project.project import find_project
+from binnacle.serving.upstream_connections import UpstreamConnections
 
 async def main(url):
-    upstreams = Upstreams(find_project(), flags=[f"far={url}"])
+    upstreams = UpstreamConnections(find_project(), flags=[f"far={url}"])
     gateway = upstreams.gateway(lambda: None, lambda: None)
     gateway.start()
     try:

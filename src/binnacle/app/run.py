@@ -15,8 +15,8 @@ from binnacle.app.prompt_templates import with_template
 from binnacle.config.child_environment import for_agent
 from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
-from binnacle.plan.recipe import load_recipe
 from binnacle.plan.recipe_limits import limits_of
+from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_files import bn_command
 from binnacle.processes.keeper import Keeper
 from binnacle.project.project import Project

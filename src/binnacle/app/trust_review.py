@@ -87,7 +87,7 @@ def _recipes(project: Project) -> list[TrustItem]:
 
     if not is_folder_inside(project.repo, f"{PROJECT_DIR}/recipes"):
         return []
-    from binnacle.plan.recipe import find_items
+    from binnacle.plan.recipe_loader import find_items
     from binnacle.project.tool_catalog import catalog_of
 
     return find_items(project.repo, catalog_of(project))

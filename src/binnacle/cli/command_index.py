@@ -1,5 +1,11 @@
 """Every first word of `bn`: where it is defined, what it is for and its topic. No command is imported to list them."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from binnacle.cli.command import Group
+
 GROUPS: dict[str, tuple[str, str]] = {
     # first word: (modules that declare its commands, what it is for)
     "status": ("status", "the state of the project; what bn alone shows"),
@@ -71,3 +77,10 @@ SHORT_FORMS: dict[str, str] = {
 }
 """First words that stand for two. They are replaced before anything else is looked at, so that rights, help and
 completion are those of the command itself."""
+
+
+def import_group(name: str) -> "Group":
+    """The group of a first word that is one of `GROUPS`, with its commands."""
+    modules = [import_module(f"binnacle.cli.commands.{module}") for module in GROUPS[name][0].split()]
+    group: Group = getattr(modules[0], name.upper())
+    return group

@@ -4,7 +4,7 @@ import argparse
 
 from binnacle.cli.command import Command, Group
 from binnacle.cli.command_index import GROUPS, SHORT_FORMS, TOPICS
-from binnacle.cli.parser import HUMAN_HELP, JSON_HELP
+from binnacle.cli.output import HUMAN_HELP, JSON_HELP
 from binnacle.cli.screen import Screen
 
 _ABOUT = """bn: the work of a repository, for agents and people.

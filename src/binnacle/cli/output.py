@@ -15,6 +15,9 @@ from binnacle.errors import ConfigError
 
 Format = Literal["human", "json"]
 
+HUMAN_HELP = "for people, also in a pipe"
+JSON_HELP = "JSON, also on a terminal"
+
 _OPTIONS: dict[str, Format] = {"-H": "human", "--human": "human", "--json": "json"}
 
 

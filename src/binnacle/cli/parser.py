@@ -1,15 +1,12 @@
 """Turns words into a command and its arguments, building no parser but that command's."""
 
 import argparse
-from importlib import import_module
 from typing import NoReturn
 
 from binnacle.cli.command import Command, Group
-from binnacle.cli.command_index import GROUPS, SHORT_FORMS
+from binnacle.cli.command_index import GROUPS, SHORT_FORMS, import_group
+from binnacle.cli.output import HUMAN_HELP, JSON_HELP
 from binnacle.errors import UsageError
-
-HUMAN_HELP = "for people, also in a pipe"
-JSON_HELP = "JSON, also on a terminal"
 
 Parsed = tuple[Command | None, argparse.Namespace]
 
@@ -32,9 +29,7 @@ def load_group(name: str) -> Group:
         from binnacle.cli.suggestions import suggest
 
         raise UsageError(f"unknown command {name!r}", hint=suggest(name))
-    modules = [import_module(f"binnacle.cli.commands.{module}") for module in GROUPS[name][0].split()]
-    group: Group = getattr(modules[0], name.upper())
-    return group
+    return import_group(name)
 
 
 def expand(words: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ Loaded only when a command line was wrong.
 from collections.abc import Sequence
 
 from binnacle.cli.command import Group
-from binnacle.cli.command_index import GROUPS, SHORT_FORMS
+from binnacle.cli.command_index import GROUPS, SHORT_FORMS, import_group
 from binnacle.errors import did_you_mean
 
 SAME_SENSE = (
@@ -98,9 +98,7 @@ def _find_meant(word: str) -> str | None:
         return meant
     singular = word.removesuffix("s")
     if singular in GROUPS and singular != word:
-        from binnacle.cli.parser import load_group
-
-        return f"{singular} list" if "list" in load_group(singular).commands else singular
+        return f"{singular} list" if "list" in import_group(singular).commands else singular
     return None
 
 

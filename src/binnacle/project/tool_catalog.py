@@ -3,7 +3,7 @@
 from binnacle.errors import NotReady
 from binnacle.passthrough.command_runner import CommandRunner
 from binnacle.project.project import Project
-from binnacle.project.project_scripts import ProjectScripts
+from binnacle.project.script_provider import ScriptProvider
 from binnacle.project.store_opening import open_store
 from binnacle.store.store import Store
 from binnacle.tools.bn_tools import Shell
@@ -41,4 +41,4 @@ def catalog_of(project: Project) -> Catalog:
     """Every tool of our own and of the project's scripts, to be looked at and not to be called."""
     finder = Finder(lambda: Index(()), Dispatcher(Catalog()).reply)
     own = own_tools(open_access(project), CommandRunner(), finder, timeout=0)
-    return Catalog([*own, *ProjectScripts(project).specs(own)])
+    return Catalog([*own, *ScriptProvider(project).specs(own)])

@@ -99,8 +99,7 @@ class CatalogProvider:
         return (await session.project.call(params.name, raw, caller)).to_mcp()
 
     async def leave(self, peer: Peer) -> None:
-        if peer.scope is not None:
-            await self.sessions.end(peer.scope, reason="the client closed its connection")
+        await self.sessions.end(peer, reason="the client closed its connection")
 
     async def list_resources(self, call: McpRequest, params: ListParams) -> Result:  # noqa: ARG002
         foreign = self.sessions.look(call).foreign_content()

@@ -85,10 +85,10 @@ class _Waiting:
         self.is_taken = False
 
 
-class HttpConnection(asyncio.Protocol):
+class ServedConnection(asyncio.Protocol):
     """One connection of a client."""
 
-    def __init__(self, face: Application, connections: "set[HttpConnection]") -> None:
+    def __init__(self, face: Application, connections: "set[ServedConnection]") -> None:
         """Is among `connections` while it is open."""
         self._face = face
         self._connections = connections

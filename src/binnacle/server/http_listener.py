@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from binnacle.errors import InvalidInput
-from binnacle.server.http_connection import Application, HttpConnection
+from binnacle.server.http_connection import Application, ServedConnection
 
 KEEP_ALIVE = 15.0
 """Seconds between two signs of life on a silent stream, so that nothing on the way takes it for dead."""
@@ -57,12 +57,12 @@ async def serve_http(
 
     Leaving it closes the socket and every connection.
     """
-    connections: set[HttpConnection] = set()
+    connections: set[ServedConnection] = set()
     stopping = stop or asyncio.Event()
     try:
         with contextlib.nullcontext() if stop else _signals(stopping.set):
             server = await asyncio.get_running_loop().create_server(
-                lambda: HttpConnection(face, connections), sock=listener
+                lambda: ServedConnection(face, connections), sock=listener
             )
             try:
                 on_ready()
@@ -90,7 +90,7 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-async def _look_after(connections: set[HttpConnection], stopping: asyncio.Event, keep_alive: float) -> None:
+async def _look_after(connections: set[ServedConnection], stopping: asyncio.Event, keep_alive: float) -> None:
     """Looks at every connection now and then until the server is to stop."""
     while not stopping.is_set():
         with contextlib.suppress(TimeoutError):
@@ -101,7 +101,7 @@ async def _look_after(connections: set[HttpConnection], stopping: asyncio.Event,
             connection.look(now, keep_alive)
 
 
-async def _stop(face: Application, connections: set[HttpConnection], within: float) -> None:
+async def _stop(face: Application, connections: set[ServedConnection], within: float) -> None:
     """Lets requests under way finish, and cancels those that do not."""
     for connection in list(connections):
         connection.stop()
@@ -110,6 +110,6 @@ async def _stop(face: Application, connections: set[HttpConnection], within: flo
     await _closed(connections, END_WITHIN)
 
 
-async def _closed(connections: set[HttpConnection], within: float) -> None:
+async def _closed(connections: set[ServedConnection], within: float) -> None:
     if connections:
         await asyncio.wait({connection.closed for connection in connections}, timeout=within)

@@ -291,7 +291,7 @@ class McpOverHttp:
                 404, jsonrpc.error_message(request_id, INVALID_REQUEST, "no such session; initialize again")
             )
         self._sessions[session_id] = self._sessions.pop(session_id)  # most recently used last
-        if peer.scope is None:
+        if not peer.has_called:
             # The connection that it was begun on may be closed by the time its process is asked for.
             peer.origin = peer.origin._replace(find_process=exchange.find_client)
         return peer

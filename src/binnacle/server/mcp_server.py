@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from binnacle.server.provider import Provider, Result
+from binnacle.server.provider import ContentProvider, Result
 from binnacle.server.request import McpRequest, Peer, Send
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError
@@ -65,7 +65,7 @@ class Listener(NamedTuple):
 class McpServer:
     """One server. Peers come and go; it tells those that listen what has changed."""
 
-    def __init__(self, host: Provider) -> None:
+    def __init__(self, host: ContentProvider) -> None:
         self.host = host
         self._peers: weakref.WeakSet[Peer] = weakref.WeakSet()
         self._listeners: set[Listener] = set()

@@ -10,7 +10,7 @@ Result = dict[str, Any]
 """The result of a request, as it goes out, without what the era adds."""
 
 
-class Provider(Protocol):
+class ContentProvider(Protocol):
     """A server's content. Every method may raise `RpcError`; anything else is an internal error."""
 
     info: dict[str, Any]

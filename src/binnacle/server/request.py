@@ -12,7 +12,6 @@ from binnacle.wire.mcp import LEVELS, Era, Params
 
 if TYPE_CHECKING:
     from binnacle.lifecycle.process import Process
-    from binnacle.server.live_session import Scope
 
 Send = Callable[[bytes], None]
 """Hands a message to a transport, which bounds what it keeps."""
@@ -43,8 +42,8 @@ class Peer:
 
     def __init__(self, send: Send | None = None, origin: Origin = UNKNOWN) -> None:
         self.origin = origin
-        self.scope: Scope | None = None
-        """The sessions of this client, once it has made a call."""
+        self.has_called = False
+        """Whether it has called a tool, so that its process was looked for."""
 
         self.send = send
         """Where messages go that belong to no request; None while nobody listens."""

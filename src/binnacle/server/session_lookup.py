@@ -31,7 +31,7 @@ from binnacle.config.access_tokens import id_of, matches
 from binnacle.errors import InvalidInput, NoProject, NotReady
 from binnacle.lifecycle.process import Process, this_process
 from binnacle.server.live_session import LiveSession, Scope, ServedProject
-from binnacle.server.request import McpRequest
+from binnacle.server.request import McpRequest, Peer
 from binnacle.server.saved_sessions import SavedSessions
 from binnacle.tools.caller import Caller
 from binnacle.work.session import BARE, Session, Terms
@@ -78,7 +78,7 @@ class Sessions:
         self._opened: WeakValueDictionary[str, LiveSession] = WeakValueDictionary()
         """Sessions that have a handle, by public id, for as long as their scope is there."""
 
-        self._connected: list[Scope] = []
+        self._connected: dict[Peer, Scope] = {}
         self._connecting = asyncio.Lock()
         self.on_change: Callable[[], None] = _nobody_cares
 
@@ -100,7 +100,7 @@ class Sessions:
         return {session.token for session in sessions if session.agent is not None and session.agent.id == agent_id}
 
     def _all(self) -> list[Scope]:
-        return [*self._connected, *self._scopes.values(), *self._shared.values()]
+        return [*self._connected.values(), *self._scopes.values(), *self._shared.values()]
 
     async def find(self, call: McpRequest, handle: str | None = None) -> tuple[LiveSession, Caller]:
         """The session of a call and the caller behind it. `handle` is what the caller says of itself.
@@ -122,14 +122,14 @@ class Sessions:
 
     def look(self, call: McpRequest) -> ServedProject:
         """Where a client is, for what it may list and read."""
-        scope = call.peer.scope
+        scope = self._connected.get(call.peer)
         if scope is None and call.peer.origin.is_single and self._scopes:
             scope = self._single(call)
         return scope.own.project if scope else self.home
 
     def needs_handle(self, call: McpRequest) -> bool:
         """Whether tools have to say that they take a handle: their caller may have to name its session."""
-        scope = call.peer.scope
+        scope = self._connected.get(call.peer)
         return self.planned is None and (call.peer.origin.is_single or (scope is not None and scope.is_ambiguous))
 
     async def _named(self, scope: Scope, handle: str) -> LiveSession:
@@ -145,14 +145,14 @@ class Sessions:
         peer = call.peer
         if peer.origin.is_single:
             return self._single(call)
-        if peer.scope is None:
+        if peer not in self._connected:
             async with self._connecting:
-                if peer.scope is None:
+                if peer not in self._connected:
                     scope = Scope(self, peer.origin, call.client)
                     await self._restore(scope)
-                    self._connected.append(scope)
-                    peer.scope = scope
-        return peer.scope
+                    self._connected[peer] = scope
+                    peer.has_called = True
+        return self._connected[peer]
 
     def _single(self, call: McpRequest) -> Scope:
         """The scope of a request that belongs to no connection: that of its process, or of its token."""
@@ -196,11 +196,10 @@ class Sessions:
         if kept is not None and self._saved is not None:
             self._saved.keep(kept)
 
-    async def end(self, scope: Scope, *, reason: str) -> None:
+    async def end(self, peer: Peer, *, reason: str) -> None:
         """The connection is closed: what is known by it alone ends."""
-        if scope in self._connected:
-            self._connected.remove(scope)
-        for session in scope.sessions:
+        scope = self._connected.pop(peer, None)
+        for session in scope.sessions if scope is not None else ():
             await session.end(reason)
 
     async def aclose(self) -> None:

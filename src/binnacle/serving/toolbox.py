@@ -8,13 +8,14 @@ import msgspec
 
 from binnacle.errors import BinnacleError
 from binnacle.passthrough.command_runner import CommandRunner
-from binnacle.plan.recipe import Recipe, load_recipe
+from binnacle.plan.recipe import Recipe
 from binnacle.plan.recipe_limits import limits_of, narrow
+from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_plan import Subject, bind, choose, finders, introduction, shown_names, subject
 from binnacle.plan.tool_budget import listed
 from binnacle.plan.tool_limits import task_check
 from binnacle.project.project import Project
-from binnacle.project.project_scripts import ProjectScripts
+from binnacle.project.script_provider import ScriptProvider
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import open_access, own_tools
 from binnacle.store import agents, tasks
@@ -70,7 +71,7 @@ class Toolbox:
         self._runner = CommandRunner()
         finder = Finder(self._searched, self._reply)
         self._built_in = own_tools(self._access, self._runner, finder, timeout=timeout)
-        self._scripts = ProjectScripts(project, start=start)
+        self._scripts = ScriptProvider(project, start=start)
         self._index: Index | None = None
         self._recent = RecentTools(os.path.join(upstream_folder(project.data_dir), "recent.json"))
         self._upstreams = upstreams

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from binnacle.errors import NotReady, Refused
 from binnacle.lifecycle.process import this_process
 from binnacle.plan.prompt_data import load
-from binnacle.plan.recipe import Recipe, load_recipe, matching
+from binnacle.plan.recipe import Recipe, matching
 from binnacle.plan.recipe_limits import narrow
+from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_files import SavedPlan, is_kept, read, write
 from binnacle.plan.session_plan import SessionPlan, plan, subject
 from binnacle.project.project import Project

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from binnacle.errors import NotFound
-from binnacle.plan.recipe import load_recipe
+from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_plan import subject
 from binnacle.project.project import Project
 from binnacle.project.session_locks import alone, was_driven

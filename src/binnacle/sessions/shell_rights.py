@@ -32,8 +32,8 @@ def find_rights(project: Project, tx: "Reader") -> "Rights | None":
 
 def load_rights(project: Project, tx: "Reader", terms: Terms, *, first: "Recipe | None" = None) -> "Rights":
     """What a session under these terms may do, as things stand now, with nothing that `first` did not have."""
-    from binnacle.plan.recipe import load_recipe
     from binnacle.plan.recipe_limits import narrow
+    from binnacle.plan.recipe_loader import load_recipe
     from binnacle.plan.rights import Rights
     from binnacle.plan.session_plan import subject
     from binnacle.project.tool_catalog import catalog_of

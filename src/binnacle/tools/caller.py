@@ -17,7 +17,7 @@ def _silent(done: float, total: float | None, message: str) -> None:
     """Nobody wants to know."""
 
 
-class McpClient(Protocol):
+class CallingAgent(Protocol):
     """What another server may want of the client behind a call."""
 
     @property
@@ -86,7 +86,7 @@ class Caller(Struct, kw_only=True):
     session: Session
     activity: Activity = field(default_factory=Activity)
     progress: Progress = _silent
-    client: McpClient | None = None
+    client: CallingAgent | None = None
     """None where there is nobody to ask."""
 
     control: SessionControl | None = None

@@ -10,7 +10,7 @@ from binnacle.errors import NotFound, NotReady, Refused
 from binnacle.server import session_endpoints
 from binnacle.server.bearer_tokens import OneToken
 from binnacle.server.catalog_provider import CatalogProvider
-from binnacle.server.http_connection import Application, HttpConnection
+from binnacle.server.http_connection import Application, ServedConnection
 from binnacle.server.http_routes import Routes
 from binnacle.server.mcp_over_http import McpOverHttp
 from binnacle.server.mcp_server import McpServer
@@ -50,7 +50,7 @@ class Port:
         self.closed: list[str] = []
         self.token = token
         self.faces: Application = SessionEndpoints(self.make_face("main", "/mcp"), "/mcp", self._open)
-        self.connections: set[HttpConnection] = set()
+        self.connections: set[ServedConnection] = set()
 
     def make_face(self, name: str, path: str) -> McpOverHttp:
         planned = Session(id=name, actor=Actor("ann"))
@@ -82,7 +82,7 @@ async def port(token: str | None = None):
     at = Port(token)
     endpoints_of_port = at.faces
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: HttpConnection(at.faces, at.connections), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: ServedConnection(at.faces, at.connections), "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with httpx.AsyncClient(base_url=url, timeout=WAIT) as at.client:
         yield at

@@ -102,7 +102,7 @@ def _continues(words: str, typed: list[str]) -> bool:
 
 
 def _options(command: Command | None) -> list[tuple[str, str]]:
-    from binnacle.cli.parser import HUMAN_HELP, JSON_HELP
+    from binnacle.cli.output import HUMAN_HELP, JSON_HELP
 
     own = command.arguments if command else ()
     found = [(name, one.options.get("help", "")) for one in own for name in one.names if name.startswith("--")]
@@ -127,7 +127,7 @@ def _values_of(context: Context, argument: Argument, last: str) -> list[tuple[st
     if not argument.completes:
         return []
     if argument.completes == "recipe":
-        from binnacle.plan.recipe import recipe_files
+        from binnacle.plan.recipe_loader import recipe_files
 
         return [(name, "") for name in recipe_files(context.project.repo)]
     if argument.completes == "task":

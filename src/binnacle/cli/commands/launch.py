@@ -137,7 +137,7 @@ def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms
 
 
 def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said: str) -> "Made":
-    from binnacle.plan.recipe import load_recipe
+    from binnacle.plan.recipe_loader import load_recipe
     from binnacle.project.tool_catalog import catalog_of
     from binnacle.sessions.planning import begin_session, make_plan
 

@@ -40,7 +40,7 @@ def _made(context: Context, args: Namespace, *, recipe: str, said: str = "") -> 
 
 def _all(context: Context, *, only: str | None = None) -> "tuple[Catalog, list[Recipe]]":
     """Every tool and every recipe, or the one that is named."""
-    from binnacle.plan.recipe import load_recipe, recipe_files
+    from binnacle.plan.recipe_loader import load_recipe, recipe_files
     from binnacle.project.tool_catalog import catalog_of
 
     catalog, repo = catalog_of(context.project), context.project.repo

@@ -186,13 +186,13 @@ async def _call(context: Context, entry: "ScriptEntry", own: "ProjectScript | No
     import os
 
     from binnacle.bridge.manifest import ScriptManifest
-    from binnacle.project.project_scripts import ProjectScripts
+    from binnacle.project.script_provider import ScriptProvider
     from binnacle.tools.caller import Caller
     from binnacle.tools.catalog import Catalog
     from binnacle.tools.dispatch import Dispatcher
     from binnacle.tools.script_tools import ScriptPlace, ScriptRunner, script_tools
 
-    scripts = ProjectScripts(context.project, client="cli", start=context.start)
+    scripts = ScriptProvider(context.project, client="cli", start=context.start)
 
     async def execute(work: ScriptRunner) -> Any:
         if own is None:

@@ -161,7 +161,7 @@ def _recipe(name: str | None, worktree: str) -> str | None:
     """The recipe that was named, if there is one of that name."""
     if name is None:
         return None
-    from binnacle.plan.recipe import find_recipe_file
+    from binnacle.plan.recipe_loader import find_recipe_file
 
     find_recipe_file(name, worktree)
     return name

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from itertools import count
 
 from binnacle.config import repository_files
+from binnacle.config.file_replacement import replace_file
 from binnacle.config.private_files import make_folder
-from binnacle.config.settings_file import replace_file
 from binnacle.errors import ConfigError
 
 _LONGEST_WAIT = 10.0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class ProjectScripts:
+class ScriptProvider:
     """What runs scripts for one session. Closing it ends those of the project; a host goes on."""
 
     def __init__(self, project: Project, *, client: str = "mcp", start: str | None = None) -> None:
