@@ -227,7 +227,7 @@ class AgentLimited(AgentError):
 
 
 class BridgeError(BinnacleError):
-    """A script, or the host that runs it, did not do what it should. The codes are in `bridge.codes`."""
+    """A script, or the host that runs it, did not do what it should. The codes are in `bridge.error_codes`."""
 
     code = "E_BRIDGE"
 

@@ -14,6 +14,7 @@ from binnacle.cli.parser import build, expand, find_command, load_group
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PACKAGE = ROOT / "src" / "binnacle"
 COMMANDS = [(name, words) for name in GROUPS for words in load_group(name).commands]
 
 
@@ -33,7 +34,9 @@ def test_every_error_class_is_in_the_tree_with_its_code():
     tree = errors.__doc__
     classes = [errors.BinnacleError]
     for one in classes:
-        if one is not errors.BridgeError:  # each of its kind has the code of what went wrong, listed in bridge.codes
+        if (
+            one is not errors.BridgeError
+        ):  # each of its kind has the code of what went wrong, listed in bridge.error_codes
             classes += one.__subclasses__()
     for one in classes[1:]:
         assert re.search(rf"─ {one.__name__} +{one.code} ", tree), one
@@ -129,3 +132,19 @@ def test_the_project_names_no_place_it_was_made_at():
         if name and path.is_file() and name != "tests/docs/test_docs.py":
             text = path.read_text(errors="replace")
             assert not re.search(r"(?<![\w.])/(?:work|root)/", text), name
+
+
+def test_the_modules_that_the_design_names_are_there():
+    packages = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
+    named = re.findall(rf"`((?:{'|'.join(packages)})(?:\.[a-z_]+)+)", (ROOT / "docs" / "design.md").read_text())
+    assert named
+    assert [name for name in named if not _is_module_or_function(name)] == []
+
+
+def _is_module_or_function(name: str) -> bool:
+    """Whether a dotted name is a package, a module, or a function of one."""
+    path = PACKAGE.joinpath(*name.split("."))
+    if path.is_dir() or path.with_suffix(".py").exists():
+        return True
+    module = path.parent.with_suffix(".py")
+    return module.exists() and f"def {path.name}(" in module.read_text()
