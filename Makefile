@@ -49,7 +49,7 @@ check: install  ## what CI runs: format, lint, types, layers, tests
 	@$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory test
 
-format: install  ## format the code and mend what lint can mend
+format: install  ## format the code and fix what lint can fix
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
@@ -92,16 +92,16 @@ $(EDITOR)/node_modules/.installed: $(EDITOR)/package.json
 bench: install  ## measure, print a table and write bench/results/
 	@$(BIN)/python -m bench
 
-docs: install  ## write the reference pages anew
+docs: install  ## write the reference pages again
 	@$(BIN)/python docs/generate.py
 
-picture: install  ## write what the demo shows anew, as the picture of the README
+picture: install  ## write what the demo shows again, as the picture of the README
 	@$(BIN)/python demo/tour.py --svg docs/tour.svg
 
-snapshots: install  ## write what agents see of each recipe anew, to be looked at with git diff
+snapshots: install  ## write what agents see of each recipe again, to be looked at with git diff
 	@BN_WRITE_SNAPSHOTS=1 $(BIN)/python -m pytest -q -n 0 tests/plan/test_session.py -k Snapshots
 
-lock: install  ## resolve pyproject.toml anew into requirements.lock
+lock: install  ## resolve pyproject.toml again into requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 		--group dev --upgrade pyproject.toml -o requirements.lock
 

@@ -29,7 +29,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "log": ("log", "who changed what, when; --follow"),
     "undo": ("undo", "undo your last changes"),
     "store": ("store stores", "where the data is; all stores; export, import, clear"),
-    "doctor": ("doctor", "check the store and mend it"),
+    "doctor": ("doctor", "check the store and fix it"),
     "config": ("config", "settings of the project and of the user"),
     "system": ("system emit", "set up agents and clients; prompts"),
     "plan": ("plan launch", "which tools a session gets, and why; start a client on one"),

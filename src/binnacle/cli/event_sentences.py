@@ -32,7 +32,7 @@ _LONG_FIELDS = ("description", "hints", "pseudocode", "acceptance_criteria", "co
 
 
 def describe(event: Event, titles: Mapping[str, str]) -> str:
-    """What happened, without who did it: `finished bn-1f3a "Mend the login": merged`."""
+    """What happened, without who did it: `finished bn-1f3a "Fix the login": merged`."""
     if event.action in ("undone", "redone"):
         told = {name: event.changes[name] for name in ("task", "title") if name in event.changes}
         was = msgspec.structs.replace(event, action=str(event.changes.get("was")), changes=told)

@@ -192,7 +192,7 @@ def read_file(path: str) -> dict[str, Value]:
     try:
         tables = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}", hint="mend or remove that line") from error
+        raise ConfigError(f"{path} is not valid TOML: {error}", hint="fix or remove that line") from error
     found: dict[str, Value] = {}
     for name, entry in tables.items():
         values = {f"{name}.{key}": value for key, value in entry.items()} if isinstance(entry, dict) else {name: entry}

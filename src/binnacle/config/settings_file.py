@@ -25,7 +25,7 @@ def write_setting(path: str, key: str, value: str | None) -> Value | None:
             return None
         document = tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        hint = repository_files.hint_of(error, "mend the file by hand first")
+        hint = repository_files.hint_of(error, "fix the file by hand first")
         raise ConfigError(f"cannot change {path}: {error}", hint=hint) from error
     table = document.setdefault(table_name, tomlkit.table()) if table_name else document
     if not isinstance(table, dict):

@@ -150,7 +150,7 @@ def _read(path: str) -> _File:
     try:
         return msgspec.json.decode(read(path) or "{}", type=_File)
     except msgspec.DecodeError as error:
-        hint = "mend or remove the file; everything then has to be trusted again"
+        hint = "fix or remove the file; everything then has to be trusted again"
         raise ConfigError(f"{path}: not what bn trust writes: {error}", hint=hint, details={"file": path}) from error
 
 

@@ -1,7 +1,7 @@
 """Keeps a session from getting more than it began with.
 
 A recipe is a file of the repository, which an agent can write. So a change of it takes away from a session at once,
-and gives nothing more until a person plans the session anew (`bn plan renew`, or a new session).
+and gives nothing more until a person plans the session again (`bn plan renew`, or a new session).
 """
 
 from msgspec.structs import replace

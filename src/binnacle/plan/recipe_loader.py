@@ -167,7 +167,7 @@ def _make(name: str, shelf: _Shelf, below: tuple[str, ...]) -> Recipe:
 
 
 def _tools(written: _File, base: Recipe, catalog: Catalog) -> tuple[ToolRule, ...]:
-    """Those of the base that were not taken away or given anew, and the recipe's own."""
+    """Those of the base that were not taken away or given again, and the recipe's own."""
     own = {rule.name: rule for rule in map(_rule, written.tools)}
     kept = (rule for rule in base.tools if not _is_named(rule.name, written.without, catalog))
     return (*(rule for rule in kept if rule.name not in own), *own.values())

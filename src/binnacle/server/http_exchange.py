@@ -106,7 +106,7 @@ class HttpExchange:
             self._say(message)
 
     def announce(self, message: bytes) -> None:
-        """Tells of a change. A client that does not read loses the stream, and reads everything anew with the next."""
+        """Tells of a change. A client that does not read loses the stream, and reads everything again with the next."""
         if self.is_answered:
             return
         if self._wire.unread < BACKLOG:

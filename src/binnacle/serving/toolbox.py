@@ -86,14 +86,14 @@ class Toolbox:
         self._made_of: tuple[Recipe, Discipline | None, Mapping[str, Offer]] | None = None
         try:
             if not terms.is_bare:
-                self._access.watch()  # before the plan is made: what changes from here on makes it anew
+                self._access.watch()  # before the plan is made: what changes from here on makes it again
             self.refresh(reread=True)
         except BinnacleError:
             self._access.close()
             raise
 
     def refresh(self, *, reread: bool) -> None:
-        """Works out the tools of the session as things stand now. Recipe and scripts are read anew if `reread`."""
+        """Works out the tools of the session as things stand now. Recipe and scripts are read again if `reread`."""
         if reread:
             self._own = [*self._built_in, *self._scripts.specs(self._built_in)]
             self._made_of = None
@@ -155,7 +155,7 @@ class Toolbox:
         return PermittedContent(self.gateway, self._denied)
 
     async def reload_upstreams(self) -> None:
-        """Reads anew which upstream servers there are."""
+        """Reads again which upstream servers there are."""
         self.has_other_upstreams = False
         if self.gateway is not None:
             await self.gateway.reload()

@@ -44,7 +44,7 @@ def load_rights(project: Project, tx: "Reader", terms: Terms, *, first: "Recipe 
 
 
 def _rights_of(project: Project, tx: "Reader", session: SessionRecord) -> "Rights":
-    """What a planned session may do now: a run plans its sessions anew for every iteration."""
+    """What a planned session may do now: a run plans its sessions again for every iteration."""
     from binnacle.plan.session_files import is_kept, read
     from binnacle.sessions.planning import session_folder, terms_of
 

@@ -1,4 +1,4 @@
-"""`bn doctor`: checks the store and mends it."""
+"""`bn doctor`: checks the store and fixes it."""
 
 from argparse import Namespace
 from typing import Any
@@ -15,7 +15,7 @@ DOCTOR = Group("doctor")
 def _show(answer: Any, screen: Screen) -> None:
     for finding in answer["findings"]:
         style = {"error": "red", "warning": "yellow", "info": "cyan"}[finding.severity]
-        fixed = screen.styled(" (mended)", "green") if finding.fixed else ""
+        fixed = screen.styled(" (fixed)", "green") if finding.fixed else ""
         screen.line(f"{screen.styled(finding.severity + ':', style)} {finding.check}: {finding.message}{fixed}")
         if finding.hint:
             screen.line(f"  {screen.styled('hint:', 'cyan')} {finding.hint}")
@@ -27,9 +27,9 @@ def _show(answer: Any, screen: Screen) -> None:
 
 @DOCTOR.command(
     "",
-    "check the store; --fix mends what can be mended",
+    "check the store; --fix fixes what can be fixed",
     "bn doctor --fix",
-    arg("--fix", action="store_true", help="mend what follows from the rest; save what can be read of a damaged file"),
+    arg("--fix", action="store_true", help="fix what follows from the rest; save what can be read of a damaged file"),
     view=_show,
     needs=lambda args: by_person("repair the store") if args.fix else READS,
 )

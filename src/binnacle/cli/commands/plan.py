@@ -214,11 +214,11 @@ def _show_renewed(answer: Any, screen: Screen) -> None:
 
 @PLAN.command(
     "renew",
-    "write the files of a session anew, from its recipe and subject as they stand now",
+    "write the files of a session again, from its recipe and subject as they stand now",
     "bn plan renew bns-1f3a",
     arg("session", help="its id"),
     view=_show_renewed,
-    needs=by_person("plan a session anew"),
+    needs=by_person("plan a session again"),
 )
 def renew(context: Context, args: Namespace) -> Any:
     from contextlib import suppress

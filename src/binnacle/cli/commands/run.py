@@ -53,7 +53,7 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
     arg("--worktree", action="store_true", help="in a working tree and on a branch of its own"),
     arg("--workers", type=int, default=1, metavar="N", help="so many agents at once, each in its own working tree"),
     arg("--resume", action="store_true", help="go on with a run that was stopped; the newest when no name is given"),
-    arg("--reset", action="store_true", help="give up the run of that name and its open tasks, and begin anew"),
+    arg("--reset", action="store_true", help="give up the run of that name and its open tasks, and begin again"),
     arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as for bn mcp serve"),
     arg("-y", "--yes", action="store_true", help="trust what the run uses of the project, without asking"),
     arg("--headless", action="store_true", help="plain lines instead of the live view; nobody is asked anything"),

@@ -150,7 +150,7 @@ def _show_details(answer: Any, screen: Screen) -> None:
 @TASK.command(
     "add",
     "add a task, several that share the options, or a whole batch from JSON",
-    "bn task add 'Mend the login form' 'Test the login form' -p high +login",
+    "bn task add 'Fix the login form' 'Test the login form' -p high +login",
     arg("titles", nargs="*", metavar="TITLE", help="what it is, in a line; several titles are several tasks"),
     *FIELDS,
     NEW_TAG,

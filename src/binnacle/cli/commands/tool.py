@@ -27,7 +27,7 @@ def _show(answer: Any, screen: Screen) -> None:
 @TOOL.command(
     "",
     "call a tool as an agent would; without a name, list them",
-    'bn tool task_add \'{"tasks": [{"title": "Mend the login form"}]}\'',
+    'bn tool task_add \'{"tasks": [{"title": "Fix the login form"}]}\'',
     arg("name", nargs="?", help="the tool, by any of its names"),
     arg("arguments", nargs="?", default="{}", metavar="ARGS", help="its arguments as JSON; - reads them from stdin"),
     arg("--schema", action="store_true", help="show what it takes instead of calling it"),

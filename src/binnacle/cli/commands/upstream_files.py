@@ -150,7 +150,7 @@ def _entries_of(path: str, kind: "SourceKind") -> Any:
     """The entries in one file.
 
     Raises:
-        ConfigError: it cannot be read, and should be mended before it is changed.
+        ConfigError: it cannot be read, and should be fixed before it is changed.
     """
     from binnacle.upstream.configuration.config_paths import ConfigFile
     from binnacle.upstream.configuration.server_loader import read_config

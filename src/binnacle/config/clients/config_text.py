@@ -47,7 +47,7 @@ class ConfigText(NamedTuple):
             column = at - self.text.rfind("\n", 0, at)
             details |= {"line": line, "column": column}
             place = f"{self.path}:{line}:{column}"
-        hint = hint or "mend the file there and run this again; it was left as it is"
+        hint = hint or "fix the file there and run this again; it was left as it is"
         return ConfigError(f"{place}: {message}", hint=hint, details=details)
 
 

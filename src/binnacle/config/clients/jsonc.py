@@ -72,7 +72,7 @@ def take_at(source: ConfigText, path: Sequence[str]) -> str:
 
 
 def _step(source: ConfigText, place: EntryPlace) -> str:
-    """The text with the first thing mended that stands between it and our entry."""
+    """The text with the first thing fixed that stands between it and our entry."""
     root = parse(source)
     if root is None:
         document = _render({place.container: {NAME: place.wanted()}}, source.newline, "  ")
@@ -88,7 +88,7 @@ def _step(source: ConfigText, place: EntryPlace) -> str:
 
 
 def _mend(source: ConfigText, root: Node, node: Node, entry: dict[str, Any]) -> str:
-    """The text with the first difference mended between our entry and the object that is there for it."""
+    """The text with the first difference fixed between our entry and the object that is there for it."""
     for key in sorted(REMOTE_KEYS - entry.keys()):
         if member := _member(source, node, key, repr(NAME)):
             return _cut(source.text, node, member)

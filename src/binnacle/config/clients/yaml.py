@@ -1,7 +1,7 @@
 """Edits YAML without reformatting it.
 
 PyYAML says only where things stand; text is then cut out and put in. A library that keeps comments by writing the
-whole file anew, as ruamel.yaml does, reflows long lines and changes quotes and indentation of what is not ours.
+whole file again, as ruamel.yaml does, reflows long lines and changes quotes and indentation of what is not ours.
 Every result is read again and compared: in YAML, a line too many can change the value above it.
 """
 

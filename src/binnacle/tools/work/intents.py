@@ -102,7 +102,7 @@ def report_flag(
     severity: Severity = "warning",
     category: Category | None = None,
 ) -> ToolReply:
-    """Points out something wrong that is not your task to mend. It becomes a comment on the task."""
+    """Points out something wrong that is not your task to fix. It becomes a comment on the task."""
     kept = interim_reports.flag(tx, what, severity=severity, category=category)
     return ToolReply({"report": kept.report.id, "comment": kept.comment}, f"Flagged on {kept.report.task_id}")
 

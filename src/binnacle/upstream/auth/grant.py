@@ -102,7 +102,7 @@ def decode(text: str | None, config: ServerConfig) -> Grant | None:
     try:
         grant = msgspec.json.decode(text, type=Grant)
     except (msgspec.DecodeError, UnicodeError):
-        return None  # of a newer Binnacle, or damaged: to sign in again mends both
+        return None  # of a newer Binnacle, or damaged: to sign in again fixes both
     from binnacle.upstream.auth.provider_discovery import covers
 
     return grant if covers(grant.resource, config.url) else None
