@@ -1,1 +1,9 @@
-"""Puts the parts together: the only package that constructs servers, runs and hosts for a command."""
+"""Puts the parts together for a command; what is a concept of its own has a package of its own.
+
+mcp_serving         the MCP server of a project
+run                 a run: its sessions, its server, its prompts and the loop
+prompt_templates    prompts that a project writes itself
+upstream_probe      connects to upstream servers for one command
+trust_review        everything in a project that waits for a person's trust
+editors             editors of the VS Code family, and our extension in them
+"""

@@ -106,26 +106,26 @@ async def run(
             stack.enter_context(present(project, session))
         cwd = workspace_of(project, wanted.start)
         trees, folders = await _trees(stack, project, wanted, cwd)
-        seats = [
+        workers = [
             Worker(number=number, session=session, cwd=folder)
             for number, (session, folder) in enumerate(zip(opened.sessions, folders, strict=True), 1)
         ]
-        desk = await stack.enter_async_context(_open_desk(project, wanted, opened, seats))
+        services = await stack.enter_async_context(_open_services(project, wanted, opened, workers))
         keeper = await stack.enter_async_context(Keeper())
         lease = project.settings.number("claim.minutes") * 60
         job = RunContext(
-            options=_options(wanted, opened, _agent_of(wanted, cwd, desk.server)),
-            services=desk,
+            options=_options(wanted, opened, _agent_of(wanted, cwd, services.server)),
+            services=services,
             store=RunStore(lambda: open_store(project), feature=opened.terms.feature, lease=lease),
             hooks=HookRunner(keeper, find_hooks(project.repo), repo=project.repo),
             keeper=keeper,
             control=control,
             tell=tell,
-            decide=by_policy(wanted.approve, own=desk.own_tools, person=person),
+            decide=by_policy(wanted.approve, own=services.own_tools, person=person),
             spent=Spending(),
             pending=[],
         )
-        return await RunLoop(job, seats, trees, home=cwd, goes_on=opened.goes_on).run()
+        return await RunLoop(job, workers, trees, home=cwd, goes_on=opened.goes_on).run()
 
 
 def _open(project: Project, wanted: RunRequest) -> RunSessions:
@@ -169,7 +169,7 @@ def _options(wanted: RunRequest, opened: RunSessions, agent: AgentCommand) -> Ru
 
 
 async def _trees(stack: AsyncExitStack, project: Project, wanted: RunRequest, cwd: str) -> tuple[Trees, list[str]]:
-    """The folders that the seats work in."""
+    """The folders that the workers work in."""
     if not wanted.has_worktree and wanted.workers == 1:
         git = Git(cwd)
         return InPlace(git if await git.root() else None), [cwd]
@@ -179,7 +179,7 @@ async def _trees(stack: AsyncExitStack, project: Project, wanted: RunRequest, cw
     return trees, await trees.begin(wanted.workers)
 
 
-class _Desk:
+class _RunServices:
     """Serves the sessions of a run on one port, each at its own path and with its own token."""
 
     def __init__(
@@ -187,21 +187,21 @@ class _Desk:
         project: Project,
         wanted: RunRequest,
         opened: RunSessions,
-        seats: Sequence[Worker],
+        workers: Sequence[Worker],
         url: str,
-        faces: Routes,
+        routes: Routes,
     ) -> None:
         self._project = project
         self._wanted = wanted
         self._terms = opened.terms
         self._said = opened.said
         self._secrets = opened.secrets
-        self._cwds = {seat.session: seat.cwd for seat in seats}
+        self._cwds = {worker.session: worker.cwd for worker in workers}
         self._url = url
-        self._faces = faces
+        self._routes = routes
         self._upstreams = SharedUpstreams(project, wanted.servers)
         self._serving: dict[str, McpOverHttp] = {}
-        self.server = free_server_name(seats[0].cwd)
+        self.server = free_server_name(workers[0].cwd)
         """What agents know the server of their session as."""
 
         catalog = catalog_of(project)
@@ -221,9 +221,9 @@ class _Desk:
         token = secrets.token_urlsafe(24)
         async with open_mcp_server(
             self._project, served, prompts=tuple, timeout=BN_RUN_TIMEOUT, upstreams=self._upstreams
-        ) as engine:
-            self._serving[session] = face = McpOverHttp(engine, tokens=OneToken(token), path=path)
-            with self._faces.shown(path, face):
+        ) as mcp_server:
+            self._serving[session] = endpoint = McpOverHttp(mcp_server, tokens=OneToken(token), path=path)
+            with self._routes.shown(path, endpoint):
                 yield [
                     acp.HttpMcpServer(
                         name=self.server,
@@ -271,8 +271,8 @@ class _Desk:
         )
 
     def is_busy(self, session: str) -> bool:
-        face = self._serving.get(session)
-        return face is not None and face.is_busy
+        endpoint = self._serving.get(session)
+        return endpoint is not None and endpoint.is_busy
 
     def folder(self, session: str) -> str:
         return session_folder(self._project, session)
@@ -287,22 +287,22 @@ class _Desk:
 
 
 @asynccontextmanager
-async def _open_desk(
-    project: Project, wanted: RunRequest, opened: RunSessions, seats: Sequence[Worker]
-) -> AsyncIterator[_Desk]:
-    """A desk whose server accepts connections. Leaving it stops the server."""
-    faces = Routes()
+async def _open_services(
+    project: Project, wanted: RunRequest, opened: RunSessions, workers: Sequence[Worker]
+) -> AsyncIterator[_RunServices]:
+    """A services whose server accepts connections. Leaving it stops the server."""
+    routes = Routes()
     listener = bind("127.0.0.1", 0)
     ready, stop = asyncio.Event(), asyncio.Event()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    serving = asyncio.create_task(serve_http(faces, listener, on_ready=ready.set, stop=stop))
-    desk = _Desk(project, wanted, opened, seats, url, faces)
+    serving = asyncio.create_task(serve_http(routes, listener, on_ready=ready.set, stop=stop))
+    services = _RunServices(project, wanted, opened, workers, url, routes)
     try:
         await _either(ready, serving)
-        yield desk
+        yield services
     finally:
         stop.set()
-        await desk.aclose()
+        await services.aclose()
         with contextlib.suppress(asyncio.CancelledError):
             await serving
 

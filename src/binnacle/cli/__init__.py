@@ -1,5 +1,18 @@
 """The `bn` command: for people on a terminal, JSON for programs.
 
-Only the command asked for is imported and only its parser is built; a group's commands
-are declared in its module and listed in `commands.GROUPS`.
+main                finds the command, runs it, prints the answer or the error
+command_index       every first word, without importing its command; command declares one
+parser, tags        words into arguments, building one parser only
+context             what a command works with: project and store, opened when first used
+permission_check    whether whoever runs the command may
+commands/           what each command does
+
+output, screen      for whom it writes; tables, colours, and text that cannot break a terminal
+views, task_details, event_sentences, graph_drawing, progress_bar, paging
+                    parts that several commands show
+run_view, run_lines, run_footer, run_additions
+                    a run on a terminal or in a log
+help, suggestions   help by topic, and what a mistyped word may have meant
+task_batch, dates, escaping
+                    several tasks in one command, dates as people write them, JSON for terminals
 """

@@ -88,9 +88,9 @@ class _Waiting:
 class ServedConnection(asyncio.Protocol):
     """One connection of a client."""
 
-    def __init__(self, face: Application, connections: "set[ServedConnection]") -> None:
+    def __init__(self, application: Application, connections: "set[ServedConnection]") -> None:
         """Is among `connections` while it is open."""
-        self._face = face
+        self._application = application
         self._connections = connections
         self._parser = httptools.HttpRequestParser(self)
         self._transport: Any = None
@@ -210,8 +210,8 @@ class ServedConnection(asyncio.Protocol):
 
     def _hand_over(self, exchange: HttpExchange) -> None:
         try:
-            self._face.take(exchange)
-        except Exception:  # noqa: BLE001 - the face: a defect must not leave a client without an answer
+            self._application.take(exchange)
+        except Exception:  # noqa: BLE001 - the border: a defect must not leave a client without an answer
             _log.exception("a defect while taking a request")
             exchange.reply(HttpReply(500))
 
@@ -330,7 +330,7 @@ class ServedConnection(asyncio.Protocol):
         self._line.append(one)
         try:
             exchange.path = self._head.check()
-            asked = self._face.admit(exchange)
+            asked = self._application.admit(exchange)
         except HttpReply as reply:
             self._turn_down(one, reply)
             return
@@ -354,7 +354,7 @@ class ServedConnection(asyncio.Protocol):
     def _let_in(self, one: _Waiting, head: RequestHead) -> None:
         one.is_admitted = self._is_known = True
         try:
-            self._face.weigh(max(head.announced_size, len(one.body)))
+            self._application.weigh(max(head.announced_size, len(one.body)))
         except HttpReply as reply:
             self._turn_down(one, reply)
         else:
@@ -368,7 +368,7 @@ class ServedConnection(asyncio.Protocol):
         one = self._line[-1]
         one.body += body
         try:
-            self._face.weigh(len(one.body))
+            self._application.weigh(len(one.body))
         except HttpReply as reply:
             self._turn_down(one, reply)
 

@@ -1,4 +1,4 @@
-"""Runs the HTTP face on a socket of its own until told to stop."""
+"""Runs the HTTP application on a socket of its own until told to stop."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def serve_http(
-    face: Application,
+    application: Application,
     listener: socket.socket,
     *,
     on_ready: Callable[[], None],
@@ -62,15 +62,15 @@ async def serve_http(
     try:
         with contextlib.nullcontext() if stop else _signals(stopping.set):
             server = await asyncio.get_running_loop().create_server(
-                lambda: ServedConnection(face, connections), sock=listener
+                lambda: ServedConnection(application, connections), sock=listener
             )
             try:
                 on_ready()
                 await _look_after(connections, stopping, keep_alive)
             finally:
                 server.close()
-                face.close()
-            await _stop(face, connections, stop_within)
+                application.close()
+            await _stop(application, connections, stop_within)
     finally:
         for connection in connections:
             connection.abort()
@@ -101,12 +101,12 @@ async def _look_after(connections: set[ServedConnection], stopping: asyncio.Even
             connection.look(now, keep_alive)
 
 
-async def _stop(face: Application, connections: set[ServedConnection], within: float) -> None:
+async def _stop(application: Application, connections: set[ServedConnection], within: float) -> None:
     """Lets requests under way finish, and cancels those that do not."""
     for connection in list(connections):
         connection.stop()
     await _closed(connections, within)
-    face.cancel()
+    application.cancel()
     await _closed(connections, END_WITHIN)
 
 

@@ -10,32 +10,32 @@ from binnacle.wire.jsonrpc import INVALID_REQUEST
 
 
 class Routes:
-    """The faces that are open now, by path."""
+    """The endpoints that are open now, by path."""
 
     def __init__(self) -> None:
         self._open: dict[str, McpOverHttp] = {}
 
     @contextmanager
-    def shown(self, path: str, face: McpOverHttp) -> Iterator[None]:
-        """Has `face` answer at `path`. Leaving it ends its streams and stops what is under way."""
-        self._open[path] = face
+    def shown(self, path: str, endpoint: McpOverHttp) -> Iterator[None]:
+        """Has `endpoint` answer at `path`. Leaving it ends its streams and stops what is under way."""
+        self._open[path] = endpoint
         try:
             yield
         finally:
             del self._open[path]
-            face.close()
-            face.cancel()
+            endpoint.close()
+            endpoint.cancel()
 
     def admit(self, exchange: HttpExchange) -> None:
-        """Every face looks for itself: each has its own token. Another machine does not learn which are open."""
+        """Every endpoint looks for itself: each has its own token. Another machine does not learn which are open."""
         check_place(exchange.headers)
         self._find(exchange.path).admit(exchange)
 
     def _find(self, path: str) -> McpOverHttp:
-        face = self._open.get(path)
-        if face is None:
+        endpoint = self._open.get(path)
+        if endpoint is None:
             raise HttpReply(404, jsonrpc.error_message(jsonrpc.NO_ID, INVALID_REQUEST, "no such session"))
-        return face
+        return endpoint
 
     def weigh(self, size: int) -> None:
         """Refuses what is too long for any of them."""
@@ -49,9 +49,9 @@ class Routes:
             exchange.reply(reply)  # the session ended while the body was read
 
     def close(self) -> None:
-        for face in self._open.values():
-            face.close()
+        for endpoint in self._open.values():
+            endpoint.close()
 
     def cancel(self) -> None:
-        for face in self._open.values():
-            face.cancel()
+        for endpoint in self._open.values():
+            endpoint.cancel()

@@ -39,11 +39,11 @@ LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 class McpOverHttp:
-    """Serves one engine at one path."""
+    """Serves one MCP server at one path."""
 
     def __init__(
         self,
-        engine: McpServer,
+        mcp_server: McpServer,
         *,
         tokens: Tokens | None,
         path: str = "/mcp",
@@ -52,7 +52,7 @@ class McpOverHttp:
         sessions: int = SESSIONS,
     ) -> None:
         """Without `tokens`, none is asked for."""
-        self._engine = engine
+        self._mcp_server = mcp_server
         self._tokens = tokens
         self._path = path
         self._hosts = hosts
@@ -134,7 +134,7 @@ class McpOverHttp:
     def _end(self, session_id: str) -> None:
         peer = self._sessions.pop(session_id)
         peer.close()
-        leaving = asyncio.get_running_loop().create_task(self._engine.host.leave(peer))
+        leaving = asyncio.get_running_loop().create_task(self._mcp_server.provider.leave(peer))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
         if stream := self._watched.get(peer):
@@ -221,7 +221,7 @@ class McpOverHttp:
 
     async def _answer(self, request: Request, exchange: HttpExchange, peer: Peer, era: Era) -> None:
         """Plain JSON if the answer comes first, the end of a stream if something else did."""
-        answer = await self._engine.answer(request, peer, era, exchange.mention)
+        answer = await self._mcp_server.answer(request, peer, era, exchange.mention)
         status = HTTP_STATUS.get(answer.code, 200) if era == "stateless" else 200
         exchange.reply(HttpReply(status, answer.message))
 
@@ -233,7 +233,7 @@ class McpOverHttp:
         works: list[asyncio.Task[McpAnswer]] = []
         for one in messages:
             if isinstance(one, Request):
-                works.append(asyncio.create_task(self._engine.answer(one, peer, "handshake", exchange.mention)))
+                works.append(asyncio.create_task(self._mcp_server.answer(one, peer, "handshake", exchange.mention)))
                 peer.begin(one.id, works[-1])
         for one in messages:
             if isinstance(one, Notification | Response):
@@ -262,13 +262,13 @@ class McpOverHttp:
         return True
 
     def _check_arguments(self, call: CallParams, headers: Mapping[str, str]) -> None:
-        if schema := self._engine.host.marked_schema(call.name):
+        if schema := self._mcp_server.provider.marked_schema(call.name):
             mcp_headers.check_arguments(headers, schema, decode_params(bytes(call.arguments), dict[str, Any]))
 
     async def _initialize(self, request: Request, exchange: HttpExchange) -> None:
         """Begins a session of the handshake era."""
         peer = Peer(origin=Origin(exchange.token, exchange.find_client))
-        answer = await self._engine.answer(request, peer, "handshake", lambda _: None)
+        answer = await self._mcp_server.answer(request, peer, "handshake", lambda _: None)
         if answer.code:
             exchange.reply(HttpReply(200, answer.message))
             return
@@ -276,7 +276,7 @@ class McpOverHttp:
             self._end(next(iter(self._sessions)))
         session_id = secrets.token_hex(16)
         self._sessions[session_id] = peer
-        self._engine.join(peer)
+        self._mcp_server.join(peer)
         exchange.reply(HttpReply(200, answer.message, mcp_session_id=session_id))
 
     def _session(self, exchange: HttpExchange, request_id: bytes = jsonrpc.NO_ID) -> Peer:
@@ -299,15 +299,15 @@ class McpOverHttp:
     def _listen(self, request: Request, exchange: HttpExchange) -> None:
         """The stateless era's stream of changes."""
         try:
-            listener = self._engine.listen(request, exchange.announce)
+            listener = self._mcp_server.listen(request, exchange.announce)
         except RpcError as error:
             raise HttpReply(400, jsonrpc.error_message(request.id, error.code, error.message, error.data)) from error
 
         def forget() -> None:
             del self._listening[exchange]
-            self._engine.forget(listener)
+            self._mcp_server.forget(listener)
 
-        self._listening[exchange] = self._engine.farewell(listener)
+        self._listening[exchange] = self._mcp_server.farewell(listener)
         exchange.on_gone = forget
 
 

@@ -48,9 +48,9 @@ class McpOverStdio:
     """Serves one client on two file descriptors. Leaving `serve` leaves no request running."""
 
     def __init__(
-        self, engine: McpServer, *, source: int, sink: int, line_limit: int = LINE_LIMIT, grace: float = GRACE
+        self, mcp_server: McpServer, *, source: int, sink: int, line_limit: int = LINE_LIMIT, grace: float = GRACE
     ) -> None:
-        self._engine = engine
+        self._mcp_server = mcp_server
         self._source = source
         self._sink = sink
         self._line_limit = line_limit
@@ -81,7 +81,7 @@ class McpOverStdio:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
-        self._engine.join(self._peer)
+        self._mcp_server.join(self._peer)
         await self._connect(loop)
         try:
             await self._done.wait()
@@ -91,8 +91,8 @@ class McpOverStdio:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             for listener in self._listening.values():
-                self._engine.forget(listener)
-                self._write(self._engine.farewell(listener))
+                self._mcp_server.forget(listener)
+                self._write(self._mcp_server.farewell(listener))
             await self._close()
 
     async def _connect(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -195,7 +195,7 @@ class McpOverStdio:
         except RpcError:
             return  # a notification is never answered, not even a wrong one
         if listener := self._listening.pop(request_id, None):
-            self._engine.forget(listener)
+            self._mcp_server.forget(listener)
         self._peer.cancel(request_id)
 
     async def _answer(self, request: Request) -> bytes | None:
@@ -206,12 +206,12 @@ class McpOverStdio:
                 return None
         except RpcError as error:
             return jsonrpc.error_message(request.id, error.code, error.message, error.data)
-        return (await self._engine.answer(request, self._peer, era, self._mention)).message
+        return (await self._mcp_server.answer(request, self._peer, era, self._mention)).message
 
     def _listen(self, request: Request) -> None:
-        listener = self._engine.listen(request, self._announce)
+        listener = self._mcp_server.listen(request, self._announce)
         if former := self._listening.pop(request.id, None):
-            self._engine.forget(former)
+            self._mcp_server.forget(former)
         self._listening[request.id] = listener
 
     def _begin_batch(self, messages: list[Message]) -> None:

@@ -1,4 +1,4 @@
-"""Answers MCP requests of both eras for one host. Knows no transport."""
+"""Answers MCP requests of both eras for one provider of content. Knows no transport."""
 
 import asyncio
 import logging
@@ -65,8 +65,8 @@ class Listener(NamedTuple):
 class McpServer:
     """One server. Peers come and go; it tells those that listen what has changed."""
 
-    def __init__(self, host: ContentProvider) -> None:
-        self.host = host
+    def __init__(self, provider: ContentProvider) -> None:
+        self.provider = provider
         self._peers: weakref.WeakSet[Peer] = weakref.WeakSet()
         self._listeners: set[Listener] = set()
         # States that go through the client's hands are signed, so that it can keep but not make them.
@@ -75,16 +75,16 @@ class McpServer:
             "ping": (Params, self._ping),
             "server/discover": (Params, self._discover),
             "logging/setLevel": (LevelParams, self._set_level),
-            "tools/list": (ListParams, host.list_tools),
-            "tools/call": (CallParams, host.call_tool),
-            "resources/list": (ListParams, host.list_resources),
-            "resources/templates/list": (ListParams, host.list_templates),
-            "resources/read": (ReadParams, host.read_resource),
+            "tools/list": (ListParams, provider.list_tools),
+            "tools/call": (CallParams, provider.call_tool),
+            "resources/list": (ListParams, provider.list_resources),
+            "resources/templates/list": (ListParams, provider.list_templates),
+            "resources/read": (ReadParams, provider.read_resource),
             "resources/subscribe": (ReadParams, self._subscribe),
             "resources/unsubscribe": (ReadParams, self._unsubscribe),
-            "prompts/list": (ListParams, host.list_prompts),
-            "prompts/get": (PromptParams, host.get_prompt),
-            "completion/complete": (CompleteParams, host.complete),
+            "prompts/list": (ListParams, provider.list_prompts),
+            "prompts/get": (PromptParams, provider.get_prompt),
+            "completion/complete": (CompleteParams, provider.complete),
             "initialize": (InitializeParams, self._initialize),
         }
 
@@ -102,7 +102,7 @@ class McpServer:
         except RecursionError:
             text = "what it says, or what would be answered, is nested too deep"
             return McpAnswer(jsonrpc.error_message(request.id, INVALID_PARAMS, text), INVALID_PARAMS)
-        except Exception as error:  # noqa: BLE001 - the face: a defect in one handler must not end the connection
+        except Exception as error:  # noqa: BLE001 - the border: a defect in one handler must not end the connection
             _log.exception("a defect while answering '%s'", request.method)
             message = f"internal error: {type(error).__name__}"
             return McpAnswer(jsonrpc.error_message(request.id, jsonrpc.INTERNAL_ERROR, message), jsonrpc.INTERNAL_ERROR)
@@ -142,7 +142,7 @@ class McpServer:
             return result
         kind = "input_required" if "inputRequests" in result else "complete"
         cache = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
-        meta = {**result.get("_meta", {}), SERVER_INFO_KEY: self.host.info}
+        meta = {**result.get("_meta", {}), SERVER_INFO_KEY: self.provider.info}
         return {"resultType": kind, **cache, **result, "_meta": meta}
 
     def changed(self, what: Changed) -> None:
@@ -188,10 +188,10 @@ class McpServer:
         return listener
 
     def _granted(self, wanted: ListenTo) -> ListenTo:
-        """What of the wanted changes the host ever tells of."""
+        """What of the wanted changes the provider ever tells of."""
 
         def has(what: Changed, how: str = "listChanged") -> bool:
-            return bool(self.host.capabilities.get(what, {}).get(how))
+            return bool(self.provider.capabilities.get(what, {}).get(how))
 
         return ListenTo(
             tools=wanted.tools and has("tools"),
@@ -206,7 +206,7 @@ class McpServer:
 
     def farewell(self, listener: Listener) -> bytes:
         """The answer to a request to listen: it comes only when the server, not the client, ends it."""
-        meta = {SUBSCRIPTION_KEY: msgspec.Raw(listener.id), SERVER_INFO_KEY: self.host.info}
+        meta = {SUBSCRIPTION_KEY: msgspec.Raw(listener.id), SERVER_INFO_KEY: self.provider.info}
         return jsonrpc.result_message(listener.id, jsonrpc.encode({"resultType": "complete", "_meta": meta}))
 
     async def _initialize(self, call: McpRequest, params: InitializeParams) -> Result:
@@ -215,16 +215,16 @@ class McpServer:
         peer.capabilities, peer.client = params.capabilities, params.client
         return {
             "protocolVersion": peer.version,
-            "capabilities": self.host.capabilities,
-            "serverInfo": self.host.info,
-            "instructions": self.host.instructions,
+            "capabilities": self.provider.capabilities,
+            "serverInfo": self.provider.info,
+            "instructions": self.provider.instructions,
         }
 
     async def _discover(self, call: McpRequest, params: Params) -> Result:  # noqa: ARG002
         return {
             "supportedVersions": list(STATELESS_VERSIONS),
-            "capabilities": self.host.capabilities,
-            "instructions": self.host.instructions,
+            "capabilities": self.provider.capabilities,
+            "instructions": self.provider.instructions,
         }
 
     async def _ping(self, call: McpRequest, params: Params) -> Result:  # noqa: ARG002
@@ -236,12 +236,12 @@ class McpServer:
 
     async def _subscribe(self, call: McpRequest, params: ReadParams) -> Result:
         call.peer.subscriptions.add(params.uri)
-        await self.host.follow(self.subscriptions())
+        await self.provider.follow(self.subscriptions())
         return {}
 
     async def _unsubscribe(self, call: McpRequest, params: ReadParams) -> Result:
         call.peer.subscriptions.discard(params.uri)
-        await self.host.follow(self.subscriptions())
+        await self.provider.follow(self.subscriptions())
         return {}
 
     def subscriptions(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What the engine serves: tools, resources and prompts behind one small protocol."""
+"""What an MCP server serves: tools, resources and prompts behind one small protocol."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

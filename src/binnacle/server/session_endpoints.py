@@ -12,7 +12,7 @@ from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_REQUEST
 
 Open = Callable[[AsyncExitStack, str, str, str], Awaitable[McpOverHttp]]
-"""Opens the face of a session, by its id, at a path, for who shows its secret. The stack closes it.
+"""Opens the endpoint of a session, by its id, at a path, for who shows its secret. The stack closes it.
 
 Raises `NotReady` for a secret that is not the session's.
 """
@@ -22,12 +22,12 @@ AT_ONCE = 64
 
 
 class _Endpoint(NamedTuple):
-    face: McpOverHttp
+    endpoint: McpOverHttp
     stack: AsyncExitStack
 
 
 class SessionEndpoints:
-    """The main face, and the faces of sessions, opened when they are first asked for."""
+    """The main endpoint, and the endpoints of sessions, opened when they are first asked for."""
 
     def __init__(self, main: McpOverHttp, path: str, open_face: Open) -> None:
         self._main = main
@@ -45,7 +45,7 @@ class SessionEndpoints:
         session = exchange.path.removeprefix(self._prefix)
         if session in self._opened:
             self._opened[session] = self._opened.pop(session)  # most recently used last
-            self._opened[session].face.admit(exchange)
+            self._opened[session].endpoint.admit(exchange)
             return None
         return self._begin(self._look_up(exchange))
 
@@ -56,7 +56,7 @@ class SessionEndpoints:
         if not exchange.path.startswith(self._prefix):
             self._main.take(exchange)
         elif opened := self._opened.get(exchange.path.removeprefix(self._prefix)):
-            opened.face.take(exchange)
+            opened.endpoint.take(exchange)
         else:
             self._begin(self._take_again(exchange))  # it made room for others while the body was read
 
@@ -73,8 +73,8 @@ class SessionEndpoints:
             Reply: what to answer instead.
         """
         async with self._opening:
-            face = await self._found(exchange.path.removeprefix(self._prefix), bearer_of(exchange.headers))
-        face.admit(exchange)
+            endpoint = await self._found(exchange.path.removeprefix(self._prefix), bearer_of(exchange.headers))
+        endpoint.admit(exchange)
 
     async def _take_again(self, exchange: HttpExchange) -> None:
         try:
@@ -99,28 +99,28 @@ class SessionEndpoints:
             while len(self._opened) >= AT_ONCE:
                 await self._end(next(iter(self._opened)))
         self._opened[session] = found  # most recently used last
-        return found.face
+        return found.endpoint
 
     async def _end(self, session: str) -> None:
-        face, stack = self._opened.pop(session)
-        face.close()
-        face.cancel()
+        endpoint, stack = self._opened.pop(session)
+        endpoint.close()
+        endpoint.cancel()
         await stack.aclose()
 
     def close(self) -> None:
         """Ends every stream of changes, so that the server can stop. Requests under way go on."""
-        for face in self._faces():
-            face.close()
+        for endpoint in self._endpoints():
+            endpoint.close()
 
     def cancel(self) -> None:
         """Stops every request under way."""
-        for face in self._faces():
-            face.cancel()
+        for endpoint in self._endpoints():
+            endpoint.cancel()
 
     async def aclose(self) -> None:
         """Ends every session's endpoint."""
         while self._opened:
             await self._end(next(iter(self._opened)))
 
-    def _faces(self) -> list[McpOverHttp]:
-        return [self._main, *(endpoint.face for endpoint in self._opened.values())]
+    def _endpoints(self) -> list[McpOverHttp]:
+        return [self._main, *(opened.endpoint for opened in self._opened.values())]

@@ -1,4 +1,4 @@
-"""Which session a call belongs to: the one place where the MCP face finds out who is calling, and where.
+"""Which session a call belongs to: the one place where the MCP server finds out who is calling, and where.
 
 A *scope* is a set of callers that the transport cannot tell apart: one connection on stdio, one protocol session on
 HTTP, and for HTTP without sessions all requests of one process that came with one token. Every scope has a session of

@@ -1,4 +1,4 @@
-"""What a host offers besides its own: resources and prompts of other servers."""
+"""What a provider offers besides its own: resources and prompts of other servers."""
 
 from collections.abc import Mapping
 from typing import Protocol

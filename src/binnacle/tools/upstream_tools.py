@@ -85,7 +85,7 @@ def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSp
 
 
 def passed_on(result: Result, caller: Caller) -> Result:
-    """A result in the words of the client's era; what the engine adds to is decoded for it."""
+    """A result in the words of the client's era; what our MCP server adds to is decoded for it."""
     if "_meta" in result:
         result = {**result, "_meta": decode_entry(result["_meta"]) or {}}
     if "resultType" in result and (caller.client is None or caller.client.era == "handshake"):

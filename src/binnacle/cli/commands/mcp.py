@@ -155,8 +155,8 @@ def _timeout_from_environment() -> float:
 
 
 @asynccontextmanager
-async def _engines(context: Context, args: Namespace, timeout: float) -> AsyncIterator[OpenEngine]:
-    """Opens the engines of sessions, which share their upstream servers. Leaving it ends those."""
+async def _mcp_servers(context: Context, args: Namespace, timeout: float) -> AsyncIterator[OpenEngine]:
+    """Opens the MCP servers of sessions, which share their upstream servers. Leaving it ends those."""
     from binnacle.app.mcp_serving import open_mcp_server
     from binnacle.serving.shared_upstreams import SharedUpstreams
 
@@ -175,9 +175,9 @@ async def _serve_stdio(context: Context, args: Namespace, session: SessionReques
     from binnacle.server.mcp_over_stdio import McpOverStdio, take_stdio
 
     source, sink = take_stdio()
-    async with _engines(context, args, timeout) as open_mcp_server, open_mcp_server(session) as engine:
+    async with _mcp_servers(context, args, timeout) as open_mcp_server, open_mcp_server(session) as mcp_server:
         gc.enable()
-        await McpOverStdio(engine, source=source, sink=sink).serve()
+        await McpOverStdio(mcp_server, source=source, sink=sink).serve()
 
 
 async def _serve_http(
@@ -206,7 +206,7 @@ async def _serve_http(
         if context.human and token:
             sys.stderr.write(f"token: {token}\n")
 
-    async def open_face(stack: AsyncExitStack, name: str, path: str, secret: str) -> McpOverHttp:
+    async def open_endpoint(stack: AsyncExitStack, name: str, path: str, secret: str) -> McpOverHttp:
         """The endpoint of a session that was planned before, for who has its secret."""
         from binnacle.project.session_locks import present
         from binnacle.sessions.planning import check_secret, resume_session
@@ -216,17 +216,19 @@ async def _serve_http(
             check(secret)
         served = SessionRequest(resume_session(context.project, name), name)
         stack.enter_context(present(context.project, name))
-        engine = await stack.enter_async_context(open_mcp_server(served))
-        return McpOverHttp(engine, tokens=None if args.no_auth else ProvenTokens(check), hosts=hosts, path=path)
+        mcp_server = await stack.enter_async_context(open_mcp_server(served))
+        return McpOverHttp(mcp_server, tokens=None if args.no_auth else ProvenTokens(check), hosts=hosts, path=path)
 
     hosts = LOCAL | {shown.lower()}
-    async with _engines(context, args, timeout) as open_mcp_server, open_mcp_server(session) as engine:
+    async with _mcp_servers(context, args, timeout) as open_mcp_server, open_mcp_server(session) as mcp_server:
         gc.enable()
-        faces = SessionEndpoints(McpOverHttp(engine, tokens=tokens, hosts=hosts, path=PATH), PATH, open_face)
+        endpoints = SessionEndpoints(
+            McpOverHttp(mcp_server, tokens=tokens, hosts=hosts, path=PATH), PATH, open_endpoint
+        )
         try:
-            await serve_http(faces, listener, on_ready=announce)
+            await serve_http(endpoints, listener, on_ready=announce)
         finally:
-            await faces.aclose()
+            await endpoints.aclose()
 
 
 def _given_token(args: Namespace) -> str | None:
