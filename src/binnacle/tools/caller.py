@@ -1,11 +1,12 @@
 """Who calls a tool, and how they hear of its progress."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct, field
 
 from binnacle.tools.activity import Activity
+from binnacle.wire.mcp import CallingClient
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 
@@ -15,29 +16,6 @@ Progress = Callable[[float, float | None, str], None]
 
 def _silent(done: float, total: float | None, message: str) -> None:
     """Nobody wants to know."""
-
-
-class CallingAgent(Protocol):
-    """What another server may want of the client behind a call."""
-
-    @property
-    def era(self) -> str: ...
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]: ...
-
-    @property
-    def wants_progress(self) -> bool: ...
-
-    @property
-    def request_state(self) -> str | None:
-        """What the client was told to hand back, when it calls again with answers."""
-
-    @property
-    def input_responses(self) -> Mapping[str, Any] | None: ...
-
-    async def ask(self, method: str, params: Any) -> Any:
-        """Asks the client while its call is under way."""
 
 
 class OpenedSession(NamedTuple):
@@ -86,7 +64,7 @@ class Caller(Struct, kw_only=True):
     session: Session
     activity: Activity = field(default_factory=Activity)
     progress: Progress = _silent
-    client: CallingAgent | None = None
+    client: CallingClient | None = None
     """None where there is nobody to ask."""
 
     control: SessionControl | None = None

@@ -26,8 +26,9 @@ from binnacle.upstream.toolsets.audited import AuditLog
 from binnacle.upstream.toolsets.chain import SharedParts, ToolsetChain, wrap_server
 from binnacle.upstream.toolsets.prefixed import Offer, prefix_tools
 from binnacle.upstream.toolsets.tool_names import display_name
-from binnacle.upstream.toolsets.toolset import CallingClient, RequestKind, Result, UpstreamRequest
+from binnacle.upstream.toolsets.toolset import RequestKind, Result, UpstreamRequest
 from binnacle.wire.jsonrpc import RpcError
+from binnacle.wire.mcp import CallingClient
 
 ContentMethod = Literal["resources/read", "prompts/get", "completion/complete"]
 CONTENT_KINDS: dict[ContentMethod, RequestKind] = {

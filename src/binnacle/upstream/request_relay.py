@@ -20,8 +20,9 @@ from binnacle.upstream.call_deadline import CallDeadline
 from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.elicitation import QuestionScreen
 from binnacle.upstream.mcp_client import CallHandlers, McpClient
-from binnacle.upstream.toolsets.toolset import CallingClient, Result, UpstreamAnswer, UpstreamRequest
+from binnacle.upstream.toolsets.toolset import Result, UpstreamAnswer, UpstreamRequest
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, Response, RpcError
+from binnacle.wire.mcp import CallingClient
 
 MAX_QUESTION_ROUNDS = 10
 """Times that a server of the new era may ask before it answers."""

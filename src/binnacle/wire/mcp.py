@@ -5,7 +5,8 @@ The *stateless* era (2026-07-28) has neither: every request carries its version 
 capabilities in `_meta`. Which era a request belongs to is decided for each request.
 """
 
-from typing import Any, Literal, TypeVar
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
@@ -190,3 +191,26 @@ def unsupported(version: str) -> RpcError:
     """The answer to a version nobody here speaks."""
     data = {"supported": list(STATELESS_VERSIONS), "requested": version}
     return RpcError(UNSUPPORTED_VERSION, f"unsupported protocol version: {version}", data)
+
+
+class CallingClient(Protocol):
+    """What another server may want of the client behind a call."""
+
+    @property
+    def era(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]: ...
+
+    @property
+    def wants_progress(self) -> bool: ...
+
+    @property
+    def request_state(self) -> str | None:
+        """What the client was told to hand back, when it calls again with answers."""
+
+    @property
+    def input_responses(self) -> Mapping[str, Any] | None: ...
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """Asks the client while its call is under way."""

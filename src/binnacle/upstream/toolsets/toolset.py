@@ -9,31 +9,12 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Raw, Struct
 
+from binnacle.wire.mcp import CallingClient
+
 Result = dict[str, Any]
 """A result of a server: its fields as they came, mostly `Raw`."""
 
 RequestKind = Literal["tool", "resource", "prompt", "completion"]
-
-
-class CallingClient(Protocol):
-    """The client behind a call."""
-
-    @property
-    def era(self) -> str: ...
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]: ...
-
-    @property
-    def wants_progress(self) -> bool: ...
-
-    @property
-    def request_state(self) -> str | None: ...
-
-    @property
-    def input_responses(self) -> Mapping[str, Any] | None: ...
-
-    async def ask(self, method: str, params: Any) -> Any: ...
 
 
 class UpstreamRequest(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 stdio              a process of ours, whose messages are lines (`launch_activity`: whether it is still starting)
 url_transports     makes one of those below
-streamable_http    every request is a POST; answered with JSON, or with events (`sse_events`)
+streamable_http    every request is a POST; answered with JSON, or with events (`wire.framing`)
 legacy_sse         one stream of events, and posts, as in 2024-11-05
 fallback           the first of these two until the server turns out to speak only the second
 websocket          a message is a frame; over aiohttp

@@ -22,9 +22,9 @@ from binnacle.upstream.transports.http_client import (
 )
 from binnacle.upstream.transports.http_failures import REQUEST_FAILURES, describe_refusal, is_unreachable, make_excerpt
 from binnacle.upstream.transports.http_session import HttpSession
-from binnacle.upstream.transports.sse_events import EventTooLong, SseParser
 from binnacle.upstream.transports.task_set import TaskSet
 from binnacle.upstream.transports.transport import DuplexTransport, Receive
+from binnacle.wire.framing import EventStreamDecoder, FrameTooLong
 from binnacle.wire.jsonrpc import RpcError
 
 EVENT_STREAM = "text/event-stream"
@@ -75,7 +75,7 @@ class SseTransport(DuplexTransport):
 
     async def _read(self, response: HttpAnswer) -> None:
         """Reads the stream to its end, which ends the transport."""
-        events = SseParser(MAX_MESSAGE_BYTES)
+        events = EventStreamDecoder(MAX_MESSAGE_BYTES)
         why = f"{self._config.name} ended the stream"
         try:
             async for chunk in response.content.iter_any():
@@ -84,7 +84,7 @@ class SseTransport(DuplexTransport):
                         self._post_to(event.data, response.url)
                     elif event.kind == "message":
                         self._deliver(event.data)
-        except EventTooLong:
+        except FrameTooLong:
             why = self._http.too_long().message
         except UpstreamError as error:
             why = error.message

@@ -28,7 +28,6 @@ from binnacle.upstream.transports.http_failures import (
     make_excerpt,
 )
 from binnacle.upstream.transports.http_session import HttpSession
-from binnacle.upstream.transports.sse_events import EventTooLong, SseParser
 from binnacle.upstream.transports.task_set import TaskSet
 from binnacle.upstream.transports.transport import (
     RECONNECT_HINT,
@@ -38,6 +37,7 @@ from binnacle.upstream.transports.transport import (
     normalize_id,
     parse_messages,
 )
+from binnacle.wire.framing import EventStreamDecoder, FrameTooLong
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, NO_ID, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import NAMED, STATELESS_VERSIONS
 from binnacle.wire.mcp_headers import encoded
@@ -177,7 +177,7 @@ class StreamableHttpTransport:
 
     async def _streamed(self, request: OutgoingRequest, response: HttpAnswer, *, is_resumable: bool) -> Response:
         """The answer in a stream, which is taken up where it breaks off if the server numbers its events."""
-        events = SseParser(MAX_MESSAGE_BYTES)
+        events = EventStreamDecoder(MAX_MESSAGE_BYTES)
         failure = UpstreamDown(f"{self._config.name} ended the stream without an answer", hint="try again")
         stream: HttpAnswer | None = response
         idle = 0
@@ -197,7 +197,7 @@ class StreamableHttpTransport:
                 raise failure
             await asyncio.sleep(min(RESUME_AFTER_SECONDS if events.retry is None else events.retry, MAX_REOPEN_SECONDS))
 
-    async def _events_from(self, events: SseParser) -> HttpAnswer | None:
+    async def _events_from(self, events: EventStreamDecoder) -> HttpAnswer | None:
         """A stream of the session, from where the last one broke off; None if the server has none for us.
 
         Raises:
@@ -216,7 +216,7 @@ class StreamableHttpTransport:
             raise UpstreamDown(f"{self._config.name} has no stream for us now", hint="try again later")
         return None
 
-    async def _read(self, response: HttpAnswer, events: SseParser, request_id: bytes) -> Response | None:
+    async def _read(self, response: HttpAnswer, events: EventStreamDecoder, request_id: bytes) -> Response | None:
         """Hands on what comes on a stream, until the answer; None if the stream ends before. Closes it."""
         answer: Response | None = None
         try:
@@ -226,7 +226,7 @@ class StreamableHttpTransport:
                         answer = self._take(event.data, request_id)
                 if answer is not None:
                     break
-        except EventTooLong:
+        except FrameTooLong:
             raise self._http.too_long() from None
         except REQUEST_FAILURES as error:
             raise self._http.failure(error) from error
@@ -285,7 +285,7 @@ class StreamableHttpTransport:
 
     async def _listen(self) -> None:
         """The stream of what belongs to no request, opened again whenever it ends; a server may have none."""
-        events = SseParser(MAX_MESSAGE_BYTES)
+        events = EventStreamDecoder(MAX_MESSAGE_BYTES)
         clock = asyncio.get_running_loop().time
         delay = FIRST_REOPEN_SECONDS
         while not self.ended.done():
@@ -302,7 +302,7 @@ class StreamableHttpTransport:
             await asyncio.sleep(min(max(events.retry or 0.0, delay), MAX_REOPEN_SECONDS))
             delay *= 2
 
-    async def _listen_once(self, events: SseParser) -> bool:
+    async def _listen_once(self, events: EventStreamDecoder) -> bool:
         """Hears a stream to its end. False if the server has none."""
         try:
             response = await self._events_from(events)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.upstream.transports.sse_events import EventTooLong, SseEvent, SseParser
+from binnacle.wire.framing import EventStreamDecoder, FrameTooLong, ServerSentEvent
 
 LIMIT = 1000
 FIELDS = st.sampled_from(
@@ -13,14 +13,14 @@ FIELDS = st.sampled_from(
 STREAMS = st.lists(st.tuples(FIELDS, st.sampled_from(["\n", "\r", "\r\n"])), max_size=30)
 
 
-def read(*chunks: bytes) -> tuple[list[SseEvent], SseParser]:
-    events = SseParser(LIMIT)
+def read(*chunks: bytes) -> tuple[list[ServerSentEvent], EventStreamDecoder]:
+    events = EventStreamDecoder(LIMIT)
     return [event for chunk in chunks for event in events.feed(chunk)], events
 
 
 def test_an_event_has_data_a_kind_and_leaves_its_id():
     found, events = read(b"event: endpoint\nid: 7\nretry: 1500\ndata: one\ndata: two\n\n")
-    assert found == [SseEvent(b"one\ntwo", "endpoint")]
+    assert found == [ServerSentEvent(b"one\ntwo", "endpoint")]
     assert (events.last_id, events.retry) == ("7", 1.5)
 
 
@@ -34,14 +34,14 @@ def test_an_id_counts_when_its_event_is_finished():
     _, events = read(b"id: 7\ndata: x\n\nid: 8\ndata: y\n")
     assert events.last_id == "7"
     events.restart()
-    assert events.feed(b"data: z\n\n") == [SseEvent(b"z")]
+    assert events.feed(b"data: z\n\n") == [ServerSentEvent(b"z")]
     assert events.last_id == "7"
 
 
 @pytest.mark.parametrize("line", [b"id: a\0b", b"id: " + b"x" * 900, b"retry: soon", b"retry: -1", b"unknown: x"])
 def test_what_cannot_be_used_is_passed_over(line):
     found, events = read(line[:LIMIT] + b"\ndata: x\n\n")
-    assert found == [SseEvent(b"x")]
+    assert found == [ServerSentEvent(b"x")]
     assert events.retry is None
     assert len(events.last_id) <= 900
     assert "\0" not in events.last_id
@@ -50,7 +50,7 @@ def test_what_cannot_be_used_is_passed_over(line):
 @pytest.mark.parametrize("data", [b"data: " + b"x" * LIMIT, b"x" * 2 * LIMIT, b":" * 2 * LIMIT, b"data: x\n" * LIMIT])
 @pytest.mark.parametrize("size", [1, 100, 10_000])
 def test_what_has_no_end_is_not_kept(data, size):
-    with pytest.raises(EventTooLong):
+    with pytest.raises(FrameTooLong):
         read(*(data[at : at + size] for at in range(0, len(data), size)))
 
 
@@ -73,10 +73,10 @@ def test_ends_of_lines_make_no_difference(lines):
 
 @given(st.lists(st.binary(max_size=50)))
 def test_any_bytes_can_be_read(chunks):
-    events = SseParser(LIMIT)
+    events = EventStreamDecoder(LIMIT)
     for chunk in chunks:
         try:
             found = list(events.feed(chunk))
-        except EventTooLong:
+        except FrameTooLong:
             return
         assert all(len(event.data) <= LIMIT for event in found)
