@@ -146,14 +146,17 @@ async def _opener(stack: AsyncExitStack, config: ServerConfig, keeper: Keeper) -
     from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 
     session = await stack.enter_async_context(new_session())
+    return partial(StreamableHttpTransport, config, session=session, credentials=_NoCredentials())
 
-    async def nothing() -> dict[str, str]:
+
+class _NoCredentials:
+    """For servers whose configuration has all that they want to see."""
+
+    async def headers(self) -> dict[str, str]:
         return {}
 
-    async def no(_status: int, _challenge: str) -> bool:
+    async def challenged(self, status: int, www_authenticate: str) -> bool:  # noqa: ARG002
         return False
-
-    return partial(StreamableHttpTransport, config, session=session, headers=nothing, challenged=no)
 
 
 def _answer(result: Raw) -> Answer:

@@ -174,7 +174,7 @@ async def knock(config: ServerConfig) -> Exception | None:
     async with new_session() as session:
         who = Login()
         make = LINKS[config.transport]
-        link = make(config, lambda *_: None, session=session, headers=who.headers, challenged=who.challenged)
+        link = make(config, lambda *_: None, session=session, credentials=who)
         try:
             await link.open()
             await link.ask(request(1, "initialize"))

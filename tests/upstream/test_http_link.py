@@ -46,9 +46,7 @@ def test_our_own_server_is_spoken_to_in_both_eras(server, protocol):
         async with http_client.new_session() as session:
             changes = asyncio.Event()
             client = McpClient(
-                lambda receive: StreamableHttpTransport(
-                    config(server.url), receive, session=session, headers=auth.headers, challenged=auth.challenged
-                ),
+                lambda receive: StreamableHttpTransport(config(server.url), receive, session=session, credentials=auth),
                 name="far",
                 on_change=lambda method, _: changes.set() if method.endswith("list_changed") else None,
             )
@@ -82,9 +80,7 @@ def test_another_binnacle_is_a_server_like_any_other(tmp_path, protocol):
         auth = Auth(SECRET)
         async with http_client.new_session() as session:
             client = McpClient(
-                lambda receive: StreamableHttpTransport(
-                    config(url), receive, session=session, headers=auth.headers, challenged=auth.challenged
-                ),
+                lambda receive: StreamableHttpTransport(config(url), receive, session=session, credentials=auth),
                 name="far",
                 on_change=lambda *_: None,
             )

@@ -41,9 +41,7 @@ class Talk:
         auth = Auth()
         link: Any = SseTransport if self._kind == "sse" else StreamableHttpTransport
         self.client = McpClient(
-            lambda receive: link(
-                config(self._url), receive, session=self._session, headers=auth.headers, challenged=auth.challenged
-            ),
+            lambda receive: link(config(self._url), receive, session=self._session, credentials=auth),
             name="sdk",
             on_change=lambda *_: None,
         )

@@ -245,9 +245,7 @@ def test_closing_leaves_nothing_open_also_while_a_post_is_not_answered():
 def talking(url: str, session: HttpSession) -> McpClient:
     auth = Auth()
     return McpClient(
-        lambda receive: FallbackTransport(
-            config(url), receive, session=session, headers=auth.headers, challenged=auth.challenged
-        ),
+        lambda receive: FallbackTransport(config(url), receive, session=session, credentials=auth),
         name="far",
         on_change=lambda *_: None,
     )

@@ -221,7 +221,7 @@ async def line(
 
     async with new_session() as session:
         make: Callable[[ServerConfig, Receive], Transport] = lambda settings, take: kind(  # noqa: E731
-            settings, take, session=session, headers=auth.headers, challenged=auth.challenged
+            settings, take, session=session, credentials=auth
         )
         link = make(config(url, **more), receive)
         link.version = version

@@ -72,9 +72,7 @@ class UpstreamConnections:
         from binnacle.upstream.transports.url_transports import make_url_transport
 
         who = self._authorizer(config)
-        return make_url_transport(
-            config, receive, session=self._session(), headers=who.headers, challenged=who.challenged
-        )
+        return make_url_transport(config, receive, session=self._session(), credentials=who)
 
     def _log(self, name: str) -> ServerLog:
         if name not in self._logs:

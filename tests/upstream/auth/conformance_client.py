@@ -36,7 +36,7 @@ async def use(config: ServerConfig, secrets: FileSecrets, http: HttpSession) -> 
     who = make_authorizer(config, secrets=secrets, http=http)
 
     def link(receive):
-        return StreamableHttpTransport(config, receive, session=http, headers=who.headers, challenged=who.challenged)
+        return StreamableHttpTransport(config, receive, session=http, credentials=who)
 
     client = McpClient(link, name=config.name, on_change=lambda _: None)
     try:

@@ -211,7 +211,7 @@ def test_a_link_sends_again_what_was_refused_in_the_middle(tmp_path):
         async with at_desk(tmp_path) as desk:
             await desk.sign_in()
             login = desk.authorizer()
-            web = HttpClient(desk.config(), session=desk.http, headers=login.headers, challenged=login.challenged)
+            web = HttpClient(desk.config(), session=desk.http, credentials=login)
             for _ in range(2):
                 answer = await web.send("POST", {}, b"{}")
                 assert answer.status == 200

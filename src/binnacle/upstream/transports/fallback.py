@@ -10,7 +10,7 @@ from typing import Any
 
 from binnacle.errors import UpstreamError
 from binnacle.upstream.configuration.server_config import ServerConfig
-from binnacle.upstream.transports.http_client import CredentialHeaders, OnChallenge
+from binnacle.upstream.transports.http_client import Credentials
 from binnacle.upstream.transports.http_session import HttpSession
 from binnacle.upstream.transports.legacy_sse import SseTransport
 from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
@@ -34,13 +34,12 @@ class FallbackTransport:
         receive: Receive,
         *,
         session: HttpSession,
-        headers: CredentialHeaders,
-        challenged: OnChallenge,
+        credentials: Credentials,
     ) -> None:
         self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        http = StreamableHttpTransport(config, receive, session=session, headers=headers, challenged=challenged)
+        http = StreamableHttpTransport(config, receive, session=session, credentials=credentials)
         self._current: StreamableHttpTransport | SseTransport = http
-        self._legacy = SseTransport(config, receive, session=session, headers=headers, challenged=challenged)
+        self._legacy = SseTransport(config, receive, session=session, credentials=credentials)
         self._watch(http)
         self.ask: Callable[[OutgoingRequest], Coroutine[Any, Any, Response]] = self._ask_first
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Protocol
 from urllib.request import getproxies, proxy_bypass
 
@@ -44,11 +44,15 @@ DEFAULT_PORTS = (("http", 80), ("https", 443))
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 CHALLENGE_STATUSES = frozenset({401, 403})
 
-CredentialHeaders = Callable[[], Awaitable[dict[str, str]]]
-"""What a request carries now to say who we are."""
 
-OnChallenge = Callable[[int, str], Awaitable[bool]]
-"""Told of a 401 or 403 and its `WWW-Authenticate`: whether the request may be sent again."""
+class Credentials(Protocol):
+    """Who we are to a server."""
+
+    async def headers(self) -> dict[str, str]:
+        """What a request carries now to say so."""
+
+    async def challenged(self, status: int, www_authenticate: str) -> bool:
+        """Told of a 401 or 403 and its `WWW-Authenticate`: whether the request may be sent again."""
 
 
 class HttpBody(Protocol):
@@ -100,15 +104,13 @@ class HttpClient:
         config: ServerConfig,
         *,
         session: HttpSession,
-        headers: CredentialHeaders,
-        challenged: OnChallenge,
+        credentials: Credentials,
     ) -> None:
         url = URL(config.url)
         self.url = url.with_user(None)
         self.name = config.name
         self._session = session
-        self._headers = headers
-        self._challenged = challenged
+        self._credentials = credentials
         self._given: CIMultiDict[str] = CIMultiDict(DEFAULT_HEADERS | _login_in(url))
         self._given.update(config.headers)
         self._connect_seconds = config.connect_timeout
@@ -147,7 +149,7 @@ class HttpClient:
         """Whether we can say better who we are than in the request that was refused."""
         challenge = ", ".join(response.headers.getall("WWW-Authenticate", ()))
         try:
-            return await self._challenged(response.status, challenge)
+            return await self._credentials.challenged(response.status, challenge)
         except BaseException:
             response.close()
             raise
@@ -157,7 +159,7 @@ class HttpClient:
     ) -> HttpAnswer:
         """One request and whatever comes back, a redirect and a refusal too."""
         sent = self._given.copy()
-        sent.update(await self._headers())
+        sent.update(await self._credentials.headers())
         sent.update(headers)
         try:
             if self._proxy is None:

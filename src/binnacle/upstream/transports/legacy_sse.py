@@ -15,10 +15,9 @@ from binnacle.upstream.transports import http_client
 from binnacle.upstream.transports.http_client import (
     CLOSE_GRACE_SECONDS,
     MAX_MESSAGE_BYTES,
-    CredentialHeaders,
+    Credentials,
     HttpAnswer,
     HttpClient,
-    OnChallenge,
 )
 from binnacle.upstream.transports.http_failures import REQUEST_FAILURES, describe_refusal, is_unreachable, make_excerpt
 from binnacle.upstream.transports.http_session import HttpSession
@@ -41,12 +40,11 @@ class SseTransport(DuplexTransport):
         receive: Receive,
         *,
         session: HttpSession,
-        headers: CredentialHeaders,
-        challenged: OnChallenge,
+        credentials: Credentials,
     ) -> None:
         super().__init__(receive)
         self._config = config
-        self._http = HttpClient(config, session=session, headers=headers, challenged=challenged)
+        self._http = HttpClient(config, session=session, credentials=credentials)
         self._endpoint: asyncio.Future[URL] = asyncio.get_running_loop().create_future()
         self._tasks = TaskSet()
 

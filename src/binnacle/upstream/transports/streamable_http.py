@@ -15,10 +15,9 @@ from binnacle.upstream.transports import http_client
 from binnacle.upstream.transports.http_client import (
     CLOSE_GRACE_SECONDS,
     MAX_MESSAGE_BYTES,
-    CredentialHeaders,
+    Credentials,
     HttpAnswer,
     HttpClient,
-    OnChallenge,
 )
 from binnacle.upstream.transports.http_failures import (
     REQUEST_FAILURES,
@@ -73,14 +72,13 @@ class StreamableHttpTransport:
         receive: Receive,
         *,
         session: HttpSession,
-        headers: CredentialHeaders,
-        challenged: OnChallenge,
+        credentials: Credentials,
     ) -> None:
         self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.version = ""
         self._config = config
         self._receive = receive
-        self._http = HttpClient(config, session=session, headers=headers, challenged=challenged)
+        self._http = HttpClient(config, session=session, credentials=credentials)
         self._session_id = ""
         self._tasks = TaskSet()
         self._listening = False

@@ -19,8 +19,7 @@ from binnacle.upstream.transports.http_client import (
     CLOSE_GRACE_SECONDS,
     MAX_MESSAGE_BYTES,
     REDIRECT_STATUSES,
-    CredentialHeaders,
-    OnChallenge,
+    Credentials,
     limit_connections,
     proxy_of,
     redirect_target,
@@ -44,14 +43,12 @@ class WebSocketTransport(DuplexTransport):
         receive: Receive,
         *,
         session: HttpSession,
-        headers: CredentialHeaders,
-        challenged: OnChallenge,
+        credentials: Credentials,
     ) -> None:
         super().__init__(receive)
         self._config = config
         self._url = URL(config.url)
-        self._headers = headers
-        self._challenged = challenged
+        self._credentials = credentials
         self._tasks = TaskSet()
         self._writing = asyncio.Lock()
         self._socket: Socket | None = None
@@ -91,7 +88,7 @@ class WebSocketTransport(DuplexTransport):
             if error.status not in CHALLENGE_STATUSES:
                 raise self._refused(error) from error
             challenge = ", ".join((error.headers or CIMultiDict()).getall("WWW-Authenticate", ()))
-            if not await self._challenged(error.status, challenge):
+            if not await self._credentials.challenged(error.status, challenge):
                 raise self._refused(error) from error
         try:
             return await self._handshake(session)
@@ -100,7 +97,7 @@ class WebSocketTransport(DuplexTransport):
 
     async def _handshake(self, session: aiohttp.ClientSession) -> Socket:
         headers = CIMultiDict(self._config.headers)
-        headers.update(await self._headers())
+        headers.update(await self._credentials.headers())
         try:
             with limit_connections(self._url, proxy := proxy_of(self._url), limit_of(self._config)):
                 return await session.ws_connect(
