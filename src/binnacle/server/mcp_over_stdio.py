@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from binnacle.server.mcp_server import Listener, McpServer
 from binnacle.server.request import Origin, Peer
 from binnacle.wire import jsonrpc
+from binnacle.wire.framing import LineDecoder, OversizedLine
 from binnacle.wire.jsonrpc import Invalid, Message, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import CancelParams, decode_params, era_of, meta_of
 
@@ -56,8 +57,7 @@ class McpOverStdio:
         self._line_limit = line_limit
         self._grace = grace
         self._peer = Peer(self._announce, Origin(find_process=_client_process))
-        self._buffer = bytearray()
-        self._skipping = False
+        self._lines = LineDecoder(line_limit)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_reading = True
         self._listening: dict[bytes, Listener] = {}
@@ -126,22 +126,11 @@ class McpOverStdio:
 
     def feed(self, data: bytes) -> None:
         """Takes what was read and begins every message that is complete."""
-        self._buffer += data
-        start = 0
-        while (end := self._buffer.find(b"\n", start)) >= 0:
-            if self._skipping:
-                self._skipping = False
-            elif end - start > self._line_limit:
+        for line in self._lines.feed(data):
+            if isinstance(line, OversizedLine):
                 self._refuse()
-            elif line := bytes(self._buffer[start:end]).strip():
-                self._receive(line)
-            start = end + 1
-        del self._buffer[:start]
-        if len(self._buffer) > self._line_limit:
-            self._buffer.clear()
-            if not self._skipping:
-                self._skipping = True
-                self._refuse()
+            elif message := line.strip():
+                self._receive(message)
 
     def _refuse(self) -> None:
         text = f"invalid request: the message is longer than {self._line_limit} bytes"

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from binnacle.errors import AgentError, AgentProtocol, AgentSilent
 from binnacle.wire import jsonrpc
+from binnacle.wire.framing import LineDecoder, OversizedLine
 from binnacle.wire.jsonrpc import (
     INTERNAL_ERROR,
     UNREADABLE,
@@ -19,9 +20,13 @@ from binnacle.wire.jsonrpc import (
     Response,
     RpcError,
 )
+from binnacle.wire.pending import PendingRequests
 
 MAX_LINE_BYTES = 32 << 20
 """Bytes of one message. An agent that writes a longer one is ended: there is no way to say what was in it."""
+
+MAX_PENDING_REQUESTS = 1000
+"""Requests of ours that the agent has not answered. A turn has one, and a session a handful."""
 
 MAX_OPEN_REQUESTS = 100
 """Requests of the agent that may wait for an answer at once. More are refused."""
@@ -53,10 +58,9 @@ class AcpConnection:
         self._note = note
         self._loop = asyncio.get_running_loop()
         self._last_id = 0
-        self._waiting: dict[bytes, asyncio.Future[Response]] = {}
+        self._pending: PendingRequests[bytes, Response] = PendingRequests(max_pending=MAX_PENDING_REQUESTS)
         self._answering: set[asyncio.Task[None]] = set()
-        self._buffer = bytearray()
-        self._searched = 0
+        self._lines = LineDecoder(MAX_LINE_BYTES)
         self.failed: asyncio.Future[AgentError] = self._loop.create_future()
         """Done when nothing more can be asked, with why."""
 
@@ -67,13 +71,9 @@ class AcpConnection:
         """Asks, for `result_of` to read when it is done. Fails when the connection does."""
         self._last_id += 1
         request_id = str(self._last_id).encode()
-        answer: asyncio.Future[Response] = self._loop.create_future()
-        if self.failed.done():
-            _fail(answer, self.failed.result())
-            return answer
-        self._waiting[request_id] = answer
-        answer.add_done_callback(lambda _: self._waiting.pop(request_id, None))
-        self._send(jsonrpc.request_message(self._last_id, method, params) + b"\n")
+        answer = self._pending.add(request_id)
+        if not self._pending.is_closed:
+            self._send(jsonrpc.request_message(self._last_id, method, params) + b"\n")
         return answer
 
     async def ask(self, method: str, params: object, *, within: float) -> bytes:
@@ -102,29 +102,22 @@ class AcpConnection:
         if self.failed.done():
             return
         self.heard = self._loop.time()
-        self._buffer += data
-        start = 0
-        while (end := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
-            line, start, self._searched = bytes(self._buffer[start:end]), end + 1, 0
-            self._take(line)
-        del self._buffer[:start]
-        self._searched = len(self._buffer)
-        if len(self._buffer) > MAX_LINE_BYTES:
-            self._buffer.clear()
-            limit = f"{MAX_LINE_BYTES >> 20} MiB"
-            self.fail(
-                AgentProtocol(
-                    f"{self._name} wrote a message of more than {limit} and was ended",
-                    hint="keep what its tools return small: most agents repeat it in their messages",
+        for line in self._lines.feed(data):
+            if isinstance(line, OversizedLine):
+                self.fail(
+                    AgentProtocol(
+                        f"{self._name} wrote a message of more than {MAX_LINE_BYTES >> 20} MiB and was ended",
+                        hint="keep what its tools return small: most agents repeat it in their messages",
+                    )
                 )
-            )
+                return
+            self._take(line)
 
     def fail(self, error: AgentError) -> None:
         """Nothing more will be answered, because of `error`. Only the first reason counts."""
         if not self.failed.done():
             self.failed.set_result(error)
-        for answer in list(self._waiting.values()):
-            _fail(answer, error)
+        self._pending.close(lambda: error)
         for task in self._answering:
             task.cancel()
 
@@ -146,9 +139,7 @@ class AcpConnection:
     def _dispatch(self, message: Message, line: bytes) -> None:
         match message:
             case Response():
-                answer = self._waiting.get(message.id)
-                if answer is not None and not answer.done():
-                    answer.set_result(message)
+                self._pending.resolve(message.id, message)
             case Notification():
                 self._notice(message, line)
             case Request():
@@ -204,9 +195,3 @@ def _raise(raw: bytes) -> NoReturn:
     except UNREADABLE:
         raise RpcError(INTERNAL_ERROR, raw[:500].decode(errors="replace")) from None
     raise RpcError(error.code, error.message, error.data)
-
-
-def _fail(answer: "asyncio.Future[Response]", error: AgentError) -> None:
-    if not answer.done():
-        answer.set_exception(error)
-        answer.exception()  # seen, also where nobody waits any more

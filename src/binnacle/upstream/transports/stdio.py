@@ -21,7 +21,8 @@ from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.listing.screening import make_readable
 from binnacle.upstream.rolling_file import RollingFile
 from binnacle.upstream.transports.launch_activity import ActivitySample, has_worked, take_sample
-from binnacle.upstream.transports.transport import BEGINNING_BYTES, DuplexTransport, Receive
+from binnacle.upstream.transports.transport import DuplexTransport, Receive
+from binnacle.wire.framing import LineDecoder, OversizedLine
 
 MAX_LINE_BYTES = 64 << 20
 """Bytes of one message. A longer line is passed over."""
@@ -98,9 +99,7 @@ class StdioTransport(DuplexTransport):
         self._held: list[bytes] | None = None
         """Messages that wait for the event loop to come round; None if nothing was sent since it did."""
 
-        self._buffer = bytearray()
-        self._searched = 0
-        self._skipping = False
+        self._lines = LineDecoder(MAX_LINE_BYTES)
         self._watching: asyncio.Task[None] | None = None
         self._sample: ActivitySample | None = None
         """How far the process was when it was last seen at work."""
@@ -199,26 +198,14 @@ class StdioTransport(DuplexTransport):
 
     def feed(self, data: bytes) -> None:
         """Takes what the server wrote."""
-        self._buffer += data
-        start = 0
-        while (end := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
-            line, start, self._searched = bytes(self._buffer[start:end]), end + 1, 0
-            if self._skipping:
-                self._skipping = False
+        for line in self._lines.feed(data):
+            if isinstance(line, OversizedLine):
+                self._refuse(
+                    line.beginning, f"{self._config.name} sent a message of more than {MAX_LINE_BYTES >> 20} MiB"
+                )
             elif line.strip() and not self._deliver(line) and not self._deliver(_readable(line)):
                 self._refuse(line, f"{self._config.name} sent a message that cannot be read, as one nested too deep")
                 self._log.write(b"(on its output, no message) " + line[:500] + b"\n")
-        del self._buffer[:start]
-        self._searched = len(self._buffer)
-        if len(self._buffer) > MAX_LINE_BYTES:
-            if not self._skipping:
-                self._refuse(
-                    bytes(self._buffer[:BEGINNING_BYTES]),
-                    f"{self._config.name} sent a message of more than {MAX_LINE_BYTES >> 20} MiB",
-                )
-            self._skipping = True
-            self._buffer.clear()
-            self._searched = 0
 
     async def close(self) -> None:
         if self._watching is not None:

@@ -12,6 +12,7 @@ from msgspec import Raw
 from binnacle.errors import BinnacleError, UpstreamDown, UpstreamError
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import NO_ID, Invalid, Message, Notification, Request, Response
+from binnacle.wire.pending import PendingRequests
 
 Receive = Callable[[Message, bytes], None]
 """Takes what a server sends of its own accord, and the id of the request it belongs to; empty where nobody can tell."""
@@ -26,6 +27,9 @@ _ID = re.compile(rb'^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d+)\
 
 _NUMBERS = re.compile(rb'("(?:[^"\\]|\\.)*")|-?\b(?:NaN|Infinity)\b')
 """Numbers that JSON has not but some servers write, and any text, in which they are words."""
+
+MAX_PENDING_REQUESTS = 100_000
+"""Requests that one server has not answered. Its gate lets far fewer through, unless its owner lifted that limit."""
 
 BEGINNING_BYTES = 200
 """Bytes of a message in which that is looked for."""
@@ -82,7 +86,7 @@ class DuplexTransport:
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._waiting: dict[bytes, asyncio.Future[Response]] = {}
+        self._pending: PendingRequests[bytes, Response] = PendingRequests(max_pending=MAX_PENDING_REQUESTS)
         self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.version = ""
 
@@ -90,20 +94,17 @@ class DuplexTransport:
         raise NotImplementedError
 
     async def ask(self, request: OutgoingRequest) -> Response:
-        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        self._waiting[request.id] = answer
+        if self.ended.done():
+            raise UpstreamDown(self.ended.result(), hint=RECONNECT_HINT)
+        answer = self._pending.add(request.id)
         try:
-            if self.ended.done():
-                raise UpstreamDown(self.ended.result(), hint=RECONNECT_HINT)
             await self._send(request.message)
             return await answer
         except asyncio.CancelledError:
             await self._cancel(cancel_message(request.id))
             raise
         finally:
-            self._waiting.pop(request.id, None)
-            if answer.done() and not answer.cancelled():
-                answer.exception()  # seen, also where sending failed before anyone looked
+            answer.cancel()  # forgets it where sending failed
 
     async def _cancel(self, message: bytes) -> None:
         """Tells the server that nobody waits any more. Who was cancelled waits for this, so it must not last."""
@@ -123,9 +124,7 @@ class DuplexTransport:
         for message in parse_messages(data):
             match message:
                 case Response(request_id):
-                    waiting = self._waiting.pop(normalize_id(request_id), None)  # a second answer finds nobody
-                    if waiting is not None and not waiting.done():
-                        waiting.set_result(message)
+                    self._pending.resolve(normalize_id(request_id), message)
                 case Request() | Notification():
                     self._receive(message, b"")
                 case Invalid(request_id):
@@ -136,19 +135,16 @@ class DuplexTransport:
     def _refuse(self, beginning: bytes, why: str) -> bool:
         """Fails the request whose answer begins like this and cannot be taken. False if it is not an answer."""
         found = _ID.match(beginning[:BEGINNING_BYTES])
-        waiting = self._waiting.pop(found[1], None) if found else None
-        if waiting is not None and not waiting.done():
-            waiting.set_exception(UpstreamError(why, hint="ask it for less; its operator has to look into it"))
-        return found is not None
+        if found is None:
+            return False
+        self._pending.fail(found[1], UpstreamError(why, hint="ask it for less; its operator has to look into it"))
+        return True
 
     def _end(self, why: str) -> None:
         """The connection is gone: nothing that waits will be answered."""
         if not self.ended.done():
             self.ended.set_result(why)
-        waiting, self._waiting = self._waiting, {}
-        for one in waiting.values():
-            if not one.done():
-                one.set_exception(UpstreamDown(why, hint=RECONNECT_HINT))
+        self._pending.close(lambda: UpstreamDown(why, hint=RECONNECT_HINT))
 
 
 def cancel_message(request_id: bytes) -> bytes:
