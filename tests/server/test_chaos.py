@@ -37,6 +37,9 @@ SEED = int(os.environ.get("BN_CHAOS_SEED", "0")) or random.randrange(1, 1 << 32)
 
 PER_SERVER = 100 if WANTED else 40
 AT_ONCE = 12
+KEEPER_DESCRIPTORS = 2
+"""What a server has open to speak with the keeper: a socket, and what tells of its end."""
+
 ENDED = (126, 128 + signal.SIGTERM, 128 + signal.SIGKILL)
 """How a call may end when its server does."""
 
@@ -75,13 +78,16 @@ class Chaos:
         await server.begin()
         self.home = await self.session(server, self.repo)
         await adding(self, server)
-        await self._wait_until(lambda: len(self.stage.processes()) == 2, "no fork server")
+        await self._wait_until(lambda: len(self._own_processes()) == 2, "no fork server")
         open_at_first = await self._descriptors_at_rest(server)
+        had_keeper = bool(self.keepers())
         share = iter(range(min(PER_SERVER, self._left)))
         await asyncio.gather(*(self._make_calls(server, share) for _ in range(AT_ONCE)))
         await adding(self, server)  # which brings back a fork server that was killed
-        await self._wait_until(lambda: len(self.stage.processes()) == 2, "more than a server and its fork server")
-        await self._wait_until(lambda: descriptors(server) <= open_at_first, "descriptors stay open")
+        await self._wait_until(lambda: len(self._own_processes()) == 2, "more than a server and its fork server")
+        await self._wait_until(lambda: len(self.keepers()) <= 1, "more than one keeper")
+        may_be_open = open_at_first + (KEEPER_DESCRIPTORS if self.keepers() and not had_keeper else 0)
+        await self._wait_until(lambda: descriptors(server) <= may_be_open, "descriptors stay open")
         calls = [asyncio.create_task(self._make_calls(server, range(1))) for _ in range(AT_ONCE)]
         await asyncio.wait(calls, timeout=self.dice.uniform(0, 0.1))
         self._ending = self.dice.choice(server.ENDINGS)
@@ -91,6 +97,13 @@ class Chaos:
         code = await asyncio.to_thread(server.wait)
         if code != (-signal.SIGKILL if self._ending == "kill" else 0) or server.said or server.unasked:
             self.wrong.append((self._ending, code, server.said, server.unasked))
+
+    def keepers(self):
+        """The keeper of calls that are no forks, which comes with the first of them."""
+        return [pid for pid in self.stage.processes() if b"keeper_process" in command_of(pid)]
+
+    def _own_processes(self):
+        return [pid for pid in self.stage.processes() if b"keeper_process" not in command_of(pid)]
 
     async def _descriptors_at_rest(self, server):
         """How many it has open when those of the last call are closed, which nobody tells of."""
@@ -209,8 +222,9 @@ async def struck(chaos, server):
     while not asked.done() and not (found := processes_in(folder)):  # noqa: ASYNC110 - nobody tells of it
         await asyncio.sleep(0.01)
     if not asked.done():
-        # A call that ran cold has no guard, but the server.
-        guards = {parent_of(pid) for pid in found} & {*chaos.stage.processes()} - {server.process.pid}
+        # A call that is no fork has no guard: the keeper started it, together with others.
+        others = {server.process.pid, *chaos.keepers()}
+        guards = {parent_of(pid) for pid in found} & {*chaos.stage.processes()} - others
         chaos.kill(chaos.dice.choice([*found, *guards]))
     await asyncio.wait([asked])
     chaos.check(asked, lambda data: data["exit_code"] == 128 + signal.SIGKILL)
