@@ -5,7 +5,7 @@ import os
 import pytest
 
 import binnacle
-from binnacle.serving.tool_list_cache import KEPT, ToolList, fingerprint, read_or_make_list
+from binnacle.serving.tool_list_cache import MAX_KEPT_LISTS, ToolList, fingerprint, read_or_make_list
 
 MADE = ToolList("what to do", b'[{"name":"task_add"}]')
 
@@ -61,9 +61,9 @@ def test_a_changed_recipe_of_the_project_makes_it_anew(cache, kept, repo):
 
 
 def test_old_lists_make_room(cache, kept):
-    for number in range(KEPT + 5):
+    for number in range(MAX_KEPT_LISTS + 5):
         kept(f"recipe-{number}")
-    assert len(list(cache.iterdir())) == KEPT
+    assert len(list(cache.iterdir())) == MAX_KEPT_LISTS
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"[]", b"{}", b"\xff"])

@@ -18,7 +18,7 @@ from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, Refused
 from binnacle.plan import session_files
 from binnacle.plan.session_files import is_kept, paths, read, write
-from binnacle.plan.session_plan import SCHEMA, SessionPlan, Subject, plan
+from binnacle.plan.session_plan import PLAN_FORMAT_VERSION, SessionPlan, Subject, plan
 from binnacle.upstream.configuration.server_config import ConfigSource
 from binnacle.upstream.configuration.server_trust import trust_item
 from plan.loaded import a_discipline, everything
@@ -97,7 +97,7 @@ def test_what_is_written(folder, trusting):
         "disabled_tools": list(made.disabled),
         "tokens": {"prompt": made.prompt.tokens, "tools": made.tool_tokens},
         "catalog": made.catalog,
-        "schema": SCHEMA,
+        "schema": PLAN_FORMAT_VERSION,
         "limits": json.loads(msgspec.json.encode(made.limits)),
     }
     assert "task_search" in context["disabled_tools"]
@@ -270,7 +270,7 @@ class TestEdited:
         assert not is_kept(str(kept))
 
 
-@pytest.mark.parametrize("change", [{"schema": SCHEMA + 1}, {"enabled_tools": "all"}])
+@pytest.mark.parametrize("change", [{"schema": PLAN_FORMAT_VERSION + 1}, {"enabled_tools": "all"}])
 def test_what_another_version_wrote_is_not_taken_for_an_edit(folder, change, monkeypatch):
     made = planned()
     known = session_files._json

@@ -67,7 +67,7 @@ class Fixture:
 
     async def crowd(self, call: McpRequest, arguments: Arguments) -> Result:
         """Logs more than is kept for a client that does not read, then says three times that the tools have changed."""
-        await disturbances.chatter(call, {"messages": 2 * mcp_over_stdio.BACKLOG // 1000, "size": 1000})
+        await disturbances.chatter(call, {"messages": 2 * mcp_over_stdio.MAX_BACKLOG_BYTES // 1000, "size": 1000})
         for _ in range(3):
             self.engine.changed("tools")
         disturbances.note("the crowd has gone")
@@ -155,16 +155,16 @@ def main() -> None:
     parser.add_argument("--uvloop", action="store_true")
     faces = parser.add_subparsers(required=True)
     on_stdio = faces.add_parser("stdio")
-    on_stdio.add_argument("--line-limit", type=int, default=mcp_over_stdio.LINE_LIMIT)
-    on_stdio.add_argument("--grace", type=float, default=mcp_over_stdio.GRACE)
+    on_stdio.add_argument("--line-limit", type=int, default=mcp_over_stdio.MAX_LINE_BYTES)
+    on_stdio.add_argument("--grace", type=float, default=mcp_over_stdio.FINISH_GRACE_SECONDS)
     on_stdio.set_defaults(serve=serve_stdio)
     on_http = faces.add_parser("http")
     on_http.add_argument("port", type=int)
     on_http.add_argument("--token")
     on_http.add_argument("--body-limit", type=int, default=mcp_over_http.BODY_LIMIT)
-    on_http.add_argument("--sessions", type=int, default=mcp_over_http.SESSIONS)
-    on_http.add_argument("--keep-alive", type=float, default=http_listener.KEEP_ALIVE)
-    on_http.add_argument("--stop-within", type=float, default=http_listener.STOP_WITHIN)
+    on_http.add_argument("--sessions", type=int, default=mcp_over_http.MAX_SESSIONS)
+    on_http.add_argument("--keep-alive", type=float, default=http_listener.KEEP_ALIVE_SECONDS)
+    on_http.add_argument("--stop-within", type=float, default=http_listener.STOP_TIMEOUT_SECONDS)
     on_http.set_defaults(serve=serve_http)
     options = parser.parse_args()
     if options.uvloop:

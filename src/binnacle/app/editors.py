@@ -13,7 +13,7 @@ COMMANDS = ("code", "code-insiders", "codium", "cursor", "windsurf", "positron",
 EXTENSION = os.path.join(os.path.dirname(binnacle.bridge.__file__), "binnacle.vsix")
 """Built by `make vsix` before a release; a checkout has none at first."""
 
-PATIENCE = 120
+INSTALL_TIMEOUT_SECONDS = 120
 """Seconds for an editor to install an extension. It takes two."""
 
 
@@ -33,7 +33,7 @@ def install_extension(editor: str | None) -> dict[str, object]:
         )
     words = [command, "--install-extension", EXTENSION, "--force"]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Refused(f"{command} cannot be run: {error}", hint=f"run it by hand: {' '.join(words)}") from error
     if done.returncode:

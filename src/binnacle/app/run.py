@@ -51,7 +51,7 @@ from binnacle.tools.tool_search import FINDERS
 from binnacle.wire import acp
 from binnacle.work.session import Terms
 
-BN_RUN_TIMEOUT = 120.0
+BN_RUN_TIMEOUT_SECONDS = 120.0
 """Seconds that a `bn` command of an agent may take."""
 
 
@@ -220,7 +220,7 @@ class _RunServices:
         path = f"/mcp/{session}"
         token = secrets.token_urlsafe(24)
         async with open_mcp_server(
-            self._project, served, prompts=tuple, timeout=BN_RUN_TIMEOUT, upstreams=self._upstreams
+            self._project, served, prompts=tuple, timeout=BN_RUN_TIMEOUT_SECONDS, upstreams=self._upstreams
         ) as mcp_server:
             self._serving[session] = endpoint = McpOverHttp(mcp_server, tokens=OneToken(token), path=path)
             with self._routes.shown(path, endpoint):

@@ -18,7 +18,7 @@ from binnacle.upstream.supervisor import ServerStatus, SupervisedServer, describ
 from binnacle.upstream.toolsets.prefixed import Offer
 from binnacle.upstream.toolsets.tool_names import display_name
 
-SOON = 1.0
+FIRST_REPORT_SECONDS = 1.0
 """Seconds after which somebody who waits is told how far it is."""
 
 HINTS = {
@@ -149,7 +149,7 @@ async def probe_servers(
 
 async def _settled(servers: Sequence[SupervisedServer], advance: Advance) -> list[ProbedServer]:
     tasks = [asyncio.ensure_future(_settle(one)) for one in servers]
-    pending, waits = set(tasks), SOON
+    pending, waits = set(tasks), FIRST_REPORT_SECONDS
     try:
         while pending:
             _, pending = await asyncio.wait(pending, timeout=waits)

@@ -7,7 +7,7 @@ from binnacle.work.task import Brief
 
 Edges = Sequence[tuple[str, str]]
 
-DEPTH = 20
+MAX_TREE_DEPTH = 20
 """Levels shown on the terminal."""
 
 
@@ -26,7 +26,7 @@ def print_tree(nodes: Sequence[Brief], edges: Edges, roots: Sequence[str], scree
         text = f"{lead}{branch}{mark} {task_id} {node.title[: screen.width]} ({node.status}){' …' if again else ''}"
         screen.line(text)
         shown.add(task_id)
-        if again or depth >= DEPTH:
+        if again or depth >= MAX_TREE_DEPTH:
             return
         below = targets.get(task_id, [])
         deeper = lead + {"": "", "├── ": "│   ", "└── ": "    "}[branch]

@@ -5,8 +5,8 @@ import time
 from shutil import get_terminal_size
 from typing import Self
 
-WIDTH = 30
-EVERY = 0.1
+BAR_COLUMNS = 30
+REDRAW_SECONDS = 0.1
 """Seconds between two drawings."""
 
 
@@ -30,12 +30,12 @@ class ProgressBar:
     def advance(self, done: int, note: str = "") -> None:
         """Shows how far the work is, and what else is to be said."""
         now = time.monotonic()
-        if not self._shown or now - self._drawn < EVERY:
+        if not self._shown or now - self._drawn < REDRAW_SECONDS:
             return
         self._drawn = now
         if self._total:
-            filled = min(WIDTH, WIDTH * done // self._total)
-            text = f"{self._label} {'█' * filled}{'░' * (WIDTH - filled)} {done}/{self._total}"
+            filled = min(BAR_COLUMNS, BAR_COLUMNS * done // self._total)
+            text = f"{self._label} {'█' * filled}{'░' * (BAR_COLUMNS - filled)} {done}/{self._total}"
         else:
             text = f"{self._label} {done}"
         shown = f"{text} {note}".rstrip()[: get_terminal_size().columns - 1]  # a longer line could not be taken away

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from binnacle.cli.screen import padded, printable
 
-BAR = 24
+BAR_COLUMNS = 24
 KEYS = "p pause · m message · t task · n note · s stop"
 
 
@@ -72,8 +72,8 @@ def _work(known: Known) -> list[str]:
 
 
 def _bar(known: Known) -> str:
-    filled = round(BAR * known.closed / known.total) if known.total else 0
-    return f" {'█' * filled}{'░' * (BAR - filled)} {known.closed}/{known.total} tasks"
+    filled = round(BAR_COLUMNS * known.closed / known.total) if known.total else 0
+    return f" {'█' * filled}{'░' * (BAR_COLUMNS - filled)} {known.closed}/{known.total} tasks"
 
 
 def elapsed(seconds: float) -> str:

@@ -19,7 +19,7 @@ from binnacle.runner.agents.permissions import PermissionRequest
 from binnacle.runner.run_control import RunControl
 from binnacle.runner.run_events import RunEvent
 
-EVERY = 0.2
+REDRAW_SECONDS = 0.2
 """Seconds between two drawings while nothing happens, so that the clock goes on."""
 
 INPUT_LIMIT = 2000
@@ -198,5 +198,5 @@ class LiveView:
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(REDRAW_SECONDS)
             self._draw()

@@ -23,7 +23,7 @@ State = Literal["trusted", "changed", "new"]
 How = Literal["terminal", "yes", "written"]
 """A person was asked on a terminal, said `--yes` beforehand, or wrote it into the project with a command of ours."""
 
-LONGEST_KEPT = 200_000
+MAX_KEPT_CHARACTERS = 200_000
 """Characters of a content that are kept to show what changed. Of a longer one only the digest is."""
 
 
@@ -105,7 +105,7 @@ def keep(repo: str, items: Iterable[TrustItem], *, by: str, at: str, how: How) -
         kept = _read(path)
         known = kept.projects.setdefault(_project(repo), {})
         for item in items:
-            content = item.content if len(item.content) <= LONGEST_KEPT else ""
+            content = item.content if len(item.content) <= MAX_KEPT_CHARACTERS else ""
             known[item.key] = Trusted(sha256=item.sha256, content=content, by=by, at=at, how=how)
         _write(path, kept)
 

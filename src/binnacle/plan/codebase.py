@@ -10,7 +10,7 @@ WALK_LIMIT = 20_000
 """Files and folders looked at. A huge repository is described by what comes first, from the top down."""
 
 ENTRY_LIMIT = 30
-DEPTH = 2
+FOLDER_DEPTH = 2
 
 IGNORED = frozenset(
     (
@@ -72,7 +72,7 @@ def survey(repo: str, *, limit: int = WALK_LIMIT) -> Codebase:
                 folders.append((f"{path}{name}/", depth + 1))
             elif language := LANGUAGES.get(os.path.splitext(name)[1].lower()):
                 counts[language] += 1
-            if depth < DEPTH and (is_folder or not depth):
+            if depth < FOLDER_DEPTH and (is_folder or not depth):
                 shown.append(f"{path}{name}/" if is_folder else name)
     return Codebase(
         languages=tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0]))),

@@ -15,7 +15,7 @@ from binnacle.plan.tool_mentions import render as worded
 WHOLE_LIMIT = 4000
 """Tokens that even the task, the input and the instructions are cut to."""
 
-FRAME = 25
+FRAME_TOKENS = 25
 """Tokens that a heading and a line about what was cut may take."""
 
 _ENTRY = re.compile(r"\n(?! )")
@@ -74,7 +74,7 @@ def _room(bodies: Mapping[str, str], budget: int) -> dict[str, int]:
     whole = {name: min(size, WHOLE_LIMIT) for name, size in sizes.items() if not FORMS[name].share}
     shares = {name: min(sizes[name], round(FORMS[name].share * budget)) for name in sizes if name not in whole}
     # However long the task is, what is around it keeps a quarter.
-    left = max(budget - sum(whole.values()) - FRAME * len(sizes), budget // 4)
+    left = max(budget - sum(whole.values()) - FRAME_TOKENS * len(sizes), budget // 4)
     wanted = sum(shares.values())
     return whole | (shares if wanted <= left else {name: share * left // wanted for name, share in shares.items()})
 

@@ -23,7 +23,7 @@ from binnacle.config.directories import show_path
 from binnacle.config.private_files import make_new_private_folder, make_private_folder, private_opener
 from binnacle.errors import ConfigError, InvalidInput, Refused
 from binnacle.plan.recipe import Recipe
-from binnacle.plan.session_plan import SCHEMA, SessionPlan
+from binnacle.plan.session_plan import PLAN_FORMAT_VERSION, SessionPlan
 from binnacle.upstream.configuration.server_overview import allowed_entries
 from binnacle.work import steps
 
@@ -146,7 +146,7 @@ def read(folder: str) -> SessionContext | None:
         found = msgspec.json.decode(content, type=SessionContext)
     except msgspec.DecodeError:
         return None
-    return found if found.schema == SCHEMA else None
+    return found if found.schema == PLAN_FORMAT_VERSION else None
 
 
 def _compare(path: str, known: list[int]) -> None:
@@ -221,7 +221,7 @@ def _context(plan: SessionPlan) -> SessionContext:
         disabled_tools=tuple(plan.disabled),
         tokens={"prompt": plan.prompt.tokens, "tools": plan.tool_tokens},
         catalog=plan.catalog,
-        schema=SCHEMA,
+        schema=PLAN_FORMAT_VERSION,
         limits=plan.limits,
     )
 

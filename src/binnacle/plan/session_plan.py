@@ -23,7 +23,7 @@ from binnacle.tools.tool_search import FINDERS
 from binnacle.work.feature import Discipline
 from binnacle.work.task import Task
 
-SCHEMA = 1
+PLAN_FORMAT_VERSION = 1
 """Version of what is kept of a plan."""
 
 
@@ -67,7 +67,7 @@ class SessionPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limits: Recipe
     """The most that the session may ever have."""
 
-    schema: int = SCHEMA
+    schema: int = PLAN_FORMAT_VERSION
 
     @property
     def tool_tokens(self) -> int:

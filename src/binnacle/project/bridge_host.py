@@ -11,10 +11,10 @@ from binnacle.bridge.jobs import process_identity
 from binnacle.bridge.jobs.protocol import STOP_SCRIPT, BridgeError, HostInfo, ScriptJob
 from binnacle.errors import Refused
 
-IDLE = 30
+IDLE_MINUTES = 30
 """Minutes without a job after which a host ends that was started by need."""
 
-END = 8.0
+STOP_TIMEOUT_SECONDS = 8.0
 """Seconds for a host to end the programs it debugs, and itself."""
 
 
@@ -32,7 +32,7 @@ def open_client(workspace: str, *, name: str) -> BridgeClient:
 def host_command(workspace: str) -> list[str]:
     """What runs the headless host. Nothing is imported from the directory it is started in."""
     run = "from binnacle.cli.main import run; run()"
-    return [sys.executable, "-P", "-c", run, "bridge", "host", "--workspace", workspace, "--idle", str(IDLE)]
+    return [sys.executable, "-P", "-c", run, "bridge", "host", "--workspace", workspace, "--idle", str(IDLE_MINUTES)]
 
 
 async def serve_bridge(workspace: str, *, idle: float | None) -> None:
@@ -89,7 +89,7 @@ async def stop_host(workspace: str) -> dict[str, object]:
 async def _is_gone(host: HostInfo) -> bool:
     """Waits for the process to end, for as long as ending what it debugs may take."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(END):
+        async with asyncio.timeout(STOP_TIMEOUT_SECONDS):
             while host.is_alive():  # noqa: ASYNC110 - nobody tells of its end
                 await asyncio.sleep(0.02)
         return True

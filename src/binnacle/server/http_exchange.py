@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 """Headers by which a proxy says that it passes on what somebody else asked."""
 
-BACKLOG = 1 << 20
+MAX_BACKLOG_BYTES = 1 << 20
 """Bytes kept for a client that does not read."""
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -102,14 +102,14 @@ class HttpExchange:
 
     def mention(self, message: bytes) -> None:
         """Says something before the answer. A client that does not read misses progress and logs, never the answer."""
-        if not self.is_answered and self._wire.unread < BACKLOG:
+        if not self.is_answered and self._wire.unread < MAX_BACKLOG_BYTES:
             self._say(message)
 
     def announce(self, message: bytes) -> None:
         """Tells of a change. A client that does not read loses the stream, and reads everything again with the next."""
         if self.is_answered:
             return
-        if self._wire.unread < BACKLOG:
+        if self._wire.unread < MAX_BACKLOG_BYTES:
             self._say(message)
         else:
             self.end()

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from binnacle.errors import InvalidInput
 from binnacle.server.http_connection import Application, ServedConnection
 
-KEEP_ALIVE = 15.0
+KEEP_ALIVE_SECONDS = 15.0
 """Seconds between two signs of life on a silent stream, so that nothing on the way takes it for dead."""
 
-STOP_WITHIN = 3
+STOP_TIMEOUT_SECONDS = 3
 """Seconds that requests under way get to finish when the server is told to stop."""
 
-END_WITHIN = 1.0
+CANCEL_TIMEOUT_SECONDS = 1.0
 """Seconds that they get to end, once they were cancelled."""
 
 STOPPING = (signal.SIGTERM, signal.SIGINT)
@@ -50,8 +50,8 @@ async def serve_http(
     *,
     on_ready: Callable[[], None],
     stop: asyncio.Event | None = None,
-    stop_within: float = STOP_WITHIN,
-    keep_alive: float = KEEP_ALIVE,
+    stop_within: float = STOP_TIMEOUT_SECONDS,
+    keep_alive: float = KEEP_ALIVE_SECONDS,
 ) -> None:
     """Serves until SIGTERM or SIGINT, or until `stop` is set, where that is given.
 
@@ -107,7 +107,7 @@ async def _stop(application: Application, connections: set[ServedConnection], wi
         connection.stop()
     await _closed(connections, within)
     application.cancel()
-    await _closed(connections, END_WITHIN)
+    await _closed(connections, CANCEL_TIMEOUT_SECONDS)
 
 
 async def _closed(connections: set[ServedConnection], within: float) -> None:

@@ -32,7 +32,7 @@ from binnacle.wire.mcp import (
 BODY_LIMIT = 32 << 20
 """Bytes of one message."""
 
-SESSIONS = 1000
+MAX_SESSIONS = 1000
 """Sessions kept at once; the one that was silent longest makes room."""
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -49,7 +49,7 @@ class McpOverHttp:
         path: str = "/mcp",
         hosts: frozenset[str] = LOCAL,
         body_limit: int = BODY_LIMIT,
-        sessions: int = SESSIONS,
+        sessions: int = MAX_SESSIONS,
     ) -> None:
         """Without `tokens`, none is asked for."""
         self._mcp_server = mcp_server

@@ -23,25 +23,25 @@ from binnacle.wire.mcp import CancelParams, decode_params, era_of, meta_of
 if TYPE_CHECKING:
     from binnacle.lifecycle.process import Process
 
-LINE_LIMIT = 32 << 20
+MAX_LINE_BYTES = 32 << 20
 """Bytes of one message. A longer one is passed over and answered with an error."""
 
-IN_FLIGHT = 256
+MAX_REQUESTS_IN_FLIGHT = 256
 """Requests handled at once; others wait for their turn."""
 
-WAITING = 1024
+MAX_KNOWN_REQUESTS = 1024
 """Requests known at once. Beyond it nothing more is read, not even a cancellation, until some are answered."""
 
-BACKLOG = 4 << 20
+MAX_BACKLOG_BYTES = 4 << 20
 """Bytes kept for a client that does not read, beyond which it misses progress and logs."""
 
-TOGETHER = 32 << 10
+WRITE_BATCH_BYTES = 32 << 10
 """Bytes of answers, made at the same time, that are written as one."""
 
-GRACE = 5.0
+FINISH_GRACE_SECONDS = 5.0
 """Seconds that requests under way get to finish when the client has closed its side."""
 
-FLUSH = 2.0
+FLUSH_TIMEOUT_SECONDS = 2.0
 """Seconds that a client gets to read on when the last answers wait for it."""
 
 
@@ -49,7 +49,13 @@ class McpOverStdio:
     """Serves one client on two file descriptors. Leaving `serve` leaves no request running."""
 
     def __init__(
-        self, mcp_server: McpServer, *, source: int, sink: int, line_limit: int = LINE_LIMIT, grace: float = GRACE
+        self,
+        mcp_server: McpServer,
+        *,
+        source: int,
+        sink: int,
+        line_limit: int = MAX_LINE_BYTES,
+        grace: float = FINISH_GRACE_SECONDS,
     ) -> None:
         self._mcp_server = mcp_server
         self._source = source
@@ -70,7 +76,7 @@ class McpOverStdio:
         self._flush_at: asyncio.Handle | None = None
         self._done = asyncio.Event()
         self._closed = asyncio.Event()
-        self._slots = asyncio.Semaphore(IN_FLIGHT)
+        self._slots = asyncio.Semaphore(MAX_REQUESTS_IN_FLIGHT)
         self._writable = asyncio.Event()
         self._writable.set()
         self._reader: asyncio.ReadTransport | None = None
@@ -118,7 +124,7 @@ class McpOverStdio:
         left, before = self._writer.get_write_buffer_size(), None
         while not self._closed.is_set() and left != before:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(FLUSH):
+                async with asyncio.timeout(FLUSH_TIMEOUT_SECONDS):
                     await self._closed.wait()
             left, before = self._writer.get_write_buffer_size(), left
         if not self._closed.is_set():
@@ -233,7 +239,7 @@ class McpOverStdio:
         """Reads on, unless there is enough to do or the client does not take what is done."""
         if self._reader is None or self._done.is_set():
             return
-        wanted = self._writable.is_set() and len(self._tasks) < WAITING
+        wanted = self._writable.is_set() and len(self._tasks) < MAX_KNOWN_REQUESTS
         if wanted != self._is_reading:
             # Only when it changes: asking the transport costs more than answering a request.
             self._is_reading = wanted
@@ -245,7 +251,7 @@ class McpOverStdio:
         elif not self._writer.is_closing():
             self._outgoing += message
             self._outgoing += b"\n"
-            if len(self._tasks) <= 1 or len(self._outgoing) > TOGETHER:
+            if len(self._tasks) <= 1 or len(self._outgoing) > WRITE_BATCH_BYTES:
                 self._flush()
             elif self._flush_at is None:
                 self._flush_at = asyncio.get_running_loop().call_soon(self._flush)
@@ -272,7 +278,7 @@ class McpOverStdio:
             self._write(message)
 
     def _is_behind(self) -> bool:
-        return self._writer is not None and self._writer.get_write_buffer_size() > BACKLOG
+        return self._writer is not None and self._writer.get_write_buffer_size() > MAX_BACKLOG_BYTES
 
     def hold(self) -> None:
         """The client does not read: takes no more from it, and begins nothing new, until it does."""

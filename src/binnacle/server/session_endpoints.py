@@ -17,7 +17,7 @@ Open = Callable[[AsyncExitStack, str, str, str], Awaitable[McpOverHttp]]
 Raises `NotReady` for a secret that is not the session's.
 """
 
-AT_ONCE = 64
+MAX_OPEN_SESSIONS = 64
 """Sessions open at once; the one that was silent longest is closed, and opened again when it speaks."""
 
 
@@ -96,7 +96,7 @@ class SessionEndpoints:
                 if isinstance(error, NotReady):
                     raise HttpReply(401, said, www_authenticate="Bearer") from error
                 raise HttpReply(404 if isinstance(error, NotFound) else 409, said) from error
-            while len(self._opened) >= AT_ONCE:
+            while len(self._opened) >= MAX_OPEN_SESSIONS:
                 await self._end(next(iter(self._opened)))
         self._opened[session] = found  # most recently used last
         return found.endpoint

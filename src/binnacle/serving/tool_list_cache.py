@@ -20,7 +20,7 @@ from binnacle.config.repository_files import is_folder_inside, root_of
 SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts", "upstream")
 """Folders of the program that decide what the list says."""
 
-KEPT = 50
+MAX_KEPT_LISTS = 50
 """Lists kept at once; the oldest makes room."""
 
 
@@ -64,7 +64,7 @@ def _keep(path: str, content: bytes) -> None:
     write_atomically(path, content)
     with os.scandir(folder) as entries:
         known = sorted((one.stat().st_mtime_ns, one.path) for one in entries if one.name.startswith("tools-"))
-    for _, old in known[:-KEPT]:
+    for _, old in known[:-MAX_KEPT_LISTS]:
         os.unlink(old)
 
 

@@ -24,7 +24,7 @@ from binnacle.work.session import SessionRecord, Terms
 RECIPE = "loop"
 """Of a run for which nobody named another."""
 
-MOST_WORKERS = 64
+MAX_WORKERS = 64
 
 
 class RunSessions(NamedTuple):
@@ -70,7 +70,7 @@ def open_run(
         subject(tx, terms.discipline, terms.feature, None)  # that they exist is known before anything is begun
         first = before or _start(tx, name, terms)
         others = [own_session(tx, project, worker) or _start(tx, worker, terms) for worker in _names(name, 2, workers)]
-        for gone in _names(name, workers + 1, MOST_WORKERS):
+        for gone in _names(name, workers + 1, MAX_WORKERS):
             _dismiss(tx, own_session(tx, project, gone))
         ids: list[str] = [one.id for one in (first, *others)]
         for session_id in ids:
@@ -86,7 +86,7 @@ def reset_run(project: Project, name: str) -> None:
         Refused: one is going on.
     """
     with ExitStack() as stack, open_store(project) as store, store.write(by=SYSTEM) as tx:
-        for worker in _names(name, 1, MOST_WORKERS):
+        for worker in _names(name, 1, MAX_WORKERS):
             while (found := own_session(tx, project, worker)) is not None:
                 stack.enter_context(alone(project, found.id))
                 _dismiss(tx, found)

@@ -11,7 +11,7 @@ from binnacle.errors import BinnacleError
 Key = tuple[str, int, int]
 """A tool and its arguments, which may be megabytes."""
 
-NOTICED_FAILURES = 3
+MIN_NOTICED_FAILURES = 3
 """Failures of one call, from which on the caller is told."""
 
 MAX_REMEMBERED = 32
@@ -38,7 +38,7 @@ class Activity:
         while len(self._failures) >= MAX_REMEMBERED:
             del self._failures[next(iter(self._failures))]
         self._failures[key] = times
-        if times < NOTICED_FAILURES or error.retryable:
+        if times < MIN_NOTICED_FAILURES or error.retryable:
             return error
         again = BinnacleError(
             f"{error.message} (the same call has failed {times} times)",

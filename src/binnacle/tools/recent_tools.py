@@ -8,7 +8,7 @@ import msgspec
 from binnacle.config.atomic_write import write_atomically
 from binnacle.config.private_files import make_private_folder
 
-KEPT = 20
+MAX_KEPT_NAMES = 20
 
 
 class RecentTools:
@@ -29,7 +29,7 @@ class RecentTools:
         if self.names[:1] == [name]:
             return
         is_new = name not in self.names
-        self.names = [name, *(one for one in self.names if one != name)][:KEPT]
+        self.names = [name, *(one for one in self.names if one != name)][:MAX_KEPT_NAMES]
         self._is_kept = False
         if is_new:
             self._keep()
@@ -41,7 +41,7 @@ class RecentTools:
 
     def _keep(self) -> None:
         self._is_kept = True
-        merged = list(dict.fromkeys([*self.names, *_read(self._path)]))[:KEPT]
+        merged = list(dict.fromkeys([*self.names, *_read(self._path)]))[:MAX_KEPT_NAMES]
         with contextlib.suppress(OSError):
             make_private_folder(os.path.dirname(self._path))
             write_atomically(self._path, msgspec.json.encode(merged))
@@ -50,6 +50,6 @@ class RecentTools:
 def _read(path: str) -> list[str]:
     try:
         with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(), type=list[str])[:KEPT]
+            return msgspec.json.decode(file.read(), type=list[str])[:MAX_KEPT_NAMES]
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return []

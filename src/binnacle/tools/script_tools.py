@@ -15,13 +15,13 @@ from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply, as_json
 from binnacle.tools.tool_spec import Alias, Contract, Hints, ToolSpec
 
-MARGIN = 2000
+DEADLINE_MARGIN_MILLISECONDS = 2000
 """Milliseconds that a script gets beyond the time it was given by its caller, to say itself that it passed."""
 
 TEXT_LIMIT = 100_000
 """Characters of an answer; about 25 000 tokens."""
 
-PREVIEW = 4000
+MAX_PREVIEW_CHARACTERS = 4000
 
 Told = Callable[[float | None, str], None]
 
@@ -212,7 +212,7 @@ def _with_paths(
 def _seconds(about: ScriptMetadata, params: Mapping[str, Any]) -> float:
     """How long a call may take; what its caller allows for the script itself comes before what the metadata says."""
     allowed = params.get(TIMEOUT_PARAMETER, 0) if isinstance(params.get(TIMEOUT_PARAMETER, 0), (int, float)) else 0
-    return float(max(about.mcp.timeout, allowed + MARGIN)) / 1000
+    return float(max(about.mcp.timeout, allowed + DEADLINE_MARGIN_MILLISECONDS)) / 1000
 
 
 def _teller(caller: Caller) -> Told:
@@ -236,7 +236,7 @@ def _reply(data: Any) -> ToolReply:
     cut = {
         "truncated": True,
         "characters": len(text),
-        "preview": text[:PREVIEW],
+        "preview": text[:MAX_PREVIEW_CHARACTERS],
         "hint": "ask for less: a smaller count, limit or maxDepth",
     }
     return ToolReply(cut, as_json(cut))

@@ -34,13 +34,13 @@ SATURATION, LENGTH = 1.2, 0.6
 PREFIX, WITHIN = 0.6, 0.25
 """How much a word counts that only begins like the one asked for, or has it in the middle."""
 
-WORDS = 16
+MAX_QUERY_WORDS = 16
 """Words of a question that are looked for."""
 
 SCHEMAS, SCHEMA_BYTES = 5, 8000
 """Schemas shown with the best hits, and their bytes together: about 2 000 tokens."""
 
-LINE = 160
+MAX_LINE_CHARACTERS = 160
 """Characters shown of a description."""
 
 NOISE = frozenset(
@@ -115,7 +115,7 @@ class Index:
 def search(index: Index, query: str, limit: int) -> list[ToolHit]:
     """The tools that fit a question best, best first. One that has the question as its name is the first."""
     asked = list(dict.fromkeys(_words(query)))
-    asked = [word for word in asked if word not in NOISE][:WORDS] or asked[:WORDS]
+    asked = [word for word in asked if word not in NOISE][:MAX_QUERY_WORDS] or asked[:MAX_QUERY_WORDS]
     scores: dict[int, float] = defaultdict(float)
     matched: Counter[int] = Counter()
     for word in asked:
@@ -300,7 +300,7 @@ def _line(entry: Entry) -> str:
     """What a tool does, in a line."""
     told = " ".join((_text(entry, "description") or _text(entry, "title")).split())
     first = re.split(r"(?<=[.!?]) ", told, maxsplit=1)[0]
-    return first if len(first) <= LINE else f"{first[: LINE - 1]}…"
+    return first if len(first) <= MAX_LINE_CHARACTERS else f"{first[: MAX_LINE_CHARACTERS - 1]}…"
 
 
 def _required(entry: Entry) -> list[str]:

@@ -187,7 +187,7 @@ def test_the_sessions_of_a_run_are_hidden_from_other_machines_and_want_their_tok
 
 
 def test_the_one_that_was_silent_longest_makes_room_and_comes_back(monkeypatch):
-    monkeypatch.setattr(session_endpoints, "AT_ONCE", 2)
+    monkeypatch.setattr(session_endpoints, "MAX_OPEN_SESSIONS", 2)
 
     async def main():
         async with port() as at:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from binnacle.store.transaction import Writer
     from binnacle.work.actor import Actor
 
-LONGEST = 128 * 1024
+MAX_ARGUMENT_BYTES = 128 * 1024
 """Bytes that Linux allows one argument of a command, its end included."""
 
 UNNAMED = "SESSION"
@@ -158,9 +158,9 @@ def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "Ses
     folder = session_folder(project, plan.session)
     prompt = plan.prompt.text.strip()
     size = len(prompt.encode())
-    if size >= LONGEST:
+    if size >= MAX_ARGUMENT_BYTES:
         raise InvalidInput(
-            f"the prompt has {size} bytes, a command line takes less than {LONGEST}",
+            f"the prompt has {size} bytes, a command line takes less than {MAX_ARGUMENT_BYTES}",
             hint=f"lower the budget of the recipe {plan.recipe!r}",
         )
     servers = session_servers(plan, cwd=project.repo)

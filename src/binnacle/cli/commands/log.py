@@ -24,7 +24,7 @@ LOG = Group("log")
 OUTAGE_SECONDS = 120.0
 """How long a follower waits for a database that went away: longer than a restart takes."""
 
-PATIENCE = 3600.0
+LOOK_AGAIN_SECONDS = 3600.0
 """Seconds of silence after which a follower looks again by itself."""
 
 
@@ -79,7 +79,7 @@ def show(context: Context, args: Namespace) -> Any:
     # Following waits for the first event in a store of its own, so it must exist.
     context.close()
     store = context.store(create=True, outage=OUTAGE_SECONDS)
-    for batch in events.follow(store, after=last, wait=PATIENCE):
+    for batch in events.follow(store, after=last, wait=LOOK_AGAIN_SECONDS):
         chosen = [e for e in batch if args.by in (None, e.actor) and (entity_id is None or is_about(e, entity_id))]
         if context.human and chosen:
             titles = store.repeat_if_lost(partial(_find_titles, store, chosen))

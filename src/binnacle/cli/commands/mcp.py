@@ -25,7 +25,7 @@ OpenEngine = Callable[[SessionRequest], AbstractAsyncContextManager[Any]]
 MAX_TOKEN_CHARACTERS = 4096
 """Read of a file that should have a token and nothing else."""
 
-TIMEOUT = 30.0
+BN_RUN_TIMEOUT_SECONDS = 30.0
 """Seconds a `bn_run` may take, if nobody says otherwise."""
 
 
@@ -149,7 +149,7 @@ def _http_loop() -> Any:
 def _timeout_from_environment() -> float:
     given = os.environ.get("BN_MCP_TIMEOUT", "")
     try:
-        return float(given) if given else TIMEOUT
+        return float(given) if given else BN_RUN_TIMEOUT_SECONDS
     except ValueError:
         raise UsageError(f"BN_MCP_TIMEOUT is not a number: {given!r}", hint="seconds, such as 30") from None
 

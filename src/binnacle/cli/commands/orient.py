@@ -24,7 +24,7 @@ ORIENT = Group("orient")
 
 TYPES = ("worker", "planner", "reviewer", "buddy")
 
-SHOWN = 20
+MAX_SHOWN_TASKS = 20
 """Ready tasks named in the answer; an agent takes one."""
 
 MCP_HINT = "Call binnacle-set_agent with this agent_id to link MCP calls to this registration"
@@ -128,7 +128,7 @@ def _register(tx: Writer, args: Namespace, caller: ShellCaller | None) -> Agent:
 def _state(tx: Reader, agent: Agent) -> dict[str, Any]:
     """How the project stands, in what an agent needs to choose."""
     counts = overview.load_overview(tx)
-    ready, total = tasks.list_ready(tx, limit=SHOWN)
+    ready, total = tasks.list_ready(tx, limit=MAX_SHOWN_TASKS)
     held = tasks.list_held_by(tx, agent.id)
     return {
         "current_task": held[0].id if held else None,

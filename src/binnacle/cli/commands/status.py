@@ -14,7 +14,7 @@ from binnacle.work.task import brief
 
 STATUS, STATS = Group("status"), Group("stats")
 
-SHOWN = 5
+MAX_SHOWN_TASKS = 5
 """Tasks of each kind that the overview names."""
 
 
@@ -111,10 +111,10 @@ def _pairs(counts: dict[str, int]) -> str:
 def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with context.reading() as tx:
         counts = overview.load_overview(tx)
-        working, _ = tasks.list_tasks(tx, TaskFilter(status=("in_progress",)), limit=SHOWN)
-        ready, _ = tasks.list_ready(tx, limit=SHOWN)
-        blocked, _ = tasks.list_blocked(tx, limit=SHOWN)
-        asked, _ = questions.list_questions(tx, limit=SHOWN)
+        working, _ = tasks.list_tasks(tx, TaskFilter(status=("in_progress",)), limit=MAX_SHOWN_TASKS)
+        ready, _ = tasks.list_ready(tx, limit=MAX_SHOWN_TASKS)
+        blocked, _ = tasks.list_blocked(tx, limit=MAX_SHOWN_TASKS)
+        asked, _ = questions.list_questions(tx, limit=MAX_SHOWN_TASKS)
     project = context.project
     return {
         "project": project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,

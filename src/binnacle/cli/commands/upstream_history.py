@@ -15,7 +15,7 @@ from binnacle.errors import InvalidInput, NotFound, UsageError, did_you_mean
 if TYPE_CHECKING:
     from binnacle.upstream.listing.pins import PinChange
 
-LINES = 100
+DEFAULT_LOG_LINES = 100
 """Lines of a log that are shown, if nobody says otherwise."""
 
 
@@ -31,7 +31,7 @@ def _show_log(answer: Any, screen: Screen) -> None:
     "what a server that is a local command wrote to its standard error",
     "bn upstream logs database -n 20",
     NAME,
-    limit_arg(LINES, what="how many of the last lines"),
+    limit_arg(DEFAULT_LOG_LINES, what="how many of the last lines"),
     DISCIPLINE,
     view=_show_log,
     needs=READS,

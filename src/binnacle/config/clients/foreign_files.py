@@ -15,7 +15,7 @@ from binnacle.config.file_replacement import replace_file
 from binnacle.config.private_files import make_folder
 from binnacle.errors import ConfigError
 
-_LONGEST_WAIT = 10.0
+_LOCK_TIMEOUT_SECONDS = 10.0
 """Seconds. Whoever holds the lock writes one small file."""
 
 
@@ -70,7 +70,7 @@ def _wait_for_lock(handle: int, folder: str) -> None:
     from binnacle.config.file_lock import wait_for_lock
 
     try:
-        wait_for_lock(handle, timeout_seconds=_LONGEST_WAIT)
+        wait_for_lock(handle, timeout_seconds=_LOCK_TIMEOUT_SECONDS)
     except TimeoutError as error:
         raise ConfigError(f"locked by another bn: {folder}", hint="try again when it has ended") from error
 

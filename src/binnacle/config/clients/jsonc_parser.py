@@ -19,7 +19,7 @@ _SCALAR = re.compile(
     r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_.])"
     r"|(?:true|false|null)(?![0-9A-Za-z_])"
 )
-_DEEPEST = 200
+_MAX_DEPTH = 200
 """Levels of nesting. No configuration has as many; beyond a thousand Python would give up in a worse place."""
 
 
@@ -70,7 +70,7 @@ def _skip(source: ConfigText, index: int) -> int:
 
 def _value(source: ConfigText, index: int, depth: int) -> Node:
     opening = source.text[index : index + 1]
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise source.fault("nested too deeply", at=index)
     if opening == "{":
         return _object(source, index, depth)

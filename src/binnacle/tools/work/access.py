@@ -27,13 +27,13 @@ Result = TypeVar("Result")
 Open = Callable[[float], Store]
 """Opens the store with a certain patience, in seconds."""
 
-GRACE = 20.0
+QUEUE_GRACE_SECONDS = 20.0
 """Seconds on top of the patience with a locked store, for calls that wait in line before this one."""
 
-AT_ONCE = 0.005
+MAX_BLOCKING_SECONDS = 0.005
 """Seconds that a locked file may hold up the event loop."""
 
-LOOK = 1.0
+LOOK_SECONDS = 1.0
 """Seconds between looks for claims that have lapsed."""
 
 
@@ -74,7 +74,7 @@ class Access:
 
     async def _run(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
         if self._quick is None:
-            self._quick = self._open(AT_ONCE)
+            self._quick = self._open(MAX_BLOCKING_SECONDS)
         if self._quick.dialect.name == "sqlite":
             try:
                 if writes:
@@ -91,10 +91,10 @@ class Access:
 
         waiting = loop.run_in_executor(self._thread, wait)
         try:
-            async with asyncio.timeout(self._patience + GRACE):
+            async with asyncio.timeout(self._patience + QUEUE_GRACE_SECONDS):
                 return await waiting
         except TimeoutError as error:
-            message = f"the store did not answer within {self._patience + GRACE:g} s"
+            message = f"the store did not answer within {self._patience + QUEUE_GRACE_SECONDS:g} s"
             if writes and begun.is_set():  # its thread goes on with it
                 raise StoreLost(f"{message}: the change may still be made", hint=steps.LOOK_THEN_REPEAT) from error
             raise TimedOut(message, hint=steps.CHECK_STORE) from error
@@ -103,7 +103,7 @@ class Access:
         self._commit()
         begin: Callable[[], AbstractContextManager[Reader]] = store.read
         if (now := time.monotonic()) >= self._look_at:
-            self._look_at = now + LOOK
+            self._look_at = now + LOOK_SECONDS
             begin = partial(abandoned_work.read_current, store)
         with begin() as reader:
             return work(reader)
@@ -151,7 +151,7 @@ class Access:
     def watch(self) -> None:
         """Notices changes from now on; otherwise only those after the first call are noticed."""
         if self._quick is None:
-            self._quick = self._open(AT_ONCE)
+            self._quick = self._open(MAX_BLOCKING_SECONDS)
         if self._quick.dialect.name == "sqlite":
             self._quick.wait_change(0)
         elif self._patient is None:
