@@ -8,7 +8,7 @@ import pytest
 from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, NotFound
 from binnacle.plan import recipe
-from binnacle.plan.recipe import Recipe, ToolRule, expanded, matching
+from binnacle.plan.recipe import Recipe, ToolRule, expand_rules, matching
 from binnacle.plan.recipe_loader import TOOL_LIMIT, load_recipe, recipe_files
 from binnacle.plan.sections import SECTIONS
 from plan.test_box import the_catalog
@@ -240,7 +240,7 @@ def test_forty_tools_are_not_too_many(write, load, wrong):
 
 def test_a_pattern_stands_for_the_tools_there_are(write, load):
     write("tools:\n- get_task\n- task_get\n- comment_*: {only: []}\n- nothing_*\n- get_task: {task: own}\n")
-    rules = expanded(load(), the_catalog())
+    rules = expand_rules(load(), the_catalog())
     assert [rule.name for rule in rules] == ["get_task", "task_get", "comment_add", "comment_update", "comment_delete"]
     assert rules[0].task == "own", "what is said last counts"
 

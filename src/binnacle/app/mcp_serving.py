@@ -55,7 +55,7 @@ async def open_mcp_server(
     sessions = Sessions(
         home,
         projects.open,
-        planned=_planned(project, session),
+        planned=_planned_session(project, session),
         terms=session.terms,
         agent_id=agent_id,
         saved=SavedSessions(clients_folder()),
@@ -75,7 +75,7 @@ async def open_mcp_server(
             await projects.aclose()
 
 
-def _planned(project: Project, served: SessionRequest) -> Session | None:
+def _planned_session(project: Project, served: SessionRequest) -> Session | None:
     """The session that all clients of the server are in, where one was planned for it."""
     if served.id is None:
         return None

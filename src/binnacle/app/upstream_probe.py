@@ -141,13 +141,13 @@ async def probe_servers(
     gateway = upstreams.gateway(lambda: brought, lambda: None, only=only)
     try:
         gateway.start()
-        yield UpstreamProbe(gateway, await _settled(list(gateway.servers.values()), advance))
+        yield UpstreamProbe(gateway, await _settle_all(list(gateway.servers.values()), advance))
     finally:
         await gateway.aclose()
         await upstreams.aclose()
 
 
-async def _settled(servers: Sequence[SupervisedServer], advance: Advance) -> list[ProbedServer]:
+async def _settle_all(servers: Sequence[SupervisedServer], advance: Advance) -> list[ProbedServer]:
     tasks = [asyncio.ensure_future(_settle(one)) for one in servers]
     pending, waits = set(tasks), FIRST_REPORT_SECONDS
     try:

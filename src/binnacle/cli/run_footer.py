@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from binnacle.cli.screen import padded, printable
+from binnacle.cli.screen import pad, printable
 
 BAR_COLUMNS = 24
 KEYS = "p pause · m message · t task · n note · s stop"
@@ -45,7 +45,7 @@ def footer(known: Known, *, width: int) -> list[str]:
         lines += [" stopping … (again to end at once)"]
     else:
         lines += [f" {'PAUSED after this iteration · p go on' if known.is_paused else KEYS}"]
-    return [padded(line, width).rstrip() for line in lines]
+    return [pad(line, width).rstrip() for line in lines]
 
 
 def _head(known: Known) -> str:

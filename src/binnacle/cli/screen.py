@@ -94,7 +94,7 @@ class Screen:
         if spare < 0:
             widths[flexible] = max(12, widths[flexible] + spare)
         for number, row in enumerate(cells):
-            parts = [padded(cell, width) for cell, width in zip(row, widths, strict=True)]
+            parts = [pad(cell, width) for cell, width in zip(row, widths, strict=True)]
             text = "  ".join(parts).rstrip()
             self.line(self.styled(text, "bold") if headings and number == 0 else self._tinted(text))
 
@@ -109,7 +109,7 @@ class Screen:
         return text
 
 
-def marked(status: str) -> str:
+def mark_status(status: str) -> str:
     """A status with its sign. Tables colour it."""
     return f"{STATUS_MARKS[status][0]} {status}"
 
@@ -131,7 +131,7 @@ def width_of(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def padded(text: str, width: int) -> str:
+def pad(text: str, width: int) -> str:
     """`text` in exactly `width` columns, cut with `…` when it is longer."""
     if width_of(text) > width:
         while text and width_of(text) > width - 1:

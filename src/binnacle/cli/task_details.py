@@ -1,6 +1,6 @@
 """A task and its surroundings, for people."""
 
-from binnacle.cli.screen import Screen, marked
+from binnacle.cli.screen import Screen, mark_status
 from binnacle.cli.views import ago, fields, priority, prose
 from binnacle.store.views.task_details import RelatedTask, TaskDetails
 
@@ -12,7 +12,7 @@ def show_details(details: TaskDetails, screen: Screen) -> None:
     claim = f"{task.claimed_by} (claim {task.fence})" if task.claimed_by else ""
     fields(
         (
-            ("status", f"{marked(task.status)}{' – ' + task.closed_reason if task.closed_reason else ''}"),
+            ("status", f"{mark_status(task.status)}{' – ' + task.closed_reason if task.closed_reason else ''}"),
             ("priority", priority(task.priority)),
             ("kind", task.kind),
             ("feature", task.feature),
@@ -59,6 +59,6 @@ def _related(title: str, related: tuple[RelatedTask, ...], screen: Screen) -> No
     screen.line()
     screen.heading(title)
     screen.table(
-        ((f"  {one.id}", marked(one.status), one.title, one.reason) for one in related),
+        ((f"  {one.id}", mark_status(one.status), one.title, one.reason) for one in related),
         flexible=2,
     )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from binnacle.cli.paging import say_how_many_more
-from binnacle.cli.screen import Screen, marked
+from binnacle.cli.screen import Screen, mark_status
 from binnacle.work.status import PRIORITIES
 from binnacle.work.task import Brief
 
@@ -22,7 +22,7 @@ def task_table(tasks: Sequence[Brief], total: int, screen: Screen, *, empty: str
     say_how_many_more(len(tasks), total, screen, offset=offset)
 
 
-def changed(answer: Any, screen: Screen) -> None:
+def show_changed(answer: Any, screen: Screen) -> None:
     """What a change came to: the task's line, what it set free, and warnings."""
     task: Brief = answer["task"]
     screen.table([(task.id, _status(task), task.title)], flexible=2)
@@ -63,7 +63,7 @@ def priority(number: int) -> str:
 
 def _status(task: Brief) -> str:
     waits = f" (waits for {task.waits_for})" if task.waits_for and task.status == "pending" else ""
-    return f"{marked(task.status)}{waits}"
+    return f"{mark_status(task.status)}{waits}"
 
 
 def _holder(task: Brief) -> str:

@@ -63,7 +63,7 @@ class Recipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens of the list of tools. Those of other servers that do not fit are found by search."""
 
 
-def expanded(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
+def expand_rules(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
     """The rules with every pattern replaced by the tools it matches, by their own names; no name is there twice."""
     found: dict[str, ToolRule] = {}
     for rule in recipe.tools:

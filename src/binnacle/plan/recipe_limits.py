@@ -6,7 +6,7 @@ and gives nothing more until a person plans the session again (`bn plan renew`, 
 
 from msgspec.structs import replace
 
-from binnacle.plan.recipe import Recipe, Scope, ToolRule, expanded
+from binnacle.plan.recipe import Recipe, Scope, ToolRule, expand_rules
 from binnacle.tools.catalog import Catalog
 
 _STRICTER: tuple[Scope, ...] = ("any", "near", "own")
@@ -28,8 +28,8 @@ def narrow(recipe: Recipe, first: Recipe | None, catalog: Catalog) -> Recipe:
     """The recipe without anything that `first`, the one that the session began with, did not have."""
     if first is None:
         return recipe
-    most = {_own(rule, catalog): rule for rule in expanded(first, catalog)}
-    found = ((rule, most.get(_own(rule, catalog))) for rule in expanded(recipe, catalog))
+    most = {_own(rule, catalog): rule for rule in expand_rules(first, catalog)}
+    found = ((rule, most.get(_own(rule, catalog))) for rule in expand_rules(recipe, catalog))
     rules = (_stricter(rule, limit) for rule, limit in found if limit is not None)
     return replace(
         recipe,

@@ -13,7 +13,16 @@ from binnacle.config.repository_files import list_inside, read_file
 from binnacle.config.trust import TrustItem, is_trusted
 from binnacle.config.yaml_file import YamlLines, load
 from binnacle.errors import ConfigError, NotFound, did_you_mean
-from binnacle.plan.recipe import Recipe, Scope, ToolRule, expanded, matched_names, matching, names_of, task_parameter
+from binnacle.plan.recipe import (
+    Recipe,
+    Scope,
+    ToolRule,
+    expand_rules,
+    matched_names,
+    matching,
+    names_of,
+    task_parameter,
+)
 from binnacle.plan.recipe_limits import narrow
 from binnacle.plan.sections import SECTIONS
 from binnacle.plan.tool_mentions import Step, bare_names, tools_in
@@ -158,7 +167,7 @@ def _make(name: str, shelf: _Shelf, below: tuple[str, ...]) -> Recipe:
         tools=_tools(written, base, catalog),
         **given,
     )
-    if (number := len(expanded(made, catalog))) > TOOL_LIMIT:
+    if (number := len(expand_rules(made, catalog))) > TOOL_LIMIT:
         raise ConfigError(
             f"{lines.at('tools')}: {number} tools; a recipe has at most {TOOL_LIMIT}",
             hint="leave out what the session can do without",

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from binnacle.plan.prompt import Prompt, render
 from binnacle.plan.prompt_data import PromptData
-from binnacle.plan.recipe import Recipe, Scope, ToolRule, expanded, matching, names_of
+from binnacle.plan.recipe import Recipe, Scope, ToolRule, expand_rules, matching, names_of
 from binnacle.plan.recipe_limits import limits_of
 from binnacle.plan.token_count import count
 from binnacle.plan.tool_limits import Check, expose
@@ -160,7 +160,7 @@ def finders(recipe: Recipe, catalog: Catalog, about: Subject) -> list[ExposedToo
 
 def _allowed(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
     """The tools that the recipe names, and where it lets others join, those of other servers and of the project."""
-    rules = expanded(recipe, catalog)
+    rules = expand_rules(recipe, catalog)
     named = {catalog.find(rule.name).spec.name for rule in rules}
     others = (spec.name for spec in catalog if spec.foreign is not None or spec.joins)
     return [*rules, *(ToolRule(name=name) for name in others if recipe.upstreams and name not in named)]

@@ -25,7 +25,7 @@ class ToolsWithinBudget(NamedTuple):
     """Those that are listed, as `tools/list` shows them."""
 
 
-def listed(
+def fit_tools(
     recipe: Recipe, exposed: Sequence[ExposedTool], finders: Sequence[ExposedTool], *, first: Sequence[str]
 ) -> ToolsWithinBudget:
     """Lists the tools within the recipe's budget: its own whatever they cost, then those of other servers.

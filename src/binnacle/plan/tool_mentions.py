@@ -47,12 +47,12 @@ def keep_known(text: str, names: Mapping[str, str], all_names: Collection[str]) 
     """
     shown = {own: name for own, name in names.items() if _is_telling(own)}
     unknown = {name for name in all_names if _is_telling(name)} - shown.keys() - set(names.values())
-    blocks = (_kept(block, unknown) for block in _BLOCK.split(text))
+    blocks = (_keep_block(block, unknown) for block in _BLOCK.split(text))
     kept = "\n".join(block for block in blocks if block is not None).strip()
     return _WORD.sub(lambda match: shown.get(match[0], match[0]), kept)
 
 
-def _kept(block: str, unknown: Collection[str]) -> str | None:
+def _keep_block(block: str, unknown: Collection[str]) -> str | None:
     """What is left of a block; nothing when every sentence of it went."""
     mark = _MARK.match(block)
     assert mark is not None

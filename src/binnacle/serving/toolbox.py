@@ -12,7 +12,7 @@ from binnacle.plan.recipe import Recipe
 from binnacle.plan.recipe_limits import limits_of, narrow
 from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_plan import Subject, bind, choose, finders, introduction, shown_names, subject
-from binnacle.plan.tool_budget import listed
+from binnacle.plan.tool_budget import fit_tools
 from binnacle.plan.tool_limits import task_check
 from binnacle.project.project import Project
 from binnacle.project.script_provider import ScriptProvider
@@ -111,7 +111,7 @@ class Toolbox:
         check = task_check(self._access, about.task.id if about.task else None)
         exposed = bind(recipe, rules, catalog, about, check=check)
         first = [*self._recent.names, *(offer.name for offer in offers.values() if offer.is_pinned)]
-        exposed, entries = listed(recipe, exposed, finders(recipe, catalog, about), first=first)
+        exposed, entries = fit_tools(recipe, exposed, finders(recipe, catalog, about), first=first)
         self.dispatcher = Dispatcher(
             catalog, exposed=exposed, instead=recipe.instead, explain_missing=self._explain_missing
         )

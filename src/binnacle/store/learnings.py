@@ -39,7 +39,7 @@ def add(
         created_at=tx.now,
         updated_at=tx.now,
     )
-    known = _of(tx, feature)
+    known = _learnings_of(tx, feature)
     added = rules.add(known, new)
     save_learning(tx, added)
     if feature and added.outcome == "added":
@@ -66,8 +66,8 @@ def save_learning(tx: Writer, added: AddedLearning) -> None:
 def list_learnings(tx: Reader, *, feature: str | None = None, project_only: bool = False) -> list[Learning]:
     """The learnings of a feature, of the project itself, or all there are; most trustworthy first."""
     if feature:
-        return rules.sort_by_trust(_of(tx, features.get(tx, feature).name))
-    return rules.sort_by_trust(_of(tx, None) if project_only else LEARNINGS.select(tx, "order by number"))
+        return rules.sort_by_trust(_learnings_of(tx, features.get(tx, feature).name))
+    return rules.sort_by_trust(_learnings_of(tx, None) if project_only else LEARNINGS.select(tx, "order by number"))
 
 
 def get(tx: Reader, learning_id: str) -> Learning:
@@ -94,7 +94,7 @@ def delete(tx: Writer, learning_id: str) -> Learning:
     return learning
 
 
-def _of(tx: Reader, feature: str | None) -> list[Learning]:
+def _learnings_of(tx: Reader, feature: str | None) -> list[Learning]:
     if feature is None:
         return LEARNINGS.select(tx, "where feature is null order by number")
     return LEARNINGS.select(tx, "where feature = ? order by number", clean_name(feature, what="feature"))

@@ -132,7 +132,7 @@ def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> tuple[Report
     """Reports how the work on the task ended; settled now if no session is bound to the task."""
     on = find_target(tx)
     report = save_report(tx, on, kind, body)
-    return on, report, None if on.session else _settled(tx, on.task, report)
+    return on, report, None if on.session else _settle_task(tx, on.task, report)
 
 
 def describe_loss(tx: Reader, on: ReportTarget, *, agents: Collection[str] = ()) -> str:
@@ -226,7 +226,7 @@ def _settle(tx: Writer, session: SessionRecord, agents: Collection[str]) -> Sett
     *others, report = unsettled
     for other in others:
         REPORTS.update(tx, {"settled_at": tx.now, "outcome": "superseded"}, "id = ?", other.id)
-    return _settled(tx, task, report, gone=gone)
+    return _settle_task(tx, task, report, gone=gone)
 
 
 def _holds(tx: Reader, on: ReportTarget) -> bool:
@@ -242,7 +242,7 @@ def _newest_start(tx: Reader, entity_id: str) -> Event | None:
     return EVENTS.first(tx, "where entity_id = ? and action = 'started' order by seq desc", entity_id)
 
 
-def _settled(tx: Writer, task: Task, report: Report, *, gone: str = "") -> Settled:
+def _settle_task(tx: Writer, task: Task, report: Report, *, gone: str = "") -> Settled:
     """Settles one report, the one that counts; `gone` says how the task was lost, if it was."""
     flags = _blocking_flags(tx, task.id)
     outcome, note, unblocked = _left(tx, task, report, gone) if gone else _carried_out(tx, task, report)
@@ -296,10 +296,10 @@ def _carried_out(tx: Writer, task: Task, report: Report) -> Came:
         stuck_before=len(stuck),
         has_upstream=report.kind == "blocked" and _wait_for_upstream(tx, task, report),
     )
-    return _moved(tx, task, report, outcome, unfinished=unfinished, stuck=stuck)
+    return _move(tx, task, report, outcome, unfinished=unfinished, stuck=stuck)
 
 
-def _moved(tx: Writer, task: Task, report: Report, outcome: Outcome, *, unfinished: str, stuck: list[Report]) -> Came:
+def _move(tx: Writer, task: Task, report: Report, outcome: Outcome, *, unfinished: str, stuck: list[Report]) -> Came:
     """Moves a task that is not done, and says on it why. What someone made of it meanwhile stands."""
     if not may_requeue(task.status):
         return _left(tx, task, report, f"the task is {task.status}")

@@ -66,18 +66,18 @@ def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = Fal
     if tx.is_remembering:
         before = {"status": "pending", **UNCLAIMED, "fence": task.fence - 1}
         tx.remember(TASKS, (task.id,), TASKS.row(msgspec.structs.replace(task, **before)))
-    return _started(tx, task)
+    return _start(tx, task)
 
 
 def start(tx: Writer, text: str, *, force: bool = False) -> TaskMove:
     """Takes one task. Taking what one already holds renews the claim and keeps its fence."""
-    task = _found(tx, text)
+    task = _find_task(tx, text)
     check_can_hold(tx.by)
     check_start(task, by=tx.by, now=tx.now, holding=tasks.list_held_by(tx, tx.by.name), force=force)
     if task.status == "in_progress" and task.claimed_by == tx.by.name:
         return TaskMove(_renew(tx, task))
     TASKS.update(tx, {**_claim_columns(tx), "fence": task.fence + 1}, "id = ?", task.id)
-    started = _started(tx, tasks.get(tx, task.id))
+    started = _start(tx, tasks.get(tx, task.id))
     return started._replace(warnings=(*_name_holder(tx, task), *started.warnings))
 
 
@@ -237,7 +237,7 @@ def _renew(tx: Writer, task: Task) -> Task:
     return tasks.get(tx, task.id)
 
 
-def _started(tx: Writer, task: Task) -> TaskMove:
+def _start(tx: Writer, task: Task) -> TaskMove:
     sessions.note_start(tx, task.id)
     tx.record("task", task.id, "started", {"claimed_by": task.claimed_by, "fence": task.fence})
     dropped = dependencies.list_cancelled(tx, task.id)
@@ -246,12 +246,12 @@ def _started(tx: Writer, task: Task) -> TaskMove:
 
 
 def _writable(tx: Writer, text: str, fence: int | None, force: bool) -> Task:
-    task = tasks.get(tx, text) if force else _found(tx, text)
+    task = tasks.get(tx, text) if force else _find_task(tx, text)
     claim_holders.check_change(tx, task, fence=fence, force=force)
     return task
 
 
-def _found(tx: Writer, text: str) -> Task:
+def _find_task(tx: Writer, text: str) -> Task:
     """A task, given back first if somebody holds it who is gone."""
     task = tasks.get(tx, text)
     if task.claimed_by not in (None, tx.by.name) and lapsed_claims.release_lapsed(tx):

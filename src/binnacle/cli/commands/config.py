@@ -40,7 +40,7 @@ def list_settings(context: Context, args: Namespace) -> Any:  # noqa: ARG001
         "settings": [
             {
                 "key": key,
-                "value": _shown(key, settings.values[key]),
+                "value": _hide_secret(key, settings.values[key]),
                 "from": settings.origins[key],
                 "help": setting.help,
                 **_ignored(key, settings),
@@ -53,7 +53,10 @@ def list_settings(context: Context, args: Namespace) -> Any:  # noqa: ARG001
 def _ignored(key: str, settings: Settings) -> dict[str, object]:
     if key not in settings.ignored:
         return {}
-    return {"ignored": _shown(key, settings.ignored[key]), "why": PERSONAL if SETTINGS[key].is_personal else UNTRUSTED}
+    return {
+        "ignored": _hide_secret(key, settings.ignored[key]),
+        "why": PERSONAL if SETTINGS[key].is_personal else UNTRUSTED,
+    }
 
 
 @CONFIG.command("get", "the value of a setting", "bn config get claim.minutes", KEY, view=_show_one, needs=READS)
@@ -106,7 +109,7 @@ def _write(context: Context, args: Namespace, value: str | None) -> Any:
     return {"key": args.key, "value": written, "file": path}
 
 
-def _shown(key: str, value: object) -> object:
+def _hide_secret(key: str, value: object) -> object:
     """Passwords are not printed in a list that may be pasted somewhere."""
     if key != "store.url" or "@" not in str(value):
         return value

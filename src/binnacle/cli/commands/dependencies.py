@@ -17,9 +17,9 @@ def _needs(args: Namespace) -> Needs:
 
 
 def _show(answer: Any, screen: Screen) -> None:
-    from binnacle.cli.views import changed
+    from binnacle.cli.views import show_changed
 
-    changed(answer, screen)
+    show_changed(answer, screen)
 
 
 def _show_tree(answer: Any, screen: Screen) -> None:

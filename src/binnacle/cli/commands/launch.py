@@ -108,7 +108,7 @@ def _preview(context: Context, args: Namespace, launcher: "Launcher", terms: Ter
     project = context.project
     with context.store(create=False).read() as tx:
         plan = make_plan(tx, project, catalog_of(project), terms, said=said).plan
-    start = _started(context, args, launcher, msgspec.structs.replace(plan, session=UNNAMED))
+    start = _find_start(context, args, launcher, msgspec.structs.replace(plan, session=UNNAMED))
     files = paths(session_folder(project, UNNAMED))._asdict()
     return {"command": start.command, "env": dict(start.env), "prompt": plan.prompt.text.strip(), "files": files}
 
@@ -124,9 +124,9 @@ def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms
     with open_store(project) as store:
         try:
             with store.write(by=by) as tx:
-                recipe, plan = _planned(tx, context, args, terms, said)
+                recipe, plan = _make_plan(tx, context, args, terms, said)
                 folder = session_folder(project, plan.session)
-                start = _started(context, args, launcher, plan)
+                start = _find_start(context, args, launcher, plan)
                 _keep(context, plan, start)
                 secret = issue_secret(tx, plan.session)
         except BaseException:
@@ -136,7 +136,7 @@ def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms
     return Begun(plan.session, recipe, start, secret, _named_variables(plan, project.repo))
 
 
-def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said: str) -> "Made":
+def _make_plan(tx: "Writer", context: Context, args: Namespace, terms: Terms, said: str) -> "Made":
     from binnacle.plan.recipe_loader import load_recipe
     from binnacle.project.tool_catalog import catalog_of
     from binnacle.sessions.planning import begin_session, make_plan
@@ -147,7 +147,7 @@ def _planned(tx: "Writer", context: Context, args: Namespace, terms: Terms, said
     return make_plan(tx, context.project, catalog, terms, session=session.id, said=said)
 
 
-def _started(context: Context, args: Namespace, launcher: "Launcher", plan: "SessionPlan") -> "ClientStart":
+def _find_start(context: Context, args: Namespace, launcher: "Launcher", plan: "SessionPlan") -> "ClientStart":
     """How the client is started on a plan."""
     from binnacle.config.clients.client_files import find_worktree
     from binnacle.config.clients.client_start import Given

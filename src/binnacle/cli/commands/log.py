@@ -32,10 +32,10 @@ def _show(answer: Any, screen: Screen) -> None:
     if not answer["events"]:
         screen.line("nothing happened yet")
     for event in answer["events"]:
-        _line(event, answer["titles"], screen)
+        _print_event(event, answer["titles"], screen)
 
 
-def _line(event: Event, titles: Mapping[str, str], screen: Screen) -> None:
+def _print_event(event: Event, titles: Mapping[str, str], screen: Screen) -> None:
     from binnacle.cli.event_sentences import describe
 
     when = screen.styled(f"{event.at:%Y-%m-%d %H:%M:%S}", "dim")
@@ -45,7 +45,7 @@ def _line(event: Event, titles: Mapping[str, str], screen: Screen) -> None:
 def _emit(found: Sequence[Event], titles: Mapping[str, str], context: Context, screen: Screen) -> None:
     for event in found:
         if context.human:
-            _line(event, titles, screen)
+            _print_event(event, titles, screen)
         else:
             sys.stdout.buffer.write(escape_for_terminal(msgspec.json.encode(event)) + b"\n")
     sys.stdout.flush()

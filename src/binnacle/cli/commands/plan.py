@@ -24,12 +24,12 @@ SUBJECT = (
 RECIPE = arg("recipe", nargs="?", completes="recipe", help="its name; without it, all of them are compared")
 
 
-def planned(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "SessionPlan":
+def make_session_plan(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "SessionPlan":
     """The plan of a session on what the arguments name."""
-    return _made(context, args, recipe=recipe, said=said).plan
+    return _make(context, args, recipe=recipe, said=said).plan
 
 
-def _made(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "Made":
+def _make(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "Made":
     from binnacle.project.tool_catalog import catalog_of
     from binnacle.sessions.planning import make_plan
 
@@ -98,7 +98,7 @@ def _show_matrix(answer: Any, screen: Screen) -> None:
 def show(context: Context, args: Namespace) -> Any:
     if args.recipe is None:
         return _matrix(context)
-    recipe, plan = _made(context, args, recipe=args.recipe)
+    recipe, plan = _make(context, args, recipe=args.recipe)
     tokens = {"prompt": plan.prompt.tokens, "tools": plan.tool_tokens, "total": plan.tokens}
     import msgspec
 
@@ -151,7 +151,7 @@ def _show_diff(answer: Any, screen: Screen) -> None:
 def diff(context: Context, args: Namespace) -> Any:
     import msgspec
 
-    plans = [planned(context, args, recipe=name) for name in (args.first, args.second)]
+    plans = [make_session_plan(context, args, recipe=name) for name in (args.first, args.second)]
     there = [{tool.tool: _limits(msgspec.to_builtins(tool)) for tool in plan.tools} for plan in plans]
     limits = [
         {"tool": tool, args.first: there[0][tool], args.second: there[1][tool]}

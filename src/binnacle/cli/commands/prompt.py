@@ -5,7 +5,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from binnacle.cli.command import READS, Group, arg, by_person
-from binnacle.cli.commands.plan import SUBJECT, planned
+from binnacle.cli.commands.plan import SUBJECT, make_session_plan
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import Duplicate, InvalidInput
@@ -38,7 +38,11 @@ def _show(answer: Any, screen: Screen) -> None:
 )
 def show(context: Context, args: Namespace) -> Any:
     said = context.read_input("-") if args.input == "-" else args.input
-    plan = _templated(context, args, said) if args.template else planned(context, args, recipe=args.recipe, said=said)
+    plan = (
+        _templated(context, args, said)
+        if args.template
+        else make_session_plan(context, args, recipe=args.recipe, said=said)
+    )
     sections = [{"name": one.name, "tokens": one.tokens, "cut": one.cut} for one in plan.prompt.sections]
     tokens = {"prompt": plan.prompt.tokens, "tools": plan.tool_tokens, "total": plan.tokens}
     return {"recipe": plan.recipe, "prompt": plan.prompt.text, "sections": sections, "tokens": tokens}

@@ -60,9 +60,9 @@ def _show_next(answer: Any, screen: Screen) -> None:
     if answer["task"] is None:
         screen.line("nothing is ready; see: bn blocked")
         return
-    from binnacle.cli.views import changed
+    from binnacle.cli.views import show_changed
 
-    changed(answer, screen)
+    show_changed(answer, screen)
     if answer.get("held"):
         screen.line(screen.styled("you already work on this task; --claim --force takes another", "dim"))
     elif not answer["claimed"]:

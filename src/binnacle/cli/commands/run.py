@@ -67,7 +67,7 @@ def run(context: Context, args: Namespace) -> Any:
     _ask_about_project(context, args)
     # In this process every session has an agent of its own, whoever started us.
     os.environ.pop("BN_AGENT_ID", None)
-    wanted = _wanted(context, args)
+    wanted = _read_request(context, args)
     project = context.project
     with (
         password_in_file(os.environ, project.settings.text("store.url"), project.data_dir),
@@ -93,7 +93,7 @@ def _ask_about_project(context: Context, args: Namespace) -> None:
         context.reread()
 
 
-def _wanted(context: Context, args: Namespace) -> "RunRequest":
+def _read_request(context: Context, args: Namespace) -> "RunRequest":
     from msgspec.structs import replace
 
     from binnacle.app.prompt_templates import read_template

@@ -6,7 +6,7 @@ from typing import Any
 from binnacle.cli.command import Group, arg, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg, say_how_many_more
-from binnacle.cli.screen import Screen, marked
+from binnacle.cli.screen import Screen, mark_status
 from binnacle.store.views.search import count_hits, find_text
 
 SEARCH = Group("search")
@@ -20,7 +20,7 @@ def _show(answer: Any, screen: Screen) -> None:
         (
             hit.id,
             hit.entity,
-            marked(hit.status) if hit.status else "",
+            mark_status(hit.status) if hit.status else "",
             hit.title or hit.snippet,
             hit.title and hit.snippet,
         )

@@ -129,9 +129,9 @@ def _show_list(answer: Any, screen: Screen) -> None:
 
 
 def _show_changed(answer: Any, screen: Screen) -> None:
-    from binnacle.cli.views import changed
+    from binnacle.cli.views import show_changed
 
-    changed(answer, screen)
+    show_changed(answer, screen)
 
 
 def _show_deleted(answer: Any, screen: Screen) -> None:

@@ -15,9 +15,9 @@ from binnacle.work.task import NewTask, brief
 
 
 def _show(answer: Any, screen: Screen) -> None:
-    from binnacle.cli.views import changed
+    from binnacle.cli.views import show_changed
 
-    changed(answer, screen)
+    show_changed(answer, screen)
 
 
 def _show_split(answer: Any, screen: Screen) -> None:

@@ -38,10 +38,10 @@ def _show(answer: Any, screen: Screen) -> None:
     for change in answer["undone"]:
         for what in change["what"]:
             screen.line(f"{'would undo' if answer['dry_run'] else 'undid'} {change['number']}: {what}")
-    from binnacle.cli.views import changed
+    from binnacle.cli.views import show_changed
 
     for task in answer["tasks"]:
-        changed({"task": task}, screen)
+        show_changed({"task": task}, screen)
     for warning in answer.get("warnings", ()):
         screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
     if not answer["dry_run"]:

@@ -57,7 +57,7 @@ def import_servers(context: Context, args: Namespace) -> Any:
     there = {name: server.entry.data for name, server in look_around(context).servers.items()}
     for file in _origins(context, args.origin):
         try:
-            found = [one for one in _found(file, context) if not args.names or one.name in args.names]
+            found = [one for one in _find_servers(file, context) if not args.names or one.name in args.names]
         except ConfigError as error:
             answer["unusable"].append({"name": "", "from": file.path, "reason": error.message})
             continue
@@ -89,7 +89,7 @@ def _origins(context: Context, origin: str | None) -> "list[ClientFile]":
     return [any_file(origin, worktree=worktree)]
 
 
-def _found(file: "ClientFile", context: Context) -> "list[ImportableServer]":
+def _find_servers(file: "ClientFile", context: Context) -> "list[ImportableServer]":
     from binnacle.config.clients.client_files import find_worktree
     from binnacle.upstream.configuration.client_import import find_servers
 

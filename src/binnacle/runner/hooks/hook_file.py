@@ -120,7 +120,7 @@ def load_hooks(path: str, *, root: str | None = None) -> list[Hook]:
 def _read(written: _Events, lines: YamlLines, above: tuple[str, ...]) -> list[Hook]:
     found = []
     for event in HOOK_EVENTS:
-        entries = _listed(getattr(written, event), lines.at(*above, event))
+        entries = _read_entries(getattr(written, event), lines.at(*above, event))
         for index, entry in enumerate(entries):
             place = lines.at(*above, event, index)
             found.append(
@@ -137,7 +137,7 @@ def _read(written: _Events, lines: YamlLines, above: tuple[str, ...]) -> list[Ho
     return found
 
 
-def _listed(given: _Entries | None, place: str) -> list[_Entry]:
+def _read_entries(given: _Entries | None, place: str) -> list[_Entry]:
     """One hook, several, or just the command of one: as a text, or as its words."""
     if given is None:
         return []

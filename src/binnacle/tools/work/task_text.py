@@ -85,7 +85,7 @@ class TaskChanges(Enrichment, total=False):
     tags: Lines
 
 
-def parsed(fields: TaskChanges) -> dict[str, Any]:
+def parse_changes(fields: TaskChanges) -> dict[str, Any]:
     """The changes, as the store takes them."""
     found: dict[str, Any] = dict(fields)
     if "priority" in fields:

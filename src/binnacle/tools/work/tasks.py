@@ -30,7 +30,7 @@ from binnacle.tools.work.task_text import (
     listed,
     moved,
     new_task,
-    parsed,
+    parse_changes,
 )
 from binnacle.tools.work.typed_tool import tool
 from binnacle.work.actor import Actor
@@ -101,7 +101,7 @@ def task_update(
     **fields: Unpack[TaskChanges],
 ) -> ToolReply:
     """Changes what is said about a task. What is not given stays; a list given replaces the old one."""
-    changes = parsed(fields)
+    changes = parse_changes(fields)
     task = store_tasks.update(tx, id, changes, fence=fence)
     if depends_on is not None:
         wanted = depends_on.replace(",", " ").split() if isinstance(depends_on, str) else depends_on

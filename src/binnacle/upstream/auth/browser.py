@@ -18,7 +18,7 @@ def is_there(environ: Mapping[str, str] | None = None) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def opened(url: str) -> AsyncIterator[None]:
+async def open_in_browser(url: str) -> AsyncIterator[None]:
     """Opens a page while the block runs. What opened it is ended then; the browser itself stays as it is."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -8,7 +8,7 @@ from binnacle.errors import ConfigError, UpstreamError
 from binnacle.upstream.auth import oauth_requests
 from binnacle.upstream.auth.grant import Grant, Method, OAuthClient
 from binnacle.upstream.auth.provider_discovery import Provider, is_same_issuer
-from binnacle.upstream.auth.token_endpoint import told
+from binnacle.upstream.auth.token_endpoint import describe_refusal
 from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.redaction import Redactor
 from binnacle.upstream.transports.http_session import HttpSession
@@ -66,7 +66,9 @@ async def register(
     )
     found = answer.decode(_Registered)
     if answer.status not in (200, 201) or found is None or not found.client_id:
-        error, description = told(found.error or "", found.error_description, Redactor()) if found else ("", "")
+        error, description = (
+            describe_refusal(found.error or "", found.error_description, Redactor()) if found else ("", "")
+        )
         said = ": ".join(part for part in (f"answered {answer.status}", error, description) if part)
         raise _unknown(config, f"and its registration {said}")
     return _accepted(config, found, wanted["token_endpoint_auth_method"], redirect_uri)

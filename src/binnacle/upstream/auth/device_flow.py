@@ -80,7 +80,7 @@ async def _start(http: HttpSession, grant: Grant, endpoint: str, *, near: Server
     answer = await oauth_requests.post(http, endpoint, what="device login", near=near, form=form, headers=headers)
     found = answer.decode(_Started)
     if found is not None and found.error:
-        raise TokenRefused(*token_endpoint.told(found.error or "", found.error_description, redactor))
+        raise TokenRefused(*token_endpoint.describe_refusal(found.error or "", found.error_description, redactor))
     if answer.status != 200 or found is None or not (found.device_code and found.user_code and found.verification_uri):
         raise UpstreamError(f"the device login answered {answer.status} and no code", hint="sign in without it")
     redactor.add("device_code", found.device_code)

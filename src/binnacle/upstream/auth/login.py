@@ -203,7 +203,7 @@ async def _by_code(
         verifier = random.token_urlsafe(64)
         attempt.redactor.add("code_verifier", verifier)
         receiver.login_url = _login_url(attempt, grant, receiver, verifier)
-        async with _shown(attempt, receiver, open_browser=open_browser):
+        async with _show_attempt(attempt, receiver, open_browser=open_browser):
             answer = await _answer(attempt, receiver, read_redirect)
         form = {
             "grant_type": "authorization_code",
@@ -234,13 +234,13 @@ def _login_url(attempt: _Attempt, grant: Grant, receiver: Receiver, verifier: st
 
 
 @contextlib.asynccontextmanager
-async def _shown(attempt: _Attempt, receiver: Receiver, *, open_browser: bool) -> AsyncIterator[None]:
+async def _show_attempt(attempt: _Attempt, receiver: Receiver, *, open_browser: bool) -> AsyncIterator[None]:
     """While the block runs, the person has the login page, or at least its address."""
     login_url = receiver.login_url
     if open_browser and browser.is_there():
         attempt.show(f"A browser opens to sign in to {attempt.config.name}. If none does, open this address:")
         attempt.show(login_url)
-        async with browser.opened(receiver.start_url):
+        async with browser.open_in_browser(receiver.start_url):
             yield
     else:
         attempt.show(f"Open this address in a browser to sign in to {attempt.config.name}:")
@@ -291,7 +291,9 @@ def _code(attempt: _Attempt, answer: dict[str, str]) -> str:
     if provider.names_itself and issuer is None and "state" in answer:
         raise attempt.refused("the answer does not say who gave it")
     if error := answer.get("error", ""):
-        raise TokenRefused(*token_endpoint.told(error, answer.get("error_description", ""), attempt.redactor))
+        raise TokenRefused(
+            *token_endpoint.describe_refusal(error, answer.get("error_description", ""), attempt.redactor)
+        )
     if not answer.get("code"):
         raise attempt.refused("the answer holds no code")
     return answer["code"]

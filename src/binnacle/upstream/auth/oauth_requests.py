@@ -84,7 +84,7 @@ async def post(
     if 300 <= answer.status < 400:
         target = urljoin(url, answer.location)
         raise UpstreamError(
-            f"the {what} redirects to {_shown(target)}, which was not followed", hint="its operator has to fix it"
+            f"the {what} redirects to {_show_origin(target)}, which was not followed", hint="its operator has to fix it"
         )
     if answer.status >= 500 or answer.status == 429:
         raise UpstreamDown(f"the {what} at {origin(url)} answered {answer.status}", hint="try again later")
@@ -129,7 +129,7 @@ async def _request(
     return OAuthResponse(response.status, body, location, challenge)
 
 
-def _shown(url: str) -> str:
+def _show_origin(url: str) -> str:
     try:
         return origin(url)
     except ValueError:

@@ -64,7 +64,7 @@ async def ask(
     )
     found = answer.decode(_Answer)
     if found is not None and found.error and found.error not in PASSING_ERRORS:
-        raise TokenRefused(*told(found.error, found.error_description, redactor))
+        raise TokenRefused(*describe_refusal(found.error, found.error_description, redactor))
     if found is None or answer.status not in (200, 201) or not _is_usable(found):
         raise UpstreamDown(
             f"the token endpoint answered {answer.status} and no token", hint="try again later; the login is kept"
@@ -110,7 +110,9 @@ async def revoke(http: HttpSession, grant: Grant, *, near: ServerConfig, redacto
         # Some take only refresh tokens back; the access token that came with one ends soon by itself.
         if found.error == "unsupported_token_type" and kind == "access_token" and grant.refresh_token:
             continue
-        raise TokenRefused(*told(found.error or f"it answered {answer.status}", found.error_description, redactor))
+        raise TokenRefused(
+            *describe_refusal(found.error or f"it answered {answer.status}", found.error_description, redactor)
+        )
 
 
 def learn(grant: Grant, redactor: Redactor) -> None:
@@ -120,7 +122,7 @@ def learn(grant: Grant, redactor: Redactor) -> None:
     redactor.add("client_secret", grant.client.secret)
 
 
-def told(error: str, description: Any, redactor: Redactor) -> tuple[str, str]:
+def describe_refusal(error: str, description: Any, redactor: Redactor) -> tuple[str, str]:
     """What an authorization server says of an error, short, printable, and without our secrets."""
     description = description if isinstance(description, str) else ""
     return make_visible(redactor.clean(error)[:80]), make_visible(redactor.clean(description)[:200])

@@ -52,7 +52,7 @@ class HeaderParam(NamedTuple):
 def find_wrong_param(schema: Any) -> str:
     """Why the marks of a schema cannot be followed; empty if they can."""
     taken: set[str] = set()
-    for path, part in _marked(schema, ()):
+    for path, part in _find_marked(schema, ()):
         if not path:
             return f"{HEADER_MARK} marks what is not one argument"
         mark, where = part[HEADER_MARK], ".".join(path)
@@ -68,21 +68,21 @@ def find_wrong_param(schema: Any) -> str:
 
 def find_header_params(schema: Any) -> tuple[HeaderParam, ...]:
     """The marked arguments of a schema whose marks are right."""
-    return tuple(HeaderParam(path, part[HEADER_MARK]) for path, part in _marked(schema, ()) if path)
+    return tuple(HeaderParam(path, part[HEADER_MARK]) for path, part in _find_marked(schema, ()) if path)
 
 
 def make_headers(marks: tuple[HeaderParam, ...], arguments: Raw) -> tuple[tuple[str, str], ...]:
     """The headers of a call, not yet written as HTTP wants them."""
     given = msgspec.json.decode(arguments)
-    found = ((mark.header, _written(_at(given, mark.path))) for mark in marks)
+    found = ((mark.header, _write_value(_at(given, mark.path))) for mark in marks)
     return tuple((f"Mcp-Param-{header}", value) for header, value in found if value is not None)
 
 
-def _marked(schema: Any, path: tuple[str, ...] | None) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
+def _find_marked(schema: Any, path: tuple[str, ...] | None) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
     """Every marked part of a schema and the way to its argument; None where there is no single one."""
     if isinstance(schema, list):
         for part in schema:
-            yield from _marked(part, None)
+            yield from _find_marked(part, None)
     if not isinstance(schema, dict):
         return
     if HEADER_MARK in schema:
@@ -90,11 +90,11 @@ def _marked(schema: Any, path: tuple[str, ...] | None) -> Iterator[tuple[tuple[s
     for key, value in schema.items():
         if key == "properties" and isinstance(value, dict):
             for name, part in value.items():
-                yield from _marked(part, None if path is None else (*path, name))
+                yield from _find_marked(part, None if path is None else (*path, name))
         elif key in UNNAMED_SCHEMA_KEYS:
-            yield from _marked(value, None)
+            yield from _find_marked(value, None)
         elif key in NAMED_SCHEMA_KEYS and isinstance(value, dict):
-            yield from _marked(list(value.values()), None)
+            yield from _find_marked(list(value.values()), None)
 
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:
@@ -103,7 +103,7 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _written(value: Any) -> str | None:
+def _write_value(value: Any) -> str | None:
     """A value as a header says it; None for what it cannot."""
     if isinstance(value, bool):
         return "true" if value else "false"
