@@ -194,18 +194,6 @@ def test_a_cancelled_call_is_freed_and_has_no_outcome():
     assert freed == [True]
 
 
-def test_calls_that_reach_outside_are_audited_with_who_made_them():
-    told = []
-    outside = a_tool("outside", hints=Hints(read_only=False, open_world=True))
-    dispatcher = Dispatcher(
-        Catalog([outside, a_tool("inside")]),
-        audit=lambda caller, name, said: told.append((caller.actor.name, name, said["ok"])),
-    )
-    call(dispatcher, "outside")
-    call(dispatcher, "inside")
-    assert told == [("ann", "outside", True)]
-
-
 def test_progress_reaches_whoever_wants_it():
     async def steps(caller, given):
         caller.progress(1, 2, "half")

@@ -18,9 +18,6 @@ from binnacle.work import steps
 
 NO_WAY = "this session has no tool for what comes next; tools/list names those it has"
 
-Audit = Callable[[Caller, str, dict[str, Any]], None]
-"""Told of every call that may have changed something outside the store."""
-
 
 def _know_nothing(name: str) -> None:
     """There is nothing more to be said of a tool that is not there."""
@@ -35,7 +32,6 @@ class Dispatcher:
         *,
         exposed: Sequence[ExposedTool] | None = None,
         instead: Mapping[str, str] | None = None,
-        audit: Audit | None = None,
         in_shell: bool = False,
         explain_missing: Callable[[str], BinnacleError | None] = _know_nothing,
     ) -> None:
@@ -52,7 +48,6 @@ class Dispatcher:
         self._instead = {
             catalog.find(name).spec.name: catalog.find(other).spec.name for name, other in (instead or {}).items()
         }
-        self._audit = audit
         self._in_shell = in_shell
         self._explain_missing = explain_missing
 
@@ -78,7 +73,6 @@ class Dispatcher:
             outcome = failed(noted, seconds=seconds, prefix=prefix, hint=hint, is_structured=is_structured)
         else:
             caller.activity.note_success(spec.name, name, raw)
-        self._tell(name, caller, outcome)
         return outcome
 
     async def reply(self, caller: Caller, name: str, raw: bytes) -> ToolReply:
@@ -121,12 +115,6 @@ class Dispatcher:
                 f"{spec.name} needs another tool first, which this session does not have",
                 hint=NextStep(f"start a session that also has {name}", for_person=True),
             )
-
-    def _tell(self, name: str, caller: Caller, outcome: Outcome) -> None:
-        found = self.catalog.find(name).spec if name in self.catalog else None
-        if self._audit is not None and found is not None and found.hints.open_world and not found.hints.read_only:
-            ok = not outcome.is_error
-            self._audit(caller, found.name, {"ok": ok, "duration": round(outcome.seconds * 1000, 3)})
 
 
 def disabled_tool(name: str, other: str | None, *, otherwise: Hint) -> ToolDisabled:
