@@ -12,6 +12,10 @@ from binnacle.wire.mcp import LEVELS, Era, Params
 
 if TYPE_CHECKING:
     from binnacle.lifecycle.process import Process
+from binnacle.wire.pending import PendingRequests
+
+MAX_PENDING_QUESTIONS = 1000
+"""Questions that one client has not answered."""
 
 Send = Callable[[bytes], None]
 """Hands a message to a transport, which bounds what it keeps."""
@@ -58,7 +62,7 @@ class Peer:
         self.running: dict[bytes, asyncio.Task[Any]] = {}
         """Requests under way, by id, so that they can be cancelled."""
 
-        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._questions: PendingRequests[str, msgspec.Raw] = PendingRequests(max_pending=MAX_PENDING_QUESTIONS)
         self._count = 0
 
     def begin(self, request_id: bytes, task: asyncio.Task[Any]) -> None:
@@ -79,33 +83,29 @@ class Peer:
         """Stops everything under way."""
         for task in list(self.running.values()):
             task.cancel()
-        for future in self._asked.values():
-            future.cancel()
+        self._questions.close(lambda: RpcError(INVALID_REQUEST, "the client has gone"))
         self.subscriptions.clear()
 
     def resolve(self, request_id: bytes, result: bytes | None, error: bytes | None) -> None:
         """Hands the client's answer to whoever asked; an answer nobody waits for is dropped."""
-        future = self._asked.pop(request_id.decode(errors="replace").strip('"'), None)
-        if future is None or future.done():
-            return
+        asked = request_id.decode(errors="replace").strip('"')
         if error is not None:
-            future.set_exception(
-                RpcError(INVALID_REQUEST, f"the client refused: {error.decode(errors='replace')[:500]}")
-            )
+            refusal = f"the client refused: {error.decode(errors='replace')[:500]}"
+            self._questions.fail(asked, RpcError(INVALID_REQUEST, refusal))
         else:
-            future.set_result(msgspec.Raw(result or b"{}"))
+            self._questions.resolve(asked, msgspec.Raw(result or b"{}"))
 
     async def ask(self, send: Send, method: str, params: Any, *, timeout: float) -> Any:
         """Asks the client something and waits for its answer."""
         self._count += 1
         request_id = f"bn-{self._count}"
-        future = self._asked[request_id] = asyncio.get_running_loop().create_future()
+        future = self._questions.add(request_id)
         try:
             send(request_message(request_id, method, params))
             async with asyncio.timeout(timeout):
                 return msgspec.json.decode(await future)
         finally:
-            self._asked.pop(request_id, None)
+            future.cancel()  # forgets it where sending failed
 
 
 class McpRequest:
