@@ -7,7 +7,7 @@ import pytest
 
 from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, NotFound
-from binnacle.plan import recipe
+from binnacle.plan import recipe_loader
 from binnacle.plan.recipe import Recipe, ToolRule, expand_rules, matching
 from binnacle.plan.recipe_loader import TOOL_LIMIT, load_recipe, recipe_files
 from binnacle.plan.sections import SECTIONS
@@ -44,7 +44,7 @@ def load(repo):
 def trust(repo, monkeypatch):
     """Trusts the project's recipes as they are."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(repo / "config"))
-    return lambda: keep(str(repo), recipe.find_items(str(repo), the_catalog()), by="ann", at="", how="terminal")
+    return lambda: keep(str(repo), recipe_loader.find_items(str(repo), the_catalog()), by="ann", at="", how="terminal")
 
 
 @pytest.fixture
@@ -263,6 +263,6 @@ class TestDocumentation:
 
     def test_every_key_every_section_and_every_recipe_is_explained(self):
         keys = re.findall(r"^\| `(?:tools: )?(\w+)` \|", self.PAGE, re.MULTILINE)
-        assert {*recipe._File.__struct_fields__, *recipe._Limits.__struct_fields__} <= set(keys)
+        assert {*recipe_loader._File.__struct_fields__, *recipe_loader._Limits.__struct_fields__} <= set(keys)
         for name in (*SECTIONS, *recipe_files(None)):
             assert f"`{name}`" in self.PAGE, name
