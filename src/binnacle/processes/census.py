@@ -4,6 +4,9 @@ What is below the root of a tree belongs to it. An orphan belongs where it belon
 the tree in whose session it is. Where this process adopts orphans, all of them are its children, and one that belongs
 to no tree is a stranger: a daemon that nobody has seen come, in a session of its own and without an environment. Where
 orphans go to process 1, every process may be one of ours, and those that no sign leads to are not found.
+
+There a look is also not one moment: while the table is read, a process can start another one and end. So a tree counts
+as gone only when two looks in a row have shown nobody, and when every young orphan has had time to show its mark.
 """
 
 import os
@@ -12,6 +15,8 @@ import time
 from binnacle.processes.facts import ProcessEntry, group_by_parent, list_tree, mark_of, read_table
 from binnacle.processes.linux import ADOPTS_ORPHANS
 from binnacle.processes.process_tree import ProcessTree
+
+LOOKS_TO_BE_SURE = 1 if ADOPTS_ORPHANS else 2
 
 EXEC_SECONDS = 0.2
 """How long a process may go without an environment. It has none while it becomes another program."""
@@ -35,6 +40,13 @@ class Census:
         self._doubtful: dict[ProcessKey, float] = {}
         """Strangers without an environment, and when they were first seen."""
 
+        self._empty_looks: dict[int, int] = {}
+        """How many looks in a row have shown nobody of a tree."""
+
+    def is_empty(self, number: int) -> bool:
+        """Whether nobody of a tree is left."""
+        return self.is_sure and self._empty_looks.get(number, 0) >= LOOKS_TO_BE_SURE
+
     def take(self, trees: dict[int, ProcessTree]) -> None:
         """Looks at all processes."""
         table = read_table()
@@ -50,15 +62,16 @@ class Census:
         sessions.update((tree.root, tree) for tree in trees.values())
         marks = {tree.mark: number for number, tree in trees.items()}
         strangers: list[ProcessEntry] = []
+        oldest = min((tree.started for tree in trees.values()), default=0)
         for orphan in self._list_orphans(table, children, found):
-            owner = self._find_owner(orphan, marks, sessions)
+            owner = self._find_owner(orphan, marks, sessions, oldest)
             if ADOPTS_ORPHANS or owner in found:
                 found.get(owner, strangers).extend(list_tree(orphan, children))
-        self._note(found, strangers)
+        self._note(found, strangers, strangers if ADOPTS_ORPHANS else list(table.values()))
 
     def take_none(self, trees: dict[int, ProcessTree]) -> None:
         """Notes that no process is left, as is known without a look when this process has no children."""
-        self._note({number: [] for number in trees}, [])
+        self._note({number: [] for number in trees}, [], [])
 
     @staticmethod
     def _list_orphans(
@@ -71,7 +84,9 @@ class Census:
         candidates = children.get(os.getpid(), []) if ADOPTS_ORPHANS else list(table.values())
         return [entry for entry in candidates if entry.pid not in placed and entry.pid != os.getpid()]
 
-    def _find_owner(self, orphan: ProcessEntry, marks: dict[bytes, int], sessions: dict[int, ProcessTree]) -> int:
+    def _find_owner(
+        self, orphan: ProcessEntry, marks: dict[bytes, int], sessions: dict[int, ProcessTree], oldest: int
+    ) -> int:
         """The number of a tree, which may be gone; 0 for a stranger."""
         if number := self._known.get(orphan.key, 0):
             return number
@@ -80,15 +95,20 @@ class Census:
         if tree is not None and orphan.started >= tree.started:
             return tree.number
         mark = mark_of(orphan.pid)
-        if not mark and ADOPTS_ORPHANS and not orphan.is_over:
+        if not mark and not orphan.is_over and (ADOPTS_ORPHANS or orphan.started >= oldest):
             self._doubtful.setdefault(orphan.key, time.monotonic())
         return marks.get(mark, 0)
 
-    def _note(self, found: dict[int, list[ProcessEntry]], strangers: list[ProcessEntry]) -> None:
+    def _note(
+        self, found: dict[int, list[ProcessEntry]], strangers: list[ProcessEntry], doubtful: list[ProcessEntry]
+    ) -> None:
         self.members = {number: [entry for entry in entries if not entry.is_over] for number, entries in found.items()}
         self.strangers = [entry for entry in strangers if not entry.is_over]
         self._known = {entry.key: number for number, some in found.items() for entry in some}
-        there = {entry.key for entry in self.strangers}
+        self._empty_looks = {
+            number: 0 if entries else self._empty_looks.get(number, 0) + 1 for number, entries in self.members.items()
+        }
+        there = {entry.key for entry in doubtful if not entry.is_over} - self._known.keys()
         self._doubtful = {key: since for key, since in self._doubtful.items() if key in there}
         now = time.monotonic()
         self.is_sure = all(now >= since + EXEC_SECONDS for since in self._doubtful.values())

@@ -111,5 +111,5 @@ class ProcessTrees:
         """Signals what is left of a tree; whether nothing is, or nothing can be done."""
         left = self._census.members[tree.number]
         ending.signal_all(left, now)
-        is_gone = tree.returncode is not None and not left and self._census.is_sure
+        is_gone = tree.returncode is not None and self._census.is_empty(tree.number)
         return is_gone or ending.is_hopeless(now)
