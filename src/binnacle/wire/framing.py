@@ -71,25 +71,25 @@ class LineDecoder:
             if self._is_skipping:
                 self._is_skipping = False
             else:
-                found.append(self._limited(self._complete(ending)))
+                found.append(self._take_line(ending))
         if not self._is_skipping:
             self._unfinished += rest
             if len(self._unfinished) > self._max_line_bytes:
-                found.append(self._limited(self._complete(b"")))
+                found.append(self._take_line(b""))
                 self._is_skipping = True
         return found
 
-    def _complete(self, ending: bytes) -> bytes:
-        if not self._unfinished:
+    def _take_line(self, ending: bytes) -> bytes | OversizedLine:
+        """The line that ends so. One that is too long is never copied."""
+        if not self._unfinished and len(ending) <= self._max_line_bytes:
             return ending
-        line = bytes(self._unfinished + ending)
+        self._unfinished += ending
+        is_oversized = len(self._unfinished) > self._max_line_bytes
+        kept = min(self._max_line_bytes, MAX_BEGINNING_BYTES) if is_oversized else len(self._unfinished)
+        with memoryview(self._unfinished) as view:
+            line = bytes(view[:kept])
         self._unfinished.clear()
-        return line
-
-    def _limited(self, line: bytes) -> bytes | OversizedLine:
-        if len(line) <= self._max_line_bytes:
-            return line
-        return OversizedLine(line[: min(self._max_line_bytes, MAX_BEGINNING_BYTES)])
+        return OversizedLine(line) if is_oversized else line
 
 
 class ContentLengthDecoder:
