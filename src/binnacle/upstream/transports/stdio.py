@@ -42,6 +42,9 @@ BUSY_SECONDS = 0.01
 ENDING_SECONDS = 1.0
 """Seconds after a process closed its output in which it is expected to end, and to have a code to tell of."""
 
+LAST_WORDS_SECONDS = 0.5
+"""How long it takes at most, after a process has closed its pipes, until it is known how it ended."""
+
 STOP_GRACE_SECONDS = 2.0
 """Seconds a server gets to end by itself, once its input was closed, and again once it was asked to."""
 
@@ -180,7 +183,7 @@ class StdioTransport(DuplexTransport):
 
     async def _send(self, message: bytes) -> None:
         if self._writer is None or self._writer.is_closing():
-            raise UpstreamDown(f"{self._config.name} takes no more input", hint="it is being started again")
+            raise UpstreamDown(await self._find_reason(), hint="it is being started again")
         if self._writer.get_write_buffer_size() > MAX_BACKLOG_BYTES:
             raise UpstreamDown(f"{self._config.name} does not read what it is sent", hint="try again later")
         if self._held is not None:
@@ -190,6 +193,13 @@ class StdioTransport(DuplexTransport):
         self._writer.write(message + b"\n")
         self._held = []
         asyncio.get_running_loop().call_soon(self._let_go)
+
+    async def _find_reason(self) -> str:
+        """Why the server takes no more input. One that ended closes its pipes first; its last words say more."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                return await asyncio.shield(self.ended)
+        return f"{self._config.name} takes no more input"
 
     def _let_go(self) -> None:
         held, self._held = self._held, None
