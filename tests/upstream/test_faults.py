@@ -19,6 +19,7 @@ from binnacle.upstream.request_relay import RequestRelay
 from binnacle.upstream.supervisor import SupervisedServer
 from binnacle.upstream.toolsets.toolset import UpstreamRequest
 from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
+from binnacle.upstream.transports.transport import OutgoingRequest
 
 ROGUE = os.path.join(os.path.dirname(__file__), "rogue.py")
 WAIT = 20.0
@@ -146,6 +147,33 @@ async def test_one_that_cannot_start_says_why(made, place):
     lost.start()
     await until(lambda: lost.status.state == "failed")
     assert "no-such-command" in lost.status.reason
+
+
+@bench
+async def test_one_that_has_closed_its_input_is_asked_for_its_last_words(made, place):
+    code = (
+        "import os, sys; os.close(0); print('ready', flush=True); open(sys.argv[1]).read(); sys.exit('no vault here')"
+    )
+    gate = place / "gate"
+    os.mkfifo(gate)
+    config = ServerConfig(
+        name="short",
+        transport="stdio",
+        command=sys.executable,
+        args=("-c", code, str(gate)),
+        source=ConfigSource("cli"),
+    )
+    transport = StdioTransport(config, lambda *_: None, keeper=made.keeper, log=ServerLog())
+    await transport.open()
+    try:
+        await until(transport._writer.is_closing)
+        asked = asyncio.ensure_future(transport.ask(OutgoingRequest(b"1", b"{}", "ping")))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(gate.write_text, "")
+        with pytest.raises(UpstreamDown, match="no vault here"):
+            await asked
+    finally:
+        await transport.close()
 
 
 @bench
