@@ -156,6 +156,29 @@ def test_a_server_that_stays_away_is_waited_for_once_and_then_only_tried(own_pos
         assert ready(store) == ["before", "after"]
 
 
+def test_a_look_for_changes_in_an_outage_leaves_the_next_call_its_patience(own_postgres):
+    with open_postgres(own_postgres.url) as store:
+        put(store, "before")
+        own_postgres.stop()
+        with pytest.raises(StoreUnreachable):
+            store.wait_change(0)
+        starting = threading.Thread(target=own_postgres.start)
+        starting.start()
+        put(store, "after")
+        starting.join(timeout=60)
+        assert ready(store) == ["before", "after"]
+
+
+def test_who_waits_for_changes_waits_out_a_restart_that_takes_longer(own_postgres):
+    with open_postgres(own_postgres.url) as store:
+        put(store, "before")
+        own_postgres.stop()
+        starting = threading.Thread(target=own_postgres.start)
+        starting.start()
+        assert store.wait_change(0.01)
+        starting.join(timeout=60)
+
+
 def test_a_follower_sees_what_happened_while_it_was_cut_off(postgres_place):
     store, other = postgres_place.open(), postgres_place.open()
     followed = events.follow(store, after=0, wait=0)

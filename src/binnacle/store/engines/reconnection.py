@@ -43,18 +43,22 @@ class ReconnectingConnection:
         self._patience = patience
         self._is_closed = False
         self.is_down = False
-        """Whether the last attempt was given up. Until one succeeds, each call tries only once: calls wait in line."""
+        """Whether somebody waited with all patience in vain. Until an attempt succeeds, each call then tries only
+        once, because calls wait in line."""
 
     def begin(self, mode: TransactionMode, *, holder: str = "") -> None:
         """Begins a transaction, on a new connection if the old one is lost."""
         self._with_connection(lambda: self.connection.begin(mode, holder=holder), patience=self._patience)
 
     def wait_change(self, timeout: float) -> bool:
-        """Waits for a change; a connection that had to be made again may have missed one, which counts."""
+        """Waits for a change; a connection that had to be made again may have missed one, which counts.
+
+        Who waits is as patient with a lost database as a transaction; who only looks (`timeout` 0) tries once.
+        """
         before = self.connection
         changed = self._with_connection(
             lambda: self.connection is not before or self.connection.wait_change(timeout),
-            patience=min(timeout, self._patience),
+            patience=self._patience if timeout else 0,
         )
         if self.connection is not before:
             self.connection.wait_change(0)  # begins to listen
@@ -71,7 +75,7 @@ class ReconnectingConnection:
                 time.monotonic() + (0 if self.is_down else patience), lambda: self._on_new_connection(work)
             )
         except StoreUnreachable:
-            self.is_down = True
+            self.is_down |= patience == self._patience  # a look that found nothing must not take the others' time
             raise
         self.is_down = False
         return result
