@@ -7,7 +7,7 @@ import pytest
 
 from binnacle.errors import UpstreamDown
 from binnacle.processes.usage import ProcessUsage
-from binnacle.upstream import supervisor as supervision
+from binnacle.upstream import launch_deadline
 from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
 from binnacle.upstream.supervisor import LAUNCHING, SupervisedServer
 from binnacle.upstream.transports.launch_activity import MIN_BYTES, MIN_CPU_SECONDS, ActivitySample, has_worked
@@ -54,7 +54,7 @@ def test_a_launcher_at_work_is_waited_for_and_shown(manner, tmp_path):
             await made.call(server, "echo", "hi")
         assert "its launcher is still working" in down.value.message
         assert down.value.hint == "it is on its way: call again in a moment"
-        await until(lambda: server._extended_by > GIVEN_SECONDS)
+        await until(lambda: server._deadline.extended_by > GIVEN_SECONDS)
         gate.touch()
         await until(lambda: server.status.state == "ready")
         assert await made.said(server, "echo", "hi") == "hi"
@@ -70,7 +70,7 @@ async def test_one_that_does_nothing_is_ended_at_the_short_bound(made, place):
 
 
 def test_one_that_works_for_ever_is_ended_at_the_long_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(supervision, "MAX_LAUNCH_SECONDS", 2.5)
+    monkeypatch.setattr(launch_deadline, "MAX_LAUNCH_SECONDS", 2.5)
 
     @bench
     async def scenario(made, place):

@@ -14,7 +14,8 @@ from binnacle.project.project import Project
 from binnacle.serving.upstream_connections import UpstreamConnections
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.listing.missing_tools import owners_of
-from binnacle.upstream.supervisor import ServerStatus, SupervisedServer, describe_standing
+from binnacle.upstream.server_status import ServerStatus, describe_state
+from binnacle.upstream.supervisor import SupervisedServer
 from binnacle.upstream.toolsets.prefixed import Offer
 from binnacle.upstream.toolsets.tool_names import display_name
 
@@ -119,7 +120,7 @@ class UpstreamProbe(NamedTuple):
         down = {one.name: one.row() for one in self.servers if one.status.state != "ready"}
         if owners := owners_of(name, down):
             row = down[owners[0]]
-            text = describe_standing(row["name"], row["state"])
+            text = describe_state(row["name"], row["state"])
             raise UpstreamDown(f"{text}: {row['reason']}" if row.get("reason") else text, hint=row.get("hint", ""))
 
     def _check_held(self, name: str) -> None:

@@ -6,7 +6,8 @@ A call goes down this list, and its answer back up:
     toolsets/        one small protocol, and wrappers that name, screen, pin, limit, cut and record (in the order of
                      `chain`)
     supervisor       one server: connected, watched, connected again; `pool` shares it between sessions,
-                     `server_lists` is what it offers, `resource_updates` who follows its resources
+                     `server_lists` is what it offers, `resource_updates` who follows its resources, `server_status`
+                     the states it is in, `launch_deadline` how long it may take to start
     request_relay    one request, with the questions that the server asks before it answers (`elicitation`), within its
                      time (`call_deadline`), whatever eras client and server are of
     mcp_client       speaks MCP over a transport

@@ -24,9 +24,9 @@ which is set and replaced with every change of state, so that no change is misse
 sets `_kick`, so that a pause between two attempts ends at once.
 
 Why it cannot hang. Every wait has a bound: an attempt `connect_timeout`, which a process that is seen at work may
-extend up to MAX_LAUNCH_SECONDS; a caller WAIT_FOR_READY_SECONDS; a sign of life HEALTH_ANSWER_SECONDS; reading lists
-again `timeout`. No lock is held while anything outside is waited for, except the one that orders subscriptions, and
-that only `updates` takes.
+extend (`launch_deadline`); a caller WAIT_FOR_READY_SECONDS; a sign of life HEALTH_ANSWER_SECONDS; reading lists again
+`timeout`. No lock is held while anything outside is waited for, except the one that orders subscriptions, and that
+only `updates` takes.
 
 Why nothing is lost or done twice. A call to a server that is down fails at once. One that is under way when its server
 dies fails at once, too, with the server's last words. It is made once more only if its tool says that this does no harm
@@ -43,26 +43,25 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
-from binnacle.errors import BinnacleError, Hint, TimedOut, UpstreamDown, UpstreamError, UpstreamLogin
-from binnacle.upstream import upstream_steps
+from binnacle.errors import BinnacleError, TimedOut, UpstreamDown, UpstreamError, UpstreamLogin
 from binnacle.upstream.configuration.server_config import ServerConfig
+from binnacle.upstream.launch_deadline import LaunchDeadline
 from binnacle.upstream.listing.list_cache import OfferedLists
 from binnacle.upstream.mcp_client import RESOURCE_UPDATED, McpClient
 from binnacle.upstream.resource_updates import ResourceUpdates
 from binnacle.upstream.server_bounds import RereadPace
 from binnacle.upstream.server_lists import CHANGEABLE_LISTS, ServerLists, ServerTool
+from binnacle.upstream.server_status import ServerState, ServerStatus, unusable
 from binnacle.upstream.toolsets.limited import CallGate
 from binnacle.upstream.transports.transport import RECONNECT_HINT, Receive, Transport
 from binnacle.wire.jsonrpc import UNREADABLE, RpcError
 
 _log = logging.getLogger(__name__)
-
-ServerState = Literal["connecting", "ready", "degraded", "failed", "needs_login", "disabled", "awaiting_trust"]
 
 FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 60.0
 """Seconds before the second attempt to connect, and at most between two: each waits twice as long as the one before."""
@@ -83,13 +82,6 @@ MAX_FAILED_CALLS = 5
 WAIT_FOR_READY_SECONDS = 5.0
 """Seconds that a call waits for a server which is being connected at that moment."""
 
-MAX_LAUNCH_SECONDS = 300.0
-"""Seconds until a process must be ready that is seen at work all the time, as `npx` is while it fetches packages."""
-
-LOOK_SECONDS = 0.5
-"""Seconds between two looks at whether a process that is not ready is at work."""
-
-LAUNCHING_SHOWN_AFTER_SECONDS = 3.0
 LAUNCHING = "starting: its launcher is still working, as on a first start that fetches packages"
 
 SETTLE_GRACE_SECONDS = 0.5
@@ -105,17 +97,6 @@ Result = TypeVar("Result")
 
 OpenTransport = Callable[[ServerConfig, Receive], Transport]
 """Makes a transport for a server."""
-
-
-class ServerStatus(NamedTuple):
-    """How a server stands."""
-
-    state: ServerState
-    reason: str
-    since: float
-    """When it came to stand so, in seconds of the epoch."""
-
-    next_retry: float | None
 
 
 class _Updated(Struct):
@@ -159,8 +140,8 @@ class SupervisedServer:
         self._failure = ""
         """Why the last attempt to connect failed."""
 
-        self._extended_by = 0.0
-        """Seconds beyond its time to connect that this attempt has, because its process is at work."""
+        self._deadline: LaunchDeadline | None = None
+        """Of the attempt to connect that is under way, or the last one."""
 
         self._was_up = False
         """Whether the last attempt to connect succeeded: the next one most likely will, too."""
@@ -249,18 +230,14 @@ class SupervisedServer:
             # In a thread: loading it takes longer than a client should have to wait for an answer of ours.
             await asyncio.to_thread(import_module, "aiohttp")
         client = McpClient(partial(self._open, self.config), name=self.config.name, on_change=self._notice)
-        began = time.monotonic()
+        deadline = self._deadline = LaunchDeadline(self.config, client.link, on_launching=self._show_launching)
         try:
             try:
-                async with asyncio.timeout(self.config.connect_timeout) as bound:
-                    await self._connect(client, bound)
-                    self._client = client
-                    self._changed = set(CHANGEABLE_LISTS)
-                    await self._refresh(client)
-            except TimeoutError:
-                error = self._not_ready(time.monotonic() - began)
+                async with deadline.bound():
+                    await self._connect(client, deadline)
+            except UpstreamDown as error:
                 self._failure = error.message  # known now, and not only once the process has ended
-                raise error from None
+                raise
             self._failures, self._lost_at, self._was_up, self._failure = 0, None, True, ""
             self._set("ready", "")
             await self.updates.subscribe(client)
@@ -269,41 +246,17 @@ class SupervisedServer:
             self._lose()
             await client.close()
 
-    async def _connect(self, client: McpClient, bound: asyncio.Timeout) -> None:
-        """Connects. While the server's process is at work and not ready, `bound` is put off."""
-        self._extended_by = 0.0
+    async def _connect(self, client: McpClient, deadline: LaunchDeadline) -> None:
         await client.link.open()
-        extending = asyncio.get_running_loop().create_task(self._extend(client.link, bound))
-        try:
+        async with deadline.extended():
             await client.connect(self.config.protocol)
-        finally:
-            extending.cancel()
+        self._client = client
+        self._changed = set(CHANGEABLE_LISTS)
+        await self._refresh(client)
 
-    async def _extend(self, transport: Transport, bound: asyncio.Timeout) -> None:
-        clock, given = asyncio.get_running_loop().time, self.config.connect_timeout
-        began = clock()
-        last = began + max(MAX_LAUNCH_SECONDS, given)
-        while True:
-            await asyncio.sleep(min(LOOK_SECONDS, given / 4))
-            if not transport.has_worked():
-                continue
-            if bound.expired():
-                return
-            until = min(last, clock() + given)
-            self._extended_by = until - began - given
-            bound.reschedule(until)
-            if clock() - began > LAUNCHING_SHOWN_AFTER_SECONDS and self.status.reason != LAUNCHING:
-                self._set("connecting", LAUNCHING)
-
-    def _not_ready(self, waited: float) -> UpstreamDown:
-        name, given = self.config.name, self.config.connect_timeout
-        if waited >= MAX_LAUNCH_SECONDS > given:
-            text = f"{name} was still starting after {waited:.0f} s"
-        else:
-            text = f"{name} was not ready within {given:g} s"
-            if waited >= 2 * given:
-                text += f" after it was last seen at work, {waited:.0f} s in all"
-        return UpstreamDown(text, hint="raise its connect_timeout if it needs longer")
+    def _show_launching(self) -> None:
+        if not self.is_launching:
+            self._set("connecting", LAUNCHING)
 
     @property
     def is_launching(self) -> bool:
@@ -355,7 +308,8 @@ class SupervisedServer:
             self.start()
         began = time.monotonic()
         while self.status.state == "connecting":
-            bound = self.config.connect_timeout + self._extended_by + SETTLE_GRACE_SECONDS
+            extended_by = self._deadline.extended_by if self._deadline else 0.0
+            bound = self.config.connect_timeout + extended_by + SETTLE_GRACE_SECONDS
             left = bound - (time.monotonic() - began)
             if left <= 0:
                 reason = self._failure or f"it was not ready within {self.config.connect_timeout:g} s"
@@ -444,20 +398,7 @@ class SupervisedServer:
 
     def describe_down(self) -> UpstreamDown:
         """Why it cannot be used now, and what to do about it."""
-        state, reason, _, retry = self.status
-        name = self.config.name
-        hints: dict[str, Hint] = {
-            "needs_login": upstream_steps.sign_in(name),
-            "awaiting_trust": upstream_steps.trust(name),
-            "disabled": upstream_steps.enable(name),
-            "connecting": "it is on its way: call again in a moment",
-        }
-        soon = f"it is tried again in {max(0.0, retry - time.time()):.0f} s; " if retry else ""
-        return UpstreamDown(
-            f"{describe_standing(name, state)}{f': {reason}' if reason else ''}",
-            hint=hints.get(state, f"{soon}do without it for now"),
-            details={"server": name, "state": state},
-        )
+        return unusable(self.config.name, self.status)
 
     async def call(self, work: Callable[[McpClient], Awaitable[Result]], *, is_repeatable: bool) -> Result:
         """Uses the connection. What fails because the server died is done once more if that does no harm."""
@@ -502,9 +443,3 @@ class SupervisedServer:
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
-
-
-def describe_standing(name: str, state: str) -> str:
-    """How a server stands, as a sentence."""
-    words = {"failed": "is down", "needs_login": "wants a login", "awaiting_trust": "is not trusted"}
-    return f"{name} {words.get(state, f'is {state}')}"

@@ -69,13 +69,13 @@ def _milliseconds(row: "Row", key: str) -> str:
 
 def _show_reasons(rows: "Iterable[Row]", screen: Screen) -> None:
     """What is wrong with servers that are not ready, and what to do about it."""
-    from binnacle.upstream.supervisor import describe_standing
+    from binnacle.upstream.server_status import describe_state
 
     for row in rows:
         if row["state"] in ("ready", "broken"):
             continue
         mark = "⊘" if row["state"] == "disabled" else screen.styled("✗", "red")
-        screen.line(f"{mark} {describe_standing(row['name'], row['state'])}")
+        screen.line(f"{mark} {describe_state(row['name'], row['state'])}")
         if row.get("reason"):
             screen.block(row["reason"])
         if row.get("hint"):
