@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from binnacle.errors import NotFound, UpstreamDown, UpstreamError
 from binnacle.processes.keeper import Keeper
+from binnacle.processes.rolling_file import RollingFile, last_lines
 from binnacle.upstream import supervisor as supervision
 from binnacle.upstream.configuration.server_config import (
     ConfigSource,
@@ -26,7 +27,6 @@ from binnacle.upstream.listing.list_cache import ListCache, OfferedLists
 from binnacle.upstream.listing.pins import Pins
 from binnacle.upstream.pool import ServerPool
 from binnacle.upstream.redaction import Redactor
-from binnacle.upstream.rolling_file import RollingFile, last_lines
 from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
 
 ROGUE = os.path.join(os.path.dirname(__file__), "rogue.py")

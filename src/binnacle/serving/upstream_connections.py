@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from binnacle.processes.keeper import Keeper
+from binnacle.processes.rolling_file import RollingFile
 from binnacle.project.project import Project
 from binnacle.upstream.configuration.config_paths import log_file, upstream_folder
 from binnacle.upstream.configuration.server_config import LoadedServers, ServerConfig
@@ -14,7 +15,6 @@ from binnacle.upstream.configuration.server_trust import is_allowed
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.pool import ServerPool
 from binnacle.upstream.redaction import Redactor
-from binnacle.upstream.rolling_file import RollingFile
 from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
 from binnacle.upstream.transports.transport import Receive, Transport
 

@@ -37,8 +37,8 @@ def _show_log(answer: Any, screen: Screen) -> None:
     needs=READS,
 )
 def logs(context: Context, args: Namespace) -> Any:
+    from binnacle.processes.rolling_file import last_lines
     from binnacle.upstream.configuration.config_paths import log_file
-    from binnacle.upstream.rolling_file import last_lines
 
     server = find_server(look_around(context, args.discipline), args.name, context)
     if server.config is not None and server.config.transport != "stdio":

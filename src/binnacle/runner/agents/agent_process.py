@@ -8,7 +8,7 @@ from functools import partial
 
 from binnacle.errors import AgentStart
 from binnacle.processes.keeper import CannotStart, Keeper, OwnedProgram
-from binnacle.upstream.rolling_file import RollingFile
+from binnacle.processes.rolling_file import RollingFile
 from binnacle.upstream.transports.stdio import ServerLog
 
 MAX_LOG_BYTES = 4 << 20

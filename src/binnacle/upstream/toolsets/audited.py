@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from binnacle.errors import BinnacleError, UpstreamError
-from binnacle.upstream.rolling_file import RollingFile
+from binnacle.processes.rolling_file import RollingFile
 from binnacle.upstream.toolsets.toolset import Result, Toolset, ToolsetWrapper, UpstreamAnswer, UpstreamRequest
 from binnacle.wire.jsonrpc import RpcError
 

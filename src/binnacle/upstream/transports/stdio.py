@@ -17,9 +17,9 @@ from typing import Any
 from binnacle.config.child_environment import for_upstream
 from binnacle.errors import UpstreamDown
 from binnacle.processes.keeper import CannotStart, Keeper, OwnedProgram
+from binnacle.processes.rolling_file import RollingFile
 from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.listing.screening import make_readable
-from binnacle.upstream.rolling_file import RollingFile
 from binnacle.upstream.transports.launch_activity import ActivitySample, has_worked, take_sample
 from binnacle.upstream.transports.transport import DuplexTransport, Receive
 from binnacle.wire.framing import LineDecoder, OversizedLine
