@@ -139,9 +139,10 @@ def _config(server: McpServer, folder: str) -> ServerConfig:
 async def _opener(stack: AsyncExitStack, config: ServerConfig, keeper: Keeper) -> Callable[[Receive], Transport]:
     """What makes the link to a server. A transport that is not used is not loaded."""
     if config.transport == "stdio":
-        from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
+        from binnacle.processes.output_log import OutputLog
+        from binnacle.upstream.transports.stdio import StdioTransport
 
-        return partial(StdioTransport, config, keeper=keeper, log=ServerLog())
+        return partial(StdioTransport, config, keeper=keeper, log=OutputLog())
     from binnacle.upstream.transports.http_client import new_session
     from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 

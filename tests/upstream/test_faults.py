@@ -13,13 +13,14 @@ from msgspec import Raw
 
 from binnacle.errors import TimedOut, UpstreamDown, UpstreamError
 from binnacle.processes.keeper import Keeper
+from binnacle.processes.output_log import OutputLog
 from binnacle.upstream import supervisor as supervision
 from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
 from binnacle.upstream.request_relay import RequestRelay
 from binnacle.upstream.supervisor import SupervisedServer
 from binnacle.upstream.toolsets.toolset import UpstreamRequest
 from binnacle.upstream.transports import stdio
-from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
+from binnacle.upstream.transports.stdio import StdioTransport
 from binnacle.upstream.transports.transport import OutgoingRequest
 
 ROGUE = os.path.join(os.path.dirname(__file__), "rogue.py")
@@ -45,7 +46,7 @@ class Bench:
             source=ConfigSource("cli"),
             **options,
         )
-        log = self.logs[name] = ServerLog()
+        log = self.logs[name] = OutputLog()
         server = SupervisedServer(
             config, lambda one, receive: StdioTransport(one, receive, keeper=self.keeper, log=log)
         )
@@ -142,7 +143,7 @@ async def test_one_that_cannot_start_says_why(made, place):
     assert "cannot open the vault" in server.status.reason
     nothing = ServerConfig(name="none", transport="stdio", command="no-such-command", source=ConfigSource("cli"))
     lost = SupervisedServer(
-        nothing, lambda one, receive: StdioTransport(one, receive, keeper=made.keeper, log=ServerLog())
+        nothing, lambda one, receive: StdioTransport(one, receive, keeper=made.keeper, log=OutputLog())
     )
     made.servers.append(lost)
     lost.start()
@@ -171,10 +172,10 @@ async def _ask_one_that_ends(made, place):
         args=("-c", code, str(gate)),
         source=ConfigSource("cli"),
     )
-    transport = StdioTransport(config, lambda *_: None, keeper=made.keeper, log=ServerLog())
+    transport = StdioTransport(config, lambda *_: None, keeper=made.keeper, log=OutputLog())
     await transport.open()
     try:
-        await until(transport._writer.is_closing)
+        await until(lambda: not transport._program.takes_input)
         asked = asyncio.ensure_future(transport.ask(OutgoingRequest(b"1", b"{}", "ping")))
         await asyncio.sleep(0)
         await asyncio.to_thread(gate.write_text, "")

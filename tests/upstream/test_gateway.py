@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from binnacle.errors import NotFound, UpstreamDown, UpstreamError
 from binnacle.processes.keeper import Keeper
+from binnacle.processes.output_log import OutputLog
 from binnacle.processes.rolling_file import RollingFile, last_lines
 from binnacle.upstream import supervisor as supervision
 from binnacle.upstream.configuration.server_config import (
@@ -27,7 +28,7 @@ from binnacle.upstream.listing.list_cache import ListCache, OfferedLists
 from binnacle.upstream.listing.pins import Pins
 from binnacle.upstream.pool import ServerPool
 from binnacle.upstream.redaction import Redactor
-from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
+from binnacle.upstream.transports.stdio import StdioTransport
 
 ROGUE = os.path.join(os.path.dirname(__file__), "rogue.py")
 WAIT = 30.0
@@ -57,7 +58,7 @@ class Desk:
 
     def _open(self, config, receive):
         self.started.append(config.name)
-        return StdioTransport(config, receive, keeper=self._keeper, log=ServerLog(clean=self.redactor.clean))
+        return StdioTransport(config, receive, keeper=self._keeper, log=OutputLog(clean=self.redactor.clean))
 
     def gateway(self, *configs: ServerConfig, is_allowed: Callable[[ServerConfig], bool] = lambda _: True) -> Gateway:
         """A gateway to these servers. What it loads can be changed by `now`."""

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from binnacle.errors import UpstreamDown
+from binnacle.processes.output_log import OutputLog
 from binnacle.processes.usage import ProcessUsage
 from binnacle.upstream import launch_deadline
 from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
 from binnacle.upstream.supervisor import LAUNCHING, SupervisedServer
 from binnacle.upstream.transports.launch_activity import MIN_BYTES, MIN_CPU_SECONDS, ActivitySample, has_worked
-from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
+from binnacle.upstream.transports.stdio import StdioTransport
 from upstream.test_faults import ROGUE, bench, until
 
 LAUNCHER = str(Path(__file__).with_name("launcher.py"))
@@ -30,7 +31,7 @@ def launched(made, manner, gate, **options):
         source=ConfigSource("cli"),
         **{"connect_timeout": GIVEN_SECONDS} | options,
     )
-    log = made.logs["slow"] = ServerLog()
+    log = made.logs["slow"] = OutputLog()
     server = SupervisedServer(config, lambda one, receive: StdioTransport(one, receive, keeper=made.keeper, log=log))
     made.servers.append(server)
     server.start()

@@ -10,14 +10,14 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import msgspec
 
 from binnacle.bridge.jobs.protocol import BridgeError, JobError
 from binnacle.config.child_environment import for_development
-from binnacle.processes.keeper import CannotStart, Keeper, OwnedProgram
+from binnacle.processes.keeper import CannotStart, Keeper
+from binnacle.processes.piped_program import PipedProgram, start_piped
 from binnacle.wire.framing import LineDecoder, OversizedLine
 from binnacle.wire.json_limits import TOO_COMPLEX, is_too_complex
 
@@ -88,52 +88,32 @@ class _Run:
         self._keeper = keeper
         self._alias = alias
         self._tell = tell
-        self._process: OwnedProgram | None = None
-        self._transports: list[asyncio.BaseTransport] = []
-        self._writer: asyncio.WriteTransport | None = None
+        self._program: PipedProgram | None = None
         self._output = bytearray()
         self._progress = LineDecoder(MAX_PROGRESS_LINE_BYTES)
         self._lines: deque[str] = deque(maxlen=SHOWN_ERROR_LINES)
-        loop = asyncio.get_running_loop()
-        self._drained = [loop.create_future(), loop.create_future()]
         self._flooded = asyncio.Event()
 
     async def start(self, program: str, given: bytes, workspace: str) -> None:
-        loop = asyncio.get_running_loop()
-        ends: list[int] = []
+        environ = for_development(os.environ) | {"BN_SCRIPT": self._alias, "BN_WORKSPACE": workspace}
         try:
-            theirs_in, ours_in = _pipe(ends)
-            ours_out, theirs_out = _pipe(ends)
-            ours_err, theirs_err = _pipe(ends)
-            environ = for_development(os.environ) | {"BN_SCRIPT": self._alias, "BN_WORKSPACE": workspace}
-            self._process = await self._keeper.start(
-                (program,), env=environ, cwd=workspace, stdin=theirs_in, stdout=theirs_out, stderr=theirs_err
+            self._program = await start_piped(
+                self._keeper, (program,), env=environ, cwd=workspace, on_output=self._take, on_errors=self._hear
             )
-            for fd, take, drained in ((ours_out, self._take, 0), (ours_err, self._hear, 1)):
-                ends.remove(fd)
-                reading = partial(_Reading, take, self._drained[drained])
-                transport, _ = await loop.connect_read_pipe(reading, os.fdopen(fd, "rb", buffering=0))
-                self._transports.append(transport)
-            ends.remove(ours_in)
-            pipe = os.fdopen(ours_in, "wb", buffering=0)
-            self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipe)
-            self._writer.write(given)
-            self._writer.write_eof()
         except CannotStart as error:
             raise BridgeError(
                 "E_SCRIPT_FAILED",
                 f"{self._alias} cannot be started: {error.message}",
                 hint="its first line must name its interpreter, and the file must be executable",
             ) from error
-        finally:
-            for fd in ends:
-                os.close(fd)
+        self._program.send(given)
+        self._program.finish_input()
 
     async def wait(self) -> int:
         """Its exit code, when it has ended and all it wrote was read."""
-        assert self._process is not None
+        assert self._program is not None
         loop = asyncio.get_running_loop()
-        ended, flooded = loop.create_task(self._process.wait()), loop.create_task(self._flooded.wait())
+        ended, flooded = loop.create_task(self._program.owned.wait()), loop.create_task(self._flooded.wait())
         try:
             await asyncio.wait({ended, flooded}, return_when=asyncio.FIRST_COMPLETED)
             if self._flooded.is_set():
@@ -142,19 +122,18 @@ class _Run:
                     f"{self._alias} wrote more than {MAX_OUTPUT_BYTES >> 20} MB and was ended",
                     hint="write large results to a file and answer with its path",
                 )
-            await asyncio.wait(self._drained, timeout=PIPE_DRAIN_SECONDS)
+            pipes = (self._program.output_ended, self._program.errors_ended)
+            await asyncio.wait(pipes, timeout=PIPE_DRAIN_SECONDS)
             return ended.result()
         finally:
             ended.cancel()
             flooded.cancel()
 
     async def end(self) -> None:
-        if self._process is not None:
-            await self._process.end(grace=SCRIPT_END_GRACE_SECONDS if self._process.returncode is None else 0)
-        if self._writer is not None and (not self._writer.is_closing() or self._writer.get_write_buffer_size()):
-            self._writer.abort()  # it did not read all of its input
-        for transport in self._transports:
-            transport.close()
+        if self._program is not None:
+            owned = self._program.owned
+            await owned.end(grace=SCRIPT_END_GRACE_SECONDS if owned.returncode is None else 0)
+            self._program.close()
 
     def answer(self, code: int) -> Any:
         """What it wrote.
@@ -213,22 +192,3 @@ def _progress(line: str) -> tuple[float | None, str]:
     if (found := _PERCENT.fullmatch(line)) is not None:
         return min(100.0, float(found[1])), found[2].strip()
     return None, line
-
-
-class _Reading(asyncio.Protocol):
-    def __init__(self, take: Callable[[bytes], None], drained: "asyncio.Future[None]") -> None:
-        self._take = take
-        self._drained = drained
-
-    def data_received(self, data: bytes) -> None:
-        self._take(data)
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the end is the end
-        if not self._drained.done():
-            self._drained.set_result(None)
-
-
-def _pipe(ends: list[int]) -> tuple[int, int]:
-    pair = os.pipe()
-    ends.extend(pair)
-    return pair

@@ -14,6 +14,8 @@ Our side:
     keeper              what the rest of the program uses: `Keeper.start`, `OwnedProgram.end`
     keeper_connection   one keeper's process and the socket to it
     program_state       what is known about one program
+    piped_program       an owned program, its input and its output
+    output_log          the last lines of what a program wrote; rolling_file is a log with a bound
     leftovers           ends what a killed keeper or guard has left behind
     helper_process      starts a process of ours with a socket to it: a keeper, a fork server
 

@@ -66,7 +66,7 @@ class SharedUpstreams:
 
     def warn(self, problems: Sequence[ConfigProblem]) -> None:
         """Says on stderr what is wrong, each problem once for as long as it is there."""
-        from binnacle.upstream.listing.screening import make_visible
+        from binnacle.wire.hidden_text import make_visible
 
         for one in problems:
             if one not in self._warned:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from binnacle.processes.keeper import Keeper
+from binnacle.processes.output_log import OutputLog
 from binnacle.processes.rolling_file import RollingFile
 from binnacle.project.project import Project
 from binnacle.upstream.configuration.config_paths import log_file, upstream_folder
@@ -15,7 +16,7 @@ from binnacle.upstream.configuration.server_trust import is_allowed
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.pool import ServerPool
 from binnacle.upstream.redaction import Redactor
-from binnacle.upstream.transports.stdio import ServerLog, StdioTransport
+from binnacle.upstream.transports.stdio import StdioTransport
 from binnacle.upstream.transports.transport import Receive, Transport
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class UpstreamConnections:
         self._pool = ServerPool(self._open, clean=self._redactor.clean)
         self._http: Any = None
         self._authorizers: dict[str, tuple[ServerConfig, Authorizer]] = {}
-        self._logs: dict[str, tuple[ServerLog, RollingFile]] = {}
+        self._logs: dict[str, tuple[OutputLog, RollingFile]] = {}
 
     def gateway(
         self, brought: Brought, on_change: Callable[[], None], *, only: Collection[str] | None = None
@@ -74,10 +75,10 @@ class UpstreamConnections:
         who = self._authorizer(config)
         return make_url_transport(config, receive, session=self._session(), credentials=who)
 
-    def _log(self, name: str) -> ServerLog:
+    def _log(self, name: str) -> OutputLog:
         if name not in self._logs:
             file = RollingFile(log_file(self._project.data_dir, name), LOG_LIMIT)
-            self._logs[name] = (ServerLog(file, clean=self._redactor.clean), file)
+            self._logs[name] = (OutputLog(file, clean=self._redactor.clean), file)
         return self._logs[name][0]
 
     def _authorizer(self, config: ServerConfig) -> "Authorizer":

@@ -9,10 +9,11 @@ from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
 from binnacle.upstream.gateway import Gateway
-from binnacle.upstream.listing.screening import decode_entry, make_readable
+from binnacle.upstream.listing.screening import decode_entry
 from binnacle.upstream.toolsets.prefixed import Offer
 from binnacle.upstream.toolsets.tool_names import display_name
 from binnacle.upstream.toolsets.toolset import Result
+from binnacle.wire.hidden_text import make_readable
 from binnacle.wire.jsonrpc import UNREADABLE
 
 MAX_PROGRESS_CHARACTERS = 500

@@ -21,5 +21,5 @@ Beside it:
     answers/         what servers answer: repaired, cut to size, searched for links
 
 `server_bounds` has every limit on what a server may make us keep or do. `redaction` takes known secrets out of what is
-said about servers. `upstream_steps` are the next steps that errors name. `rolling_file` is a log with a bound.
+said about servers. `upstream_steps` are the next steps that errors name.
 """

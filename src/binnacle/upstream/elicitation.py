@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from binnacle.upstream.listing import screening
 from binnacle.upstream.server_bounds import MAX_QUESTIONS_OF_A_CALL
+from binnacle.wire.hidden_text import make_readable
 from binnacle.wire.jsonrpc import INVALID_PARAMS, UNREADABLE, RpcError
 
 MAX_QUESTION_BYTES = 64 << 10
@@ -39,7 +40,7 @@ class QuestionScreen:
         if given.get("mode", "form") != "form" or "url" in given:
             _refuse("nobody here is sent to a page; ask with a form")
         said = given.get("message")
-        message = screening.make_readable(said, MAX_MESSAGE_CHARACTERS) if isinstance(said, str) else ""
+        message = make_readable(said, MAX_MESSAGE_CHARACTERS) if isinstance(said, str) else ""
         form = screening.clean_schema(given.get("requestedSchema"))
         if form is None:
             _refuse("something is hidden in the form")

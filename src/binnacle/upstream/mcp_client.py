@@ -13,10 +13,10 @@ from msgspec import Raw, Struct
 from binnacle import __version__
 from binnacle.errors import UpstreamDown, UpstreamError
 from binnacle.upstream import server_bounds
-from binnacle.upstream.listing.screening import make_readable
 from binnacle.upstream.server_bounds import ListedEntries, ListKind, Pages
 from binnacle.upstream.transports.transport import OutgoingRequest, Receive, Transport, normalize_id
 from binnacle.wire import jsonrpc
+from binnacle.wire.hidden_text import make_readable
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, Message, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import (
     CAPABILITIES_KEY,

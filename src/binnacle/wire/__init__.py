@@ -7,5 +7,6 @@ changes on its way.
     pending             requests that wait for their answers
     jsonrpc             JSON-RPC 2.0; json_limits says how JSON may be made up
     mcp, mcp_headers    MCP in both eras, and the HTTP headers of the later one
+    hidden_text         text of others, without what a reader cannot see
     acp/                the Agent Client Protocol
 """

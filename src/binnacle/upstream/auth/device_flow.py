@@ -13,9 +13,9 @@ from binnacle.upstream.auth.client_registration import DEVICE_GRANT
 from binnacle.upstream.auth.grant import Grant
 from binnacle.upstream.auth.token_endpoint import TokenRefused
 from binnacle.upstream.configuration.server_config import ServerConfig
-from binnacle.upstream.listing.screening import make_visible
 from binnacle.upstream.redaction import Redactor
 from binnacle.upstream.transports.http_session import HttpSession
+from binnacle.wire.hidden_text import make_visible
 
 MIN_INTERVAL_SECONDS, USUAL_INTERVAL_SECONDS, SLOW_DOWN_SECONDS = 0.2, 5.0, 5.0
 """Seconds between two questions: at least, unless told, and more each time that it was too fast."""

@@ -12,9 +12,9 @@ from binnacle.errors import UpstreamDown
 from binnacle.upstream.auth import oauth_requests
 from binnacle.upstream.auth.grant import Grant, OAuthClient
 from binnacle.upstream.configuration.server_config import ServerConfig
-from binnacle.upstream.listing.screening import make_visible
 from binnacle.upstream.redaction import Redactor
 from binnacle.upstream.transports.http_session import HttpSession
+from binnacle.wire.hidden_text import make_visible
 
 PASSING_ERRORS = frozenset({"temporarily_unavailable", "server_error"})
 """Errors that say nothing about the login."""

@@ -15,8 +15,9 @@ from msgspec import Raw
 
 from binnacle.upstream.listing.output_schemas import check_usable
 from binnacle.upstream.listing.schema_repair import Unfit, repair_schema
-from binnacle.upstream.listing.screening import decode_entry, make_visible
+from binnacle.upstream.listing.screening import decode_entry
 from binnacle.upstream.server_bounds import MAX_NAME_CHARACTERS, NOT_OFFERED, ListedEntries, ListKind
+from binnacle.wire.hidden_text import make_visible
 
 NAMES_IN_A_NOTE = 3
 """Entries that a note names; the others with the same fault are counted."""

@@ -18,7 +18,7 @@ from binnacle.config.file_lock import wait_for_lock
 from binnacle.config.private_files import make_private_folder
 from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
 from binnacle.upstream.configuration.server_config import PinMode
-from binnacle.upstream.listing.screening import make_visible
+from binnacle.wire.hidden_text import make_visible
 
 PINNED = ("title", "description", "inputSchema", "outputSchema", "annotations")
 """What a pin holds, besides the name: everything that a model reads or a client decides by."""

@@ -5,7 +5,6 @@ so a tool, prompt or resource with hidden text there is refused.
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from binnacle.upstream.server_bounds import MAX_NAME_CHARACTERS, MAX_URI_CHARACTERS
+from binnacle.wire.hidden_text import describe_hidden, make_visible, remove_hidden
 from binnacle.wire.jsonrpc import UNREADABLE
 
 MAX_PROSE_CHARACTERS = {"description": 4000, "title": 200, "$comment": 4000}
@@ -30,19 +30,6 @@ NAMED_SCHEMA_KEYS = frozenset({"properties", "patternProperties", "$defs", "defi
 MAX_SCHEMA_DEPTH = 64
 """How deep a tool's JSON may be nested."""
 
-_KINDS = {
-    "terminal sequences": r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))",
-    "control characters": r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb]|\r(?!\n)",
-    "bidirectional controls": r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]",
-    "zero-width characters": r"[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u3164"
-    r"\u2800\ufeff\uffa0\ufff0-\ufff8\U00013430-\U0001345f\U00016fe4\U0001bca0-\U0001bca3\U0001d159"
-    r"\U0001d173-\U0001d17a]",
-    "private characters": r"[\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff\U000e1000-\U0010ffff]",
-    "tag characters": r"[\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]",
-    # One of the last two after a character picks its picture or its plain form, and is everywhere.
-    "variation selectors": r"[\ufe00-\ufe0d\U000e0100-\U000e01ef]|(?<=[\ufe00-\ufe0f])[\ufe0e\ufe0f]",
-}
-_HIDDEN = re.compile("|".join(f"({pattern})" for pattern in _KINDS.values()))
 _IN_VALUES = re.compile(
     # Control characters are honest values, as a separator is; joiners belong to several scripts and to emoji.
     r"[\u202a-\u202e\u2066-\u206f\u200b\u2060-\u2065\ufeff\U000e0000-\U000e0fff]"
@@ -125,13 +112,6 @@ def screen_items(entries: Iterable[Raw], key: Literal["name", "uri", "uriTemplat
     return found
 
 
-def make_readable(text: str, longest: int) -> str:
-    """What a server says, as it may be read: nothing hidden in it, and not more than `longest` characters."""
-    beginning = text[: 2 * longest]  # of what may be endless; as much again as may be shown can be taken out
-    shown = beginning if not _kinds(beginning) else _HIDDEN.sub("", _HIDDEN.sub("", beginning))
-    return shown if len(shown) <= longest and len(beginning) == len(text) else f"{shown[:longest]} … [cut]"
-
-
 def clean_schema(schema: Any) -> dict[str, Any] | None:
     """A schema without hidden text in its prose; None if it is none, or if something hides in a name or a value."""
     try:
@@ -148,13 +128,6 @@ def decode_entry(entry: Raw) -> Any:
         return None
 
 
-def make_visible(text: str) -> str:
-    """Text with everything that cannot be seen spelled out, for people who look at it."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() or one == "\n" else f"\\u{{{ord(one):x}}}" for one in text)
-
-
 def _screen(tool: Any, told: str, taken: Collection[str]) -> tuple[dict[str, Any], list[ScreeningFinding]]:
     if not isinstance(tool, dict):
         raise _Refused("", "it is not an object")
@@ -163,7 +136,7 @@ def _screen(tool: Any, told: str, taken: Collection[str]) -> tuple[dict[str, Any
         raise _Refused("name", "it has no name")
     if len(name) > MAX_NAME_CHARACTERS:
         raise _Refused("name", f"its name has more than {MAX_NAME_CHARACTERS} characters")
-    if kinds := _kinds(name):
+    if kinds := describe_hidden(name):
         raise _Refused("name", f"its name contains {kinds}")
     if name in taken:
         raise _Refused("name", "another tool of the server has the same name")
@@ -177,12 +150,12 @@ def _screen_piece(piece: dict[str, Any], key: str) -> tuple[dict[str, Any], list
     arguments = piece.get("arguments") if key == "name" else None
     for argument in arguments if isinstance(arguments, list) else ():
         given = argument.get("name") if isinstance(argument, dict) else None
-        if isinstance(given, str) and (kinds := _kinds(given)):
+        if isinstance(given, str) and (kinds := describe_hidden(given)):
             raise _Refused("arguments", f"the name of an argument contains {kinds}")
     called, longest = ("name", MAX_NAME_CHARACTERS) if key == "name" else ("address", MAX_URI_CHARACTERS)
     if len(piece[key]) > longest:
         raise _Refused(key, f"its {called} has more than {longest} characters")
-    if kinds := _kinds(piece[key]):
+    if kinds := describe_hidden(piece[key]):
         raise _Refused(key, f"its {called} contains {kinds}")
     findings: list[ScreeningFinding] = []
     if key != "name" and isinstance(name := piece.get("name"), str):
@@ -217,7 +190,7 @@ def _walk(node: Any, path: tuple[str, ...], place: Place, findings: list[Screeni
 def _entry(
     key: str, value: Any, path: tuple[str, ...], place: Place, findings: list[ScreeningFinding], tool: str
 ) -> Any:
-    if kinds := _kinds(key):
+    if kinds := describe_hidden(key):
         raise _Refused(_spelled(path), f"the name of a parameter or field contains {kinds}")
     if place == "schema" and key in MAX_PROSE_CHARACTERS and isinstance(value, str):
         text, told = _cleaned(value, MAX_PROSE_CHARACTERS[key])
@@ -234,29 +207,19 @@ def _below(key: str, place: Place) -> Place:
 
 def _check_value(text: str, path: tuple[str, ...]) -> None:
     if not text.isascii() and _IN_VALUES.search(text):
-        raise _Refused(_spelled(path), f"a value that calls have to repeat contains {_kinds(text)}")
+        raise _Refused(_spelled(path), f"a value that calls have to repeat contains {describe_hidden(text)}")
 
 
 def _cleaned(text: str, longest: int) -> tuple[str, list[str]]:
     """The text as it may be read, and what was done to it."""
     told: list[str] = []
-    if kinds := _kinds(text):
+    if kinds := describe_hidden(text):
         told.append(f"{kinds} taken out")
-        # Twice, because selectors may have come together that something else had kept apart.
-        text = _HIDDEN.sub("", _HIDDEN.sub("", text))
+        text = remove_hidden(text)
     if len(text) > longest:
         told.append(f"cut from {len(text)} to {longest} characters")
         text = f"{text[:longest]} … [cut: {len(text) - longest} more characters]"
     return text, told
-
-
-def _kinds(text: str) -> str:
-    """What is hidden in a text, counted; empty if nothing is."""
-    if text.isprintable() and text.isascii():
-        return ""
-    kinds = tuple(_KINDS)
-    counts = Counter(kinds[(match.lastindex or 1) - 1] for match in _HIDDEN.finditer(text))
-    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
 def _spelled(path: tuple[str, ...]) -> str:
