@@ -2,55 +2,55 @@
 
     BinnacleError
     ├── UsageError          E_USAGE              the command line itself is wrong
-    ├── InvalidInput        E_INVALID_PARAMS     a value is of the wrong kind, size or form
+    ├── InvalidInput        E_INVALID_PARAMS     a value has the wrong type, size or form
     ├── ConfigError         E_CONFIG             a configuration file or setting is wrong
     ├── NoProject           E_NO_PROJECT         the folder is not a project
     ├── NotFound            E_NOT_FOUND          nothing has that id or name
-    ├── Ambiguous           E_AMBIGUOUS          several things match where one is needed
+    ├── Ambiguous           E_AMBIGUOUS          several things match, but only one may
     ├── NotReady            E_PREREQUISITE       another tool must be called first
-    ├── TimedOut            E_TIMEOUT            it took longer than it may
+    ├── TimedOut            E_TIMEOUT            it took too long
     ├── ToolDisabled        E_TOOL_DISABLED      the session does not have that tool
-    ├── UpstreamError       E_UPSTREAM           another MCP server did not do what it should
+    ├── UpstreamError       E_UPSTREAM           another MCP server failed
     │   ├── UpstreamDown    E_UPSTREAM_DOWN      it cannot be reached now
-    │   ├── UpstreamBusy    E_UPSTREAM_BUSY      it has as many calls as it may have
+    │   ├── UpstreamBusy    E_UPSTREAM_BUSY      it already has as many calls as it may have
     │   └── UpstreamLogin   E_UPSTREAM_LOGIN     a person must sign in there first
-    ├── AgentError          E_AGENT_FAILED       an agent did not do what it should
+    ├── AgentError          E_AGENT_FAILED       an agent failed
     │   ├── AgentStart      E_AGENT_START        its command cannot be started
     │   ├── AgentEnded      E_AGENT_ENDED        its process ended while it was needed
-    │   ├── AgentSilent     E_AGENT_SILENT       it did not answer in the time it had
-    │   ├── AgentProtocol   E_AGENT_PROTOCOL     what it says is not the Agent Client Protocol
+    │   ├── AgentSilent     E_AGENT_SILENT       it did not answer in time
+    │   ├── AgentProtocol   E_AGENT_PROTOCOL     it does not speak the Agent Client Protocol
     │   ├── AgentLogin      E_AGENT_LOGIN        a person must log in to it first
     │   └── AgentLimited    E_AGENT_LIMITED      its model takes no more requests for now
-    ├── BridgeError         E_BRIDGE             a script or its host; each has the code of what went wrong
-    ├── GitError            E_GIT                git did not do what it was asked to
-    ├── HookFailed          E_HOOK_FAILED        a hook failed that must not
-    ├── Refused             E_REFUSED            a rule of the work model says no
-    │   ├── Duplicate       E_DUPLICATE          it is there already
-    │   ├── Cycle           E_CYCLE              the dependency would close a circle
-    │   ├── Referenced      E_REFERENCED         something else still points at it
-    │   ├── WrongStatus     E_STATUS             not from the status it is in
-    │   ├── Claimed         E_CLAIMED            somebody else holds the task
-    │   ├── StaleClaim      E_STALE_CLAIM        the claim was lost to a successor
+    ├── BridgeError         E_BRIDGE             a script or its host failed; the code says how
+    ├── GitError            E_GIT                git failed
+    ├── HookFailed          E_HOOK_FAILED        a required hook failed
+    ├── Refused             E_REFUSED            a rule of the work model forbids it
+    │   ├── Duplicate       E_DUPLICATE          it exists already
+    │   ├── Cycle           E_CYCLE              the dependency would close a cycle
+    │   ├── Referenced      E_REFERENCED         something else still refers to it
+    │   ├── WrongStatus     E_STATUS             the task's status does not allow it
+    │   ├── Claimed         E_CLAIMED            someone else holds the task
+    │   ├── StaleClaim      E_STALE_CLAIM        someone else has claimed the task since
     │   ├── HoldsAnother    E_HOLDS_ANOTHER      the agent already works on a task
     │   ├── PersonNeeded    E_PERSON_NEEDED      only a person may do this
     │   └── Full            E_FULL               a list is at its limit
-    └── StoreError          E_STORE              the place where work is kept
-        ├── StoreBusy       E_STORE_BUSY         locked by someone else for too long
-        ├── StoreFull       E_STORE_FULL         no space left
+    └── StoreError          E_STORE              the store failed
+        ├── StoreBusy       E_STORE_BUSY         someone else held the lock for too long
+        ├── StoreFull       E_STORE_FULL         no space is left
         ├── StoreReadOnly   E_STORE_READONLY     it cannot be written
         ├── StoreCorrupt    E_STORE_CORRUPT      the file is damaged or not a store
         ├── StoreNewer      E_STORE_NEWER        written by a newer Binnacle
         ├── StoreUnreachable E_STORE_UNREACHABLE no connection to the database server; nothing was changed
         └── StoreLost       E_STORE_LOST         the connection broke during a commit; the change may have been made
 
-The code is stable and for programs; the message says what was wrong and where;
+The code is for programs and never changes; the message says what is wrong and where;
 the hint is the next step. Messages are lower case with the offending value last.
 
-Whoever raises an error does not know who reads it: a person in a shell takes the next
-step with a command, an agent with a tool, and not every agent has the same tools. So a
-hint that names a way is a `NextStep`, and each face shows the way that its reader has. In a
-shell that is `BinnacleError.hint`, over MCP `tools.hints`. The steps of the work model
-are in `work.steps`.
+The code that raises an error does not know who reads it: a person in a shell takes the
+next step with a command, an agent with a tool, and agents have different tools. So a hint
+that names a command or a tool is a `NextStep`, which is rendered for its reader: in a shell
+by `BinnacleError.hint`, over MCP by `tools.hints`. The steps of the work model are in
+`work.steps`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,22 +65,22 @@ class SuggestedCall(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """A next step. As text it is what a person in a shell reads."""
+    """A next step. `str()` of it is what a person in a shell reads."""
 
     words: str
-    """What to do, for a reader who is told no way to do it: `take another task`."""
+    """What to do, without a command or a tool: `take another task`."""
 
     command: str = ""
     """The `bn` command that does it, without the `bn`."""
 
     calls: tuple[SuggestedCall, ...] = ()
-    """The calls that do it, the best first. A session may have the tool of none."""
+    """The calls that do it, the best first. A session may have none of these tools."""
 
     for_person: bool = False
     """Whether only a person can take it, for example because it needs a browser or an approval."""
 
     optional: bool = False
-    """Whether it is left out for a reader who has no way to take it: others are named beside it."""
+    """Whether to leave it out for a reader who cannot take it, because the hint names other steps too."""
 
     def __str__(self) -> str:
         return f"{self.words}: bn {self.command}" if self.command else self.words
@@ -97,11 +97,11 @@ class Flag(NamedTuple):
 
 
 Hint = str | NextStep | Flag | tuple[str | NextStep | Flag, ...]
-"""The next step, or several. A `str` names neither a command nor a tool, so that it suits every reader."""
+"""The next step, or several. A `str` names neither a command nor a tool, so it suits every reader."""
 
 
 class BinnacleError(Exception):
-    """What went wrong, for the reader who has to do something about it."""
+    """What went wrong, for the reader who has to act on it."""
 
     code = "E_INTERNAL"
     """Stable identifier. Never renamed: programs and agents match on it."""
@@ -114,7 +114,7 @@ class BinnacleError(Exception):
         self.message = message
         steps = (hint,) if isinstance(hint, (str, NextStep, Flag)) else hint
         self.next_steps = tuple(step for step in steps if step)
-        """What to do now. To pass it on with another error, give it as that error's hint."""
+        """What to do now. To reuse it in another error, pass it as that error's hint."""
 
         self.details = dict(details or {})
 
@@ -124,7 +124,7 @@ class BinnacleError(Exception):
         return "; ".join(str(step) for step in self.next_steps)
 
     def to_dict(self, *, hint: str | None = None) -> dict[str, object]:
-        """The error as programs read it, with `hint` if given instead of the shell's. Empty parts are left out."""
+        """The error as programs read it, without empty parts. `hint` replaces the shell's hint."""
         body: dict[str, object] = {"code": self.code, "message": self.message}
         if shown := self.hint if hint is None else hint:
             body["hint"] = shown
@@ -223,11 +223,11 @@ class AgentLimited(AgentError):
     def __init__(self, message: str, *, after: float | None, hint: Hint = "") -> None:
         super().__init__(message, hint=hint, details={} if after is None else {"retry_after": after})
         self.after = after
-        """Seconds to wait before it is asked again, where it told."""
+        """Seconds to wait before the next request, if the agent said so."""
 
 
 class BridgeError(BinnacleError):
-    """A script, or the host that runs it, did not do what it should. The codes are in `bridge.error_codes`."""
+    """A script or the host that runs it failed. The codes are in `bridge.error_codes`."""
 
     code = "E_BRIDGE"
 
@@ -324,14 +324,14 @@ class StoreUnreachable(StoreError):
 
 
 class StoreLost(StoreError):
-    """The call works again later, but the change may be there already: its hint says to look first."""
+    """The call will work later, but the change may have been made: the hint says to look first."""
 
     code = "E_STORE_LOST"
     retryable = True
 
 
 def nearest(word: str, choices: Sequence[str]) -> str | None:
-    """The choice most like `word`, if any is like it at all; two letters that changed places are likest."""
+    """The choice most like `word`, or None if none is similar. A choice with two letters swapped wins."""
     from difflib import get_close_matches
 
     typed = word.casefold()
@@ -342,7 +342,7 @@ def nearest(word: str, choices: Sequence[str]) -> str | None:
 
 
 def did_you_mean(word: str, choices: Sequence[str]) -> str:
-    """A hint for an unknown word: the nearest choice, or all of them when they are few."""
+    """A hint for an unknown word: the nearest choice, or all choices if there are few."""
     if near := nearest(word, choices):
         return f"did you mean {near!r}?"
     return f"one of: {', '.join(choices)}" if 0 < len(choices) <= 20 else ""
