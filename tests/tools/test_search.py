@@ -14,7 +14,7 @@ from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.outcome import Outcome, ToolReply
-from binnacle.tools.tool_search import MAX_LINE_CHARACTERS, SCHEMA_BYTES, Finder, Index, fit_budget, search
+from binnacle.tools.tool_search import MAX_LINE_CHARACTERS, MAX_SCHEMA_BYTES, Finder, Index, fit_budget, search
 from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session as CallerSession
@@ -223,7 +223,7 @@ def test_a_search_that_finds_nothing_says_so():
 
 def test_text_and_structure_say_the_same_and_stay_short():
     tools = [entry(f"tool{number}", "Does it. And then " + "more " * 90, first="x" * 300) for number in range(500)]
-    tools[0]["inputSchema"]["properties"]["huge"] = {"description": "y" * SCHEMA_BYTES}
+    tools[0]["inputSchema"]["properties"]["huge"] = {"description": "y" * MAX_SCHEMA_BYTES}
     outcome = Session(tools)("tool_search", query="does it", limit=50)
     found = data(outcome)["tools"]
     assert len(found) == 50
@@ -232,7 +232,7 @@ def test_text_and_structure_say_the_same_and_stay_short():
     assert 1 <= len(with_schema) <= 5
     assert found[0]["name"] == "tool0"
     assert "inputSchema" not in found[0]
-    assert len(outcome.text) < SCHEMA_BYTES + 50 * (MAX_LINE_CHARACTERS + 60)
+    assert len(outcome.text) < MAX_SCHEMA_BYTES + 50 * (MAX_LINE_CHARACTERS + 60)
     assert all(one["name"] in outcome.text for one in found)
     assert outcome.text.splitlines()[0] == "tool0(first): Does it."
 

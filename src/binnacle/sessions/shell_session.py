@@ -20,7 +20,7 @@ def find_session(project: Project, store: "Store | None" = None) -> Session:
 
     Raises:
         NotFound: BN_AGENT_ID names an agent that is unknown or has ended.
-        NotReady: BN_SESSION is not the secret of a session that goes on.
+        NotReady: BN_SESSION is not the secret of an active session.
         Refused: the process above is several agents, and nothing says which of them this is.
     """
     from binnacle.tools.agent_identity import find_in_shell

@@ -1,6 +1,6 @@
 """`bn_run` and the binnacle tools: the command line for agents that only speak MCP.
 
-The passthrough knows no command by name: what `bn` can do, it can do.
+The passthrough does not list commands: it can run whatever `bn` can.
 """
 
 import os
@@ -28,7 +28,7 @@ NOT_INITIALISED = "Session not initialized. Call binnacle-set_agent first."
 
 
 class RunArguments(Protocol):
-    """Runs `bn` in a process of its own."""
+    """Runs `bn` in a separate process."""
 
     async def __call__(
         self,
@@ -42,7 +42,7 @@ class RunArguments(Protocol):
 
 
 PLACE_VARIABLES = ("BN_AGENT_ID", "BN_SESSION", "BN_REPO", "BN_MCP_TOKEN")
-"""Variables of the server that would take a command elsewhere, or have it act as somebody else."""
+"""Variables of the server that would make a command run elsewhere or act as someone else."""
 
 
 class SetAgent(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -57,7 +57,7 @@ class BnRun(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class CommandResult(Struct, kw_only=True, omit_defaults=True):
-    """What a command said, and how it ended: 124 when it took too long, 127 when bn was not found."""
+    """A command's output and exit code: 124 when it took too long, 127 when bn was not found."""
 
     stdout: str
     stderr: str
@@ -67,16 +67,16 @@ class CommandResult(Struct, kw_only=True, omit_defaults=True):
 
 
 class Orient(Struct, kw_only=True, forbid_unknown_fields=True):
-    name: Annotated[str | None, Meta(description="how the agent is called")] = None
+    name: Annotated[str | None, Meta(description="name of the agent")] = None
     type: Literal["worker", "planner", "reviewer", "buddy"] | None = None
 
 
 class Goodbye(Struct, kw_only=True, forbid_unknown_fields=True):
-    reason: Annotated[str | None, Meta(description="what came of it")] = None
+    reason: Annotated[str | None, Meta(description="the result")] = None
 
 
 class Shell:
-    """The four tools. What they change is the caller's session, which its face keeps."""
+    """The four tools. They change the caller's session through its `SessionControl`."""
 
     def __init__(self, run: RunArguments, *, timeout: float) -> None:
         """`timeout` is in seconds."""
@@ -163,7 +163,7 @@ class Shell:
                 check_can_hold(caller.actor)
             raise NotReady(NOT_INITIALISED, hint=steps.CHOOSE_PROJECT)
         if word := find_blocked_command(given.args):
-            raise _blocked(word)
+            raise _blocked_error(word)
         done = await self._execute(caller, await control.identify(), given.args)
         data = CommandResult(
             stdout=done.stdout,
@@ -177,7 +177,7 @@ class Shell:
     async def _orient(self, caller: Caller, given: Orient) -> ToolReply:
         _check_place(caller.session)
         opened = await _control(caller).register(given.name)
-        # As one word each: a value that looks like an option is still a value.
+        # One word each, so that a value that looks like an option stays a value.
         options = [*([f"--name={given.name}"] if given.name else ()), *([f"--type={given.type}"] if given.type else ())]
         data = await self._answer(caller, opened.session, ["orient", *options])
         data["session"] = opened.handle
@@ -191,7 +191,7 @@ class Shell:
         return ToolReply(data, as_json(data))
 
     async def _answer(self, caller: Caller, session: Session, args: Sequence[str]) -> dict[str, Any]:
-        """Runs a command whose JSON answer is the tool's."""
+        """The JSON answer of a command, which is the tool's answer too."""
         done = await self._execute(caller, session, args)
         if done.exit_code:
             told = done.stderr.strip()
@@ -206,12 +206,14 @@ class Shell:
     async def _execute(self, caller: Caller, session: Session, args: Sequence[str]) -> CompletedCall:
         env = {name: value for name, value in for_command(os.environ).items() if name not in PLACE_VARIABLES}
         env |= {"BN_AGENT_ID": session.actor.name, "BN_MCP_SESSION": session.id or "", "BN_OUTPUT": "json"}
-        return await self._run(args, cwd=session.cwd, env=env, timeout=self._timeout, on_output=_teller(caller))
+        return await self._run(
+            args, cwd=session.cwd, env=env, timeout=self._timeout, on_output=_progress_reporter(caller)
+        )
 
 
 def _control(caller: Caller) -> SessionControl:
     if caller.control is None:
-        raise Refused("a command has no session to change", hint="run bn itself instead of this tool")
+        raise Refused("a command has no session to change", hint="run bn instead of this tool")
     return caller.control
 
 
@@ -220,8 +222,8 @@ def _check_place(session: Session) -> None:
         raise NotReady("this server was started outside a project", hint=steps.CHOOSE_PROJECT)
 
 
-def _teller(caller: Caller) -> OnOutput:
-    """Reports a command's output as progress, by lines."""
+def _progress_reporter(caller: Caller) -> OnOutput:
+    """A callback that reports a command's output as progress, counted in lines."""
     lines = 0
 
     def tell(stream: str, text: str) -> None:  # noqa: ARG001
@@ -232,7 +234,7 @@ def _teller(caller: Caller) -> OnOutput:
     return tell
 
 
-def _blocked(word: str) -> Refused:
+def _blocked_error(word: str) -> Refused:
     if word in ("orient", "goodbye"):
         return Refused(
             f"Subcommand '{word}' is blocked in bn_run. Use the dedicated MCP tool instead.",

@@ -1,4 +1,4 @@
-"""Who calls a tool, and how they hear of its progress."""
+"""Who calls a tool, and how its progress is reported."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -11,24 +11,24 @@ from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 
 Progress = Callable[[float, float | None, str], None]
-"""Called with how much is done, of how much, and a word about it."""
+"""Called with how much is done, the total if known, and a message."""
 
 
-def _silent(done: float, total: float | None, message: str) -> None:
-    """Nobody wants to know."""
+def _ignore_progress(done: float, total: float | None, message: str) -> None:
+    """Reports nothing."""
 
 
 class OpenedSession(NamedTuple):
-    """A session that was begun or changed, and the handle by which its caller names it."""
+    """A session that was opened or changed, and the handle by which its caller names it."""
 
     session: Session
     handle: str
     agent_id: str | None
-    """The registered agent that it acts as; None before it has done anything."""
+    """The registered agent that it acts as; None before its first change."""
 
 
 class SessionControl(Protocol):
-    """What a caller may do about its own session. Every method raises what is wrong as a `BinnacleError`."""
+    """What a caller may do with its own session. Every method raises failures as a `BinnacleError`."""
 
     @property
     def is_open(self) -> bool:
@@ -36,26 +36,26 @@ class SessionControl(Protocol):
 
     @property
     def is_identified(self) -> bool:
-        """Whether it is known which registered agent acts."""
+        """Whether the registered agent is known."""
 
     async def identify(self, *, registers: bool = True) -> Session:
         """The session with its registered agent, which is found by its process.
 
-        One that is not there is registered if `registers`; a session that only reads needs none.
+        If there is none and `registers` is set, a new agent is registered; a session that only reads needs none.
         """
 
     async def move(self, path: str, agent_id: str | None, *, is_named: bool) -> OpenedSession:
-        """Takes the caller to the project at `path`, as the agent `agent_id` if one is named.
+        """Moves the caller to the project at `path`, as the agent `agent_id` if given.
 
-        With `is_named`, the caller said which session it means, and that one is moved. Otherwise handles that were
-        given out before still mean where they meant.
+        With `is_named`, the caller named its session, and that session moves. Otherwise sessions of handles that were
+        given out before stay where they are.
         """
 
     async def register(self, name: str | None) -> OpenedSession:
-        """Makes the session known as an agent; as a second one if it gives itself another name."""
+        """Registers the session as an agent; as a second one if `name` differs from the first."""
 
     async def close(self) -> None:
-        """Notes that the session's agent has signed off."""
+        """Signs the session's agent off."""
 
 
 class Caller(Struct, kw_only=True):
@@ -63,15 +63,15 @@ class Caller(Struct, kw_only=True):
 
     session: Session
     activity: Activity = field(default_factory=Activity)
-    progress: Progress = _silent
+    progress: Progress = _ignore_progress
     client: CallingClient | None = None
-    """None where there is nobody to ask."""
+    """None if there is no client to ask."""
 
     control: SessionControl | None = None
-    """None for a session that cannot change, as that of a command."""
+    """None for a session that cannot change, such as a command's."""
 
     is_named: bool = False
-    """Whether it says by a handle which session is its own."""
+    """Whether it names its session by a handle."""
 
     is_ambiguous: bool = False
     """Whether several agents share its connection and it does not say which of them it is."""

@@ -8,7 +8,7 @@ from binnacle.tools.tool_spec import Alias, ToolSpec
 
 
 class FoundTool(NamedTuple):
-    """A tool, and the alias it was asked for by."""
+    """A tool, and the alias by which it was found."""
 
     spec: ToolSpec
     alias: Alias | None
@@ -24,7 +24,7 @@ class Catalog:
             self.add(spec)
 
     def add(self, spec: ToolSpec) -> None:
-        """Adds a tool; a name that is taken is a mistake of whoever adds it."""
+        """Adds a tool. A name that is taken raises ValueError: it is a mistake in the code."""
         names = [(spec.name, None), *((alias.name, alias) for alias in spec.aliases)]
         for name, alias in names:
             if name in self._found:
@@ -39,10 +39,10 @@ class Catalog:
         return name in self._found
 
     def find(self, name: str) -> FoundTool:
-        """The tool called `name`, or an error naming the nearest one."""
+        """The tool called `name`; the error names the nearest one."""
         if found := self._found.get(name):
             return found
-        # Not those of other servers: the nearest by its letters may do the same to another place.
+        # Not upstream tools: one with a similar name may do the same thing in the wrong place.
         own = [known for known, found in self._found.items() if found.spec.foreign is None]
         hint = did_you_mean(name, own) or "tools/list names them all"
         raise NotFound(f"no tool {name!r}", hint=hint)

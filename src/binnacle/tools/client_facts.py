@@ -1,4 +1,4 @@
-"""What a server knows of a client before it knows which agent that is. Light: every server has it at its start."""
+"""What a server knows of a client before it knows its agent. Light, because every server loads it at start-up."""
 
 from msgspec import Struct
 
@@ -12,13 +12,13 @@ class ClientFacts(Struct, frozen=True, kw_only=True):
     """What it calls itself."""
 
     session: str
-    """Public id of the session that its connection stands for."""
+    """Public id of its connection's session."""
 
     token: str = ""
-    """Name of the bearer token that it came with."""
+    """Name of its bearer token."""
 
     server: Process
     """The process that serves it."""
 
     process: Process | None = None
-    """Its own process, if that can be told."""
+    """Its own process, if known."""

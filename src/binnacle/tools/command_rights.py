@@ -1,4 +1,4 @@
-"""Acts that only commands do: no tool does the same, but a recipe can allow them and a discipline be denied them."""
+"""Rights to commands that have no tool: a recipe can allow them, and a discipline can be denied them."""
 
 COMMANDS = (
     "agent_reap",
@@ -11,4 +11,4 @@ COMMANDS = (
     "queue_remove",
     "script_new",
 )
-"""By names like those of tools."""
+"""Named like tools."""

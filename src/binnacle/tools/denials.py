@@ -6,14 +6,14 @@ from binnacle.errors import Hint, InvalidInput, nearest
 from binnacle.work import steps
 
 SHELL = ("binnacle-set_agent", "bn_run", "binnacle-orient", "binnacle-goodbye")
-"""The tools of `tools.shell`, which are declared only where they can run."""
+"""The tools of `tools.bn_tools`, which are declared only where they can run."""
 
 
 def check_denied(entries: Iterable[str], work_tools: Callable[[], Iterable[str]]) -> None:
-    """Refuses the name of a tool that does not exist: a denial with a slip in it would deny nothing.
+    """Refuses the name of a tool that does not exist: a misspelled denial would deny nothing.
 
-    Patterns may match nothing, and tools of other MCP servers (`mcp_…`) come and go. `work_tools` gives the names of
-    the work tools; it is asked only if a name has to be looked up.
+    Patterns may match nothing, and upstream tools (`mcp_…`) come and go. `work_tools` returns the names of the work
+    tools; it is called only if a name has to be looked up.
     """
     unknown = [entry for entry in entries if "*" not in entry and not entry.startswith("mcp_")]
     if not unknown:

@@ -1,4 +1,4 @@
-"""The one way a tool is called."""
+"""Calls tools: every call of every client goes through `Dispatcher`."""
 
 import asyncio
 import time
@@ -16,11 +16,11 @@ from binnacle.tools.outcome import Outcome, ToolReply, as_json, failed, succeede
 from binnacle.tools.tool_spec import Alias, ToolSpec
 from binnacle.work import steps
 
-NO_WAY = "this session has no tool for what comes next; tools/list names those it has"
+NO_WAY = "this session has no tool for the next step; tools/list names those it has"
 
 
-def _know_nothing(name: str) -> None:
-    """There is nothing more to be said of a tool that is not there."""
+def _explain_nothing(name: str) -> None:
+    """Knows no reason why a tool is missing."""
 
 
 class Dispatcher:
@@ -33,13 +33,13 @@ class Dispatcher:
         exposed: Sequence[ExposedTool] | None = None,
         instead: Mapping[str, str] | None = None,
         in_shell: bool = False,
-        explain_missing: Callable[[str], BinnacleError | None] = _know_nothing,
+        explain_missing: Callable[[str], BinnacleError | None] = _explain_nothing,
     ) -> None:
         """`exposed` are the tools that may be called; None exposes all, under their own names.
 
-        `instead` names, for a tool that is not among them, the one to use. `in_shell` says that the caller reads
-        the outcome in a shell, where hints name commands instead of tools. `explain_missing` says why there is no
-        tool of a name, if it knows better than that there is none.
+        `instead` maps tools that are not exposed to the ones to use. With `in_shell`, hints name commands instead of
+        tools. `explain_missing` returns the error for a name that the catalog lacks, if it knows a better one than
+        "no such tool".
         """
         self.catalog = catalog
         self.exposed = [ExposedTool(spec.name, spec) for spec in catalog] if exposed is None else list(exposed)
@@ -52,7 +52,7 @@ class Dispatcher:
         self._explain_missing = explain_missing
 
     async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
-        """Calls one tool. Failures are outcomes; only a cancellation leaves it."""
+        """Calls one tool. Failures are outcomes too; it raises only cancellation."""
         began = time.perf_counter()
         prefix, is_structured = False, True
         worded: Worded | None = None
@@ -76,14 +76,14 @@ class Dispatcher:
         return outcome
 
     async def reply(self, caller: Caller, name: str, raw: bytes) -> ToolReply:
-        """What a tool answers when another tool calls it for its caller. Failures are raised."""
+        """Calls a tool on behalf of another tool. Raises failures."""
         spec, alias = self._find(name)
         reply = await self._answer(spec, alias, raw, caller)
         caller.activity.note_success(spec.name, name, raw)
         return reply
 
     def _find(self, name: str) -> FoundTool:
-        """The tool called `name`, which may be any of its names, with the limits of this session."""
+        """The tool with `name` among its names, with the limits of this session."""
         if one := self._by_name.get(name):
             return FoundTool(one.spec, one.alias)
         if name not in self.catalog and (error := self._explain_missing(name)):
@@ -95,7 +95,7 @@ class Dispatcher:
         raise disabled_tool(name, other.name if other else None, otherwise="tools/list names those that are")
 
     def _worded(self, spec: ToolSpec) -> Worded | None:
-        """How to put what a tool says of other tools, for one that does not know which the session has."""
+        """What fits a tool's remarks to this session, if the tool names others without knowing which it has."""
         one = self._by_tool.get(spec.name)
         return one.worded if one is not None and spec.has_remarks else None
 
@@ -103,7 +103,7 @@ class Dispatcher:
         values = arguments.parse(spec, alias, raw)
         _check_identity(spec, caller)
         self._check_prerequisites(spec, caller)
-        return await _within(spec, caller, values)
+        return await _run_within_deadline(spec, caller, values)
 
     def _check_prerequisites(self, spec: ToolSpec, caller: Caller) -> None:
         for name in spec.prerequisites:
@@ -118,12 +118,12 @@ class Dispatcher:
 
 
 def disabled_tool(name: str, other: str | None, *, otherwise: Hint) -> ToolDisabled:
-    """That a session does not have a tool, and the `other` one to use, or else what to do otherwise."""
+    """The error for a tool that the session lacks. Its hint names the `other` tool to use, or is `otherwise`."""
     return ToolDisabled(f"{name} is not enabled in this session", hint=f"use {other} instead" if other else otherwise)
 
 
-async def _within(spec: ToolSpec, caller: Caller, values: Any) -> ToolReply:
-    """Runs the tool under its deadline. Leaving it, however, leaves nothing running."""
+async def _run_within_deadline(spec: ToolSpec, caller: Caller, values: Any) -> ToolReply:
+    """Runs the tool under its deadline. Nothing of it keeps running afterwards."""
     if spec.timeout is None:
         return await spec.run(caller, values)
     try:
@@ -131,12 +131,12 @@ async def _within(spec: ToolSpec, caller: Caller, values: Any) -> ToolReply:
             return await spec.run(caller, values)
     except TimeoutError as error:
         raise TimedOut(
-            f"{spec.name} was given up after {spec.timeout:g} s", hint="try again with less to do, or later"
+            f"{spec.name} did not finish within {spec.timeout:g} s", hint="try again with less to do, or later"
         ) from error
 
 
 def _check_identity(spec: ToolSpec, caller: Caller) -> None:
-    """Several agents on one connection are never mixed: a change must say whose it is."""
+    """Refuses a change that does not say which of the connection's agents makes it."""
     if caller.is_ambiguous and not spec.hints.read_only and not spec.opens_session:
         raise NotReady(
             f"several agents use this connection, and {spec.name} does not say which one calls it",

@@ -10,16 +10,16 @@ from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
 
 
 class ExposedTool(NamedTuple):
-    """A tool under the name that a session knows it by, within the limits that hold there."""
+    """A tool with the name and the limits that it has in a session."""
 
     name: str
     spec: ToolSpec
     alias: Alias | None = None
     worded: Callable[[str], str] | None = None
-    """Puts what the tool says of itself into words that hold in the session."""
+    """Rewords the tool's descriptions so that they fit the session."""
 
     def entry(self) -> dict[str, Any]:
-        """As `tools/list` shows it."""
+        """The entry of `tools/list`."""
         spec = self.spec
         if spec.foreign is not None:
             return {**msgspec.json.decode(spec.foreign, type=dict[str, Any]), "name": self.name}
@@ -36,7 +36,7 @@ class ExposedTool(NamedTuple):
 
 
 def _worded(node: Any, worded: Callable[[str], str]) -> Any:
-    """An entry in which every description was put into other words; one of which nothing is left is left out."""
+    """An entry with every description reworded. Descriptions that become empty are removed."""
     if isinstance(node, list):
         return [_worded(one, worded) for one in node]
     if not isinstance(node, dict):
@@ -49,7 +49,7 @@ def _worded(node: Any, worded: Callable[[str], str]) -> Any:
 
 
 def _annotations(hints: Hints) -> Mapping[str, bool]:
-    """What the protocol does not take for granted. Reading is never destructive and always idempotent."""
+    """The annotations that differ from the protocol's defaults. Reading is never destructive, always idempotent."""
     found = {"readOnlyHint": hints.read_only, "openWorldHint": hints.open_world}
     if not hints.read_only:
         found["destructiveHint"] = hints.destructive

@@ -1,29 +1,29 @@
-"""Keeps what a host says beside its data to the tools that its reader has.
+"""Removes remarks of a host that name tools which the session lacks.
 
-A host of the bridge serves many sessions and knows the tools of none. Some fields of its answers are *remarks*: what
-was cut, and the call that has the rest. A remark, like a hint, is made of parts with `; ` between them, each of which
-stands alone. So a part that names a tool which the session lacks is left out, and the others stay.
+A script host serves many sessions and does not know their tools. Some fields of its answers are *remarks*: what was
+cut, and which call returns the rest. A remark, like a hint, consists of independent parts separated by `; `. A part
+that names a tool which the session lacks is removed, and the others stay.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 REMARKS = frozenset({"hint", "more", "moreFrames", "moreLocals", "notes", "outputCut", "resultCut"})
-"""Fields in which a host speaks itself; what a program wrote or holds is in others."""
+"""Fields that a host writes itself. Output and values of a program are in other fields."""
 
 Worded = Callable[[str], str]
-"""Leaves out what names a tool that the session does not have, and shows the others by the names it knows."""
+"""Removes text that names a tool which the session lacks, and shows other tools by the session's names."""
 
 SEPARATOR = "; "
 
 
 def fit_text(text: str, worded: Worded) -> str:
-    """A hint or a remark, in the parts that hold in the session."""
+    """A hint or a remark with only the parts that fit the session."""
     return SEPARATOR.join(filter(None, (worded(part) for part in text.split(SEPARATOR))))
 
 
 def fit_remarks(node: Any, worded: Worded) -> Any:
-    """Data of a host with its remarks fitted; one of which nothing is left is left out."""
+    """Data of a host with its remarks fitted. Remarks that become empty are removed."""
     if isinstance(node, list):
         return [fit_remarks(one, worded) for one in node]
     if not isinstance(node, dict):

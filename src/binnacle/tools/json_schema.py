@@ -1,4 +1,4 @@
-"""JSON schemas of tools, derived from the types of their parameters and kept short: tokens are the agent's money."""
+"""JSON schemas of tools, derived from the types of their parameters and kept short, because agents pay for tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ Schema = dict[str, Any]
 
 
 def input_schema(spec: ToolSpec, alias: Alias | None = None) -> Schema:
-    """What a tool takes, as it is called by one of its names."""
+    """The schema of a tool's arguments, when it is called by its own name or by `alias`."""
     schema = schema_of(spec.parameters)
     if alias is None:
         return schema
@@ -22,12 +22,12 @@ def input_schema(spec: ToolSpec, alias: Alias | None = None) -> Schema:
         required = [*item.get("required", ()), *(name for name in schema.get("required", ()) if name in rest)]
         schema = {**item, "properties": {**item["properties"], **rest}}
         schema |= {"required": required} if required else {}
-    renamed: Schema = _renamed(schema, alias.renames)
+    renamed: Schema = _rename_properties(schema, alias.renames)
     return renamed
 
 
 def output_schema(spec: ToolSpec) -> Schema | None:
-    """What the structured result of a tool looks like, where the tool says so: the envelope around its data."""
+    """The schema of a tool's structured result, if the tool declares one: the envelope around its data."""
     if spec.output is None:
         return None
     envelope = {"ok": {"type": "boolean"}, "data": schema_of(spec.output), "error": {"type": "object"}}
@@ -35,29 +35,31 @@ def output_schema(spec: ToolSpec) -> Schema | None:
 
 
 def schema_of(struct: type[Struct]) -> Schema:
-    """The schema of a struct, with everything in its place and nothing said twice."""
+    """The schema of a struct, without references and repetition."""
     (reference,), components = msgspec.json.schema_components([struct], ref_template="{name}")
-    schema: Schema = _short(reference, components)
+    schema: Schema = _shorten(reference, components)
     return schema
 
 
-def _short(node: Any, components: Mapping[str, Any]) -> Any:
-    """Puts definitions where they are used and drops what only repeats: titles, nulls, empty defaults.
+def _shorten(node: Any, components: Mapping[str, Any]) -> Any:
+    """Inlines definitions and drops what is redundant: titles, nulls, empty defaults.
 
-    That nothing else may be given goes without saying too: a call that gives more is told so, with the nearest word.
+    `additionalProperties: false` is dropped too: the error for an unknown parameter names the nearest known one.
     """
     if isinstance(node, list):
-        return [_short(one, components) for one in node]
+        return [_shorten(one, components) for one in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
         rest = {key: value for key, value in node.items() if key != "$ref"}
-        return {**_short(components[node["$ref"]], components), **_short(rest, components)}
+        return {**_shorten(components[node["$ref"]], components), **_shorten(rest, components)}
     choices = [one for one in node.get("anyOf", ()) if one != {"type": "null"}]
     if choices and len(choices) < len(node["anyOf"]):
         node = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
-        return _short({**choices[0], **node} if len(choices) == 1 else {"anyOf": choices, **node}, components)
-    short = {key: _short(value, components) for key, value in node.items() if key != "title" or isinstance(value, dict)}
+        return _shorten({**choices[0], **node} if len(choices) == 1 else {"anyOf": choices, **node}, components)
+    short = {
+        key: _shorten(value, components) for key, value in node.items() if key != "title" or isinstance(value, dict)
+    }
     if short.get("additionalProperties") is False:
         del short["additionalProperties"]
     if short.get("default") in ("", [], {}, False, None):
@@ -65,13 +67,13 @@ def _short(node: Any, components: Mapping[str, Any]) -> Any:
     return short
 
 
-def _renamed(node: Any, renames: Mapping[str, str]) -> Any:
-    """The schema in an alias' own words."""
+def _rename_properties(node: Any, renames: Mapping[str, str]) -> Any:
+    """The schema with the parameter names of an alias."""
     if not renames or not isinstance(node, (dict, list)):
         return node
     if isinstance(node, list):
-        return [_renamed(one, renames) for one in node]
-    changed = {key: _renamed(value, renames) for key, value in node.items()}
+        return [_rename_properties(one, renames) for one in node]
+    changed = {key: _rename_properties(value, renames) for key, value in node.items()}
     if "properties" in changed:
         changed["properties"] = {renames.get(key, key): value for key, value in changed["properties"].items()}
         if "required" in changed:

@@ -1,4 +1,4 @@
-"""What a call comes to, in the one form every client gets: text and structure, each sufficient alone."""
+"""The result of a call, in the one form that every client gets: text and structure, each complete on its own."""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import msgspec
 from binnacle.errors import BinnacleError
 
 REQUEST_ID_KEY, TIMESTAMP_KEY, DURATION_KEY = "binnacle/requestId", "binnacle/timestamp", "binnacle/duration"
-"""Keys of a result's `_meta`; the duration is in milliseconds. The prefix keeps them apart from the protocol's own."""
+"""Keys of a result's `_meta`; the duration is in milliseconds. The prefix separates them from the protocol's keys."""
 
 
 class ToolReply(NamedTuple):
@@ -19,10 +19,10 @@ class ToolReply(NamedTuple):
     data: Any
     text: str
     is_error: bool = False
-    """Whether what it tells of is a failure, as a command that was not found."""
+    """Whether it reports a failure, such as a command that was not found."""
 
     foreign: Mapping[str, Any] | None = None
-    """The result of another server's tool, passed on as it came; then there is neither data nor text."""
+    """The unchanged result of an upstream tool; then there is neither data nor text."""
 
 
 class Outcome(NamedTuple):
@@ -36,10 +36,10 @@ class Outcome(NamedTuple):
     """How long the call took."""
 
     is_structured: bool = True
-    """Whether the envelope goes with the text: clients refuse one that does not fit the schema of another server."""
+    """Whether to send the envelope with the text: clients refuse one that does not fit an upstream tool's schema."""
 
     def to_mcp(self) -> dict[str, Any]:
-        """As the result of `tools/call`."""
+        """The result of `tools/call`."""
         if self.foreign is not None:
             return dict(self.foreign)
         return {
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
         }
 
     def _meta(self) -> dict[str, Any]:
-        """What programs may want to know of the call. Clients do not show it to the model, which would pay for it."""
+        """Facts about the call for programs. Clients do not show them to the model, which would pay for them."""
         return {
             REQUEST_ID_KEY: os.urandom(6).hex(),
             TIMESTAMP_KEY: datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -59,13 +59,13 @@ class Outcome(NamedTuple):
 
 
 def succeeded(reply: ToolReply, *, seconds: float) -> Outcome:
-    """The outcome of a call that worked."""
+    """The outcome of a call that succeeded."""
     envelope = {"ok": not reply.is_error, "type": "success", "data": reply.data}
     return Outcome(reply.text, envelope, reply.is_error, reply.foreign, seconds)
 
 
 def failed(error: BinnacleError, *, seconds: float, prefix: bool, hint: str, is_structured: bool = True) -> Outcome:
-    """The outcome of a call that did not: a result the agent can read and act on, not a protocol error."""
+    """The outcome of a call that failed: a result that the agent can read and act on, not a protocol error."""
     text = f"[{error.code}] {error.message}" if prefix else f"error: {error.message}"
     if hint:
         text += f"\nhint: {hint}"
@@ -74,5 +74,5 @@ def failed(error: BinnacleError, *, seconds: float, prefix: bool, hint: str, is_
 
 
 def as_json(data: Any) -> str:
-    """Data as text, where the data itself is the best rendering."""
+    """Data as JSON text, for answers that have no better rendering."""
     return msgspec.json.encode(data).decode()

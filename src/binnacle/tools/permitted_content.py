@@ -1,4 +1,4 @@
-"""Resources and prompts of other MCP servers, for a session that may use them."""
+"""Resources and prompts of upstream servers that a session may use."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ from binnacle.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOU
 from binnacle.wire.mcp import RESOURCE_NOT_FOUND, CompleteParams
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
-"""What the names of tools have an underscore for."""
+"""Characters that tool names replace by an underscore."""
 
 
 class PermittedContent:
-    """What the servers of a gateway have besides tools. Whose something is, is looked up and never told from a name."""
+    """What the servers of a gateway have besides tools. Owners are looked up, never guessed from a name."""
 
     def __init__(self, gateway: Gateway, denied: Sequence[str] = ()) -> None:
         """`denied` are the patterns of tools that the session may not use."""
@@ -48,7 +48,7 @@ class PermittedContent:
         return any(fnmatchcase(name, pattern) for pattern in self._denied)
 
     def _may_use(self, server: str) -> bool:
-        """Whether a server is left to the session. One of which every tool is denied has nothing else for it either."""
+        """Whether a session may use a server: not if all of the server's tools are denied."""
         return not self._is_denied(f"mcp_{_FOREIGN.sub('_', server)}_*")
 
     def _owners(self, uri: str) -> tuple[str, ...]:
@@ -66,20 +66,20 @@ class PermittedContent:
             except RpcError as error:
                 if not _says_missing(error):
                     raise
-                missing = RpcError(_missing(caller), error.message, error.data)
+                missing = RpcError(_missing_code(caller), error.message, error.data)
         if missing is not None:
             raise missing
         return None
 
     def _unknown(self, uri: str, caller: Caller) -> RpcError | None:
-        """Says who has resources, to a client that asks for one that nobody has."""
+        """The error for a resource that no server has. It names the servers that have resources."""
         contents = self._gateway.contents()
         pieces = (*contents.resources.values(), *contents.templates.values())
         having = dict.fromkeys(one.server for one in pieces if self._may_use(one.server))
         if not having:
             return None
         text = f"no resource {uri!r}, and no server is known to have it; these have resources: {', '.join(having)}"
-        return RpcError(_missing(caller), text, {"uri": uri, "servers": list(having)})
+        return RpcError(_missing_code(caller), text, {"uri": uri, "servers": list(having)})
 
     async def prompt(self, name: str, arguments: Mapping[str, str], caller: Caller) -> Result | None:
         found = self._prompt(name)
@@ -121,11 +121,11 @@ class PermittedContent:
 
 
 def _says_missing(error: RpcError) -> bool:
-    """Whether a server of either era says that it has no such resource."""
+    """Whether a server, of either era, says that it has no such resource."""
     named = isinstance(error.data, dict) and "uri" in error.data
     return error.code == RESOURCE_NOT_FOUND or (error.code == INVALID_PARAMS and named)
 
 
-def _missing(caller: Caller) -> int:
-    """The code by which the client's era says that there is no such resource."""
+def _missing_code(caller: Caller) -> int:
+    """The error code for a missing resource in the client's era."""
     return RESOURCE_NOT_FOUND if caller.client is None or caller.client.era == "handshake" else INVALID_PARAMS

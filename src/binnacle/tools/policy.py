@@ -1,4 +1,4 @@
-"""What no session may change, because it binds sessions: denials, servers, and the discipline it works as itself."""
+"""What no session may change, because it limits sessions: denials, servers, and the session's own discipline."""
 
 from collections.abc import Mapping
 
@@ -11,19 +11,21 @@ POLICY = ("denied_tools", "upstreams")
 
 
 def check_discipline_change(tx: Writer, name: str, changes: Mapping[str, object] | None) -> None:
-    """Refuses an agent's change of a discipline that would change what sessions may do; None deletes it.
+    """Refuses an agent's change of a discipline that would change what sessions may do; `changes` None deletes it.
 
     Raises:
-        PersonNeeded: it says what its sessions may not use or which servers they get, or it binds this session.
+        PersonNeeded: the change is about denied tools or servers, or this session works as that discipline.
     """
     if tx.by.kind != "agent":
         return
     if changes is not None and (given := [field for field in POLICY if field in changes]):
-        raise _refuse(f"say {given[0]} of a discipline", f"discipline update {name}")
+        raise _person_needed(f"set {given[0]} of a discipline", f"discipline update {name}")
     if _binds(tx, name):
-        raise _refuse(f"change {name!r} here: this session works as that discipline", f"discipline update {name}")
+        raise _person_needed(
+            f"change {name!r} here: this session works as that discipline", f"discipline update {name}"
+        )
     if changes is None and any(getattr(features.get_discipline(tx, name), field) for field in POLICY):
-        raise _refuse(f"delete {name!r}, which says what its sessions may do", f"discipline delete {name}")
+        raise _person_needed(f"delete {name!r}, which says what its sessions may do", f"discipline delete {name}")
 
 
 def _binds(tx: Writer, name: str) -> bool:
@@ -31,5 +33,5 @@ def _binds(tx: Writer, name: str) -> bool:
     return record is not None and record.discipline == name
 
 
-def _refuse(what: str, command: str) -> PersonNeeded:
+def _person_needed(what: str, command: str) -> PersonNeeded:
     return PersonNeeded(f"only a person may {what}", hint=NextStep("do it", command, for_person=True))

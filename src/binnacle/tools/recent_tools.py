@@ -1,4 +1,4 @@
-"""Which tools of other servers a project used lately: they stay listed when not all of them fit."""
+"""Which upstream tools a project used lately: they stay listed when not all of them fit."""
 
 import contextlib
 import os
@@ -12,34 +12,34 @@ MAX_KEPT_NAMES = 20
 
 
 class RecentTools:
-    """The names of the last tools, remembered in a file that all sessions of a project share.
+    """The names of the tools used last, kept in a file that all sessions of a project share.
 
-    Best effort: what cannot be read or written is forgotten, and of two that write at once one may lose its last word.
+    Best effort: read and write errors are ignored, and of two simultaneous writes one may be lost.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self.names = _read(path)
-        """The last one first."""
+        """The most recent first."""
 
         self._is_kept = True
 
     def note(self, name: str) -> None:
-        """Remembers that a tool was used. The file is written only for one that is not in it yet."""
+        """Notes that a tool was used. The file is written only if it lacks the tool."""
         if self.names[:1] == [name]:
             return
         is_new = name not in self.names
         self.names = [name, *(one for one in self.names if one != name)][:MAX_KEPT_NAMES]
         self._is_kept = False
         if is_new:
-            self._keep()
+            self._save()
 
     def close(self) -> None:
-        """Writes down what is not yet in the file."""
+        """Writes the file if it is out of date."""
         if not self._is_kept:
-            self._keep()
+            self._save()
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         self._is_kept = True
         merged = list(dict.fromkeys([*self.names, *_read(self._path)]))[:MAX_KEPT_NAMES]
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Tools from metadata: scripts that a host of the bridge runs, and those of a project."""
+"""Tools made from the metadata of scripts: those that a script host runs, and those of a project."""
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,10 +16,10 @@ from binnacle.tools.outcome import ToolReply, as_json
 from binnacle.tools.tool_spec import Alias, Contract, Hints, ToolSpec
 
 DEADLINE_MARGIN_MILLISECONDS = 2000
-"""Milliseconds that a script gets beyond the time it was given by its caller, to say itself that it passed."""
+"""Milliseconds beyond the caller's own timeout, so that the script can report the timeout itself."""
 
 TEXT_LIMIT = 100_000
-"""Characters of an answer; about 25 000 tokens."""
+"""Most characters of an answer; about 25 000 tokens."""
 
 MAX_PREVIEW_CHARACTERS = 4000
 
@@ -27,7 +27,7 @@ Told = Callable[[float | None, str], None]
 
 
 class ScriptRunner(NamedTuple):
-    """A script to be run with parameters that were found valid."""
+    """A script to run, with valid parameters."""
 
     entry: ScriptEntry
     params: dict[str, Any]
@@ -54,9 +54,9 @@ class ScriptPlace(NamedTuple):
 def script_tools(
     manifest: ScriptManifest, execute: Execute, place: ScriptPlace, *, is_own: bool = False, every: bool = False
 ) -> list[ToolSpec]:
-    """The tools of the scripts that are to be tools, or of `every` one.
+    """The tools of all scripts that are enabled as tools, or of `every` script.
 
-    `is_own` are those of the project, which no recipe names.
+    With `is_own`, they are scripts of the project, which no recipe names.
     """
     tools = {alias: entry.metadata.tool for alias, entry in manifest.scripts.items()}
     return [
@@ -97,11 +97,11 @@ def _spec(
     async def run(caller: Caller, values: Any) -> ToolReply:
         given = parameters_of(about, values)
         resolved = resolve_paths(about, given, place)
-        work = ScriptRunner(entry, resolved, _seconds(about, resolved), _teller(caller))
+        work = ScriptRunner(entry, resolved, _timeout_seconds(about, resolved), _progress_reporter(caller))
         try:
             data = await execute(work)
         except BridgeError as error:
-            raise _with_paths(error, about, given, resolved) from error
+            raise _add_paths(error, about, given, resolved) from error
         return _reply(data)
 
     return ToolSpec(
@@ -120,7 +120,7 @@ def _spec(
         run=run,
         aliases=tuple(Alias(name=name) for name in mcp.aliases),
         timeout=None,
-        # Whether a program is being debugged, its host knows; who called what before does not tell.
+        # Only the host knows whether a program is being debugged; earlier calls do not show it.
         prerequisites=tuple(tools.get(one, tool_name(one)) for one in mcp.relationships.requires) if is_own else (),
         errors=tuple(Contract(code=one.code, when=one.summary) for one in mcp.error_contract.errors),
         prefix=True,
@@ -131,14 +131,14 @@ def _spec(
 
 
 def _guidance(about: ScriptMetadata, tools: Mapping[str, str]) -> str:
-    """When to use a script, and what must come before; of several choices the first is named."""
+    """When to use a script, and the first tool that it requires."""
     text = about.mcp.llm.when_to_use
     first = next((tools.get(one, tool_name(one)) for one in about.mcp.relationships.requires), None)
     return f"{text} Needs {first} first.".strip() if first and first not in text else text
 
 
 def parameter_struct(about: ScriptMetadata) -> type[Struct]:
-    """What a script takes, as a type that checks it."""
+    """A type that checks a script's parameters."""
     hints = about.mcp.llm.parameter_hints
     fields = [_field(name, one, hints.get(name, ParameterHint())) for name, one in about.params.items()]
     name = "".join(word.capitalize() for word in about.tool.split("_"))
@@ -162,13 +162,13 @@ def _field(name: str, one: Parameter, hint: ParameterHint) -> Any:
 
 
 def parameters_of(about: ScriptMetadata, values: Any) -> dict[str, Any]:
-    """What was given, and the defaults; what was left out is left out."""
+    """The given parameters and the defaults, without those that are None."""
     found = {name: getattr(values, name) for name in about.params}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def resolve_paths(about: ScriptMetadata, given: Mapping[str, Any], place: ScriptPlace) -> dict[str, Any]:
-    """The parameters, with every path as it is meant.
+    """The parameters with every path resolved.
 
     Raises:
         InvalidInput: a path must be absolute and is not.
@@ -181,7 +181,7 @@ def resolve_paths(about: ScriptMetadata, given: Mapping[str, Any], place: Script
         if one.resolve == "absolute" and not os.path.isabs(path):
             raise InvalidInput(
                 f"{about.tool}: {name} must be an absolute path: {path!r}",
-                hint=f"meant from the workspace it is {os.path.join(place.workspace, path)}",
+                hint=f"relative to the workspace it is {os.path.join(place.workspace, path)}",
                 details={"parameter": name, "original": found[name]},
             )
         base = place.cwd if one.resolve == "cwd-relative" else place.workspace
@@ -189,10 +189,10 @@ def resolve_paths(about: ScriptMetadata, given: Mapping[str, Any], place: Script
     return found
 
 
-def _with_paths(
+def _add_paths(
     error: BridgeError, about: ScriptMetadata, given: Mapping[str, Any], resolved: Mapping[str, Any]
 ) -> BridgeError:
-    """An error about a file, with the path as it was given and as it was understood."""
+    """An error about a file, with the path as given and as resolved."""
     if error.code not in ("E_FILE_NOT_FOUND", "E_INVALID_PATH"):
         return error
     name = next((name for name, one in about.params.items() if one.resolve is not None and name in given), None)
@@ -209,13 +209,13 @@ def _with_paths(
     )
 
 
-def _seconds(about: ScriptMetadata, params: Mapping[str, Any]) -> float:
-    """How long a call may take; what its caller allows for the script itself comes before what the metadata says."""
+def _timeout_seconds(about: ScriptMetadata, params: Mapping[str, Any]) -> float:
+    """How long a call may take: the metadata's timeout, or the caller's own if that is longer."""
     allowed = params.get(TIMEOUT_PARAMETER, 0) if isinstance(params.get(TIMEOUT_PARAMETER, 0), (int, float)) else 0
     return float(max(about.mcp.timeout, allowed + DEADLINE_MARGIN_MILLISECONDS)) / 1000
 
 
-def _teller(caller: Caller) -> Told:
+def _progress_reporter(caller: Caller) -> Told:
     count = 0
 
     def tell(pct: float | None, text: str) -> None:
@@ -243,7 +243,7 @@ def _reply(data: Any) -> ToolReply:
 
 
 def unsupported(about: ScriptMetadata, kind: str) -> BridgeError:
-    """That the host there is cannot run a script, and which can."""
+    """The error for a script that the present host cannot run. It names the hosts that can."""
     able = [one for one in about.hosts if one != kind]
     named = " or ".join({"vscode": "VS Code", "headless": "headless"}[one] for one in able) or "another"
     return BridgeError(

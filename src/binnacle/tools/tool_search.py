@@ -1,4 +1,4 @@
-"""Tools that a session may use but does not list, because lists cost tokens: found by words, called by name."""
+"""Search for tools that a session may use but does not list, because lists cost tokens."""
 
 import re
 from bisect import bisect_left
@@ -23,22 +23,22 @@ Entry = Mapping[str, Any]
 """A tool as `tools/list` shows it."""
 
 Invoke = Callable[[Caller, str, bytes], Awaitable[ToolReply]]
-"""Calls a tool of the session by any of its names; raises what a direct call would answer with."""
+"""Calls a tool of the session by any of its names; raises the errors of a direct call."""
 
 WEIGHTS = {"name": 4.0, "title": 3.0, "description": 1.5, "parameter": 1.0, "detail": 0.5}
-"""How much a word counts, by where it stands."""
+"""How much a word counts, by the field it is in."""
 
 SATURATION, LENGTH = 1.2, 0.6
-"""Of BM25: how fast a repeated word stops counting, and how much a long text weighs less."""
+"""BM25 parameters: how fast a repeated word stops counting, and how much a long text reduces the weight."""
 
 PREFIX, WITHIN = 0.6, 0.25
-"""How much a word counts that only begins like the one asked for, or has it in the middle."""
+"""How much a word counts that starts with the word of the query, or contains it."""
 
 MAX_QUERY_WORDS = 16
-"""Words of a question that are looked for."""
+"""Words of a query that are looked for."""
 
-SCHEMAS, SCHEMA_BYTES = 5, 8000
-"""Schemas shown with the best hits, and their bytes together: about 2 000 tokens."""
+MAX_SCHEMAS, MAX_SCHEMA_BYTES = 5, 8000
+"""Schemas shown with the best hits, and their total size: about 2 000 tokens."""
 
 MAX_LINE_CHARACTERS = 160
 """Characters shown of a description."""
@@ -50,7 +50,7 @@ NOISE = frozenset(
         "there this to tool want was what which with you",
     )
 )
-"""Words of a question that say nothing about what is wanted."""
+"""Words of a query that are ignored."""
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -58,7 +58,7 @@ _WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u2e80-\ud7ff\uf900-\ufaff]")
 
 
 class ToolHit(NamedTuple):
-    """A tool that answers a question."""
+    """A tool that matches a query."""
 
     name: str
     score: float
@@ -66,7 +66,7 @@ class ToolHit(NamedTuple):
 
 
 class Index:
-    """Tools, ready to be searched. Made once for each list of tools."""
+    """A search index of tools. Built once for each list of tools."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = list(entries)
@@ -84,10 +84,10 @@ class Index:
 
         self.words = sorted(postings)
         self._text = "\n".join(["", *self.words, ""])
-        """All words, one a line: one search over it is faster than a look at each."""
+        """All words, one per line: one search in it is faster than a loop over the words."""
 
     def like(self, word: str) -> Iterator[tuple[str, float]]:
-        """The words that `word` may mean, and how well each fits."""
+        """The indexed words that `word` may mean, and how well each fits."""
         if word in self.postings:
             yield word, 1.0
         for place in range(bisect_left(self.words, word), len(self.words)):
@@ -103,7 +103,7 @@ class Index:
             yield from ((longer, WITHIN) for longer in self._containing(word))
 
     def _containing(self, word: str) -> Iterator[str]:
-        """The words that have `word` in them, but not at their beginning."""
+        """The words that contain `word`, but do not start with it."""
         place = self._text.find(word)
         while place > 0:
             begin, end = self._text.rfind("\n", 0, place) + 1, self._text.index("\n", place)
@@ -113,17 +113,17 @@ class Index:
 
 
 def search(index: Index, query: str, limit: int) -> list[ToolHit]:
-    """The tools that fit a question best, best first. One that has the question as its name is the first."""
+    """The tools that fit a query best, best first. A tool whose name is the query comes first."""
     asked = list(dict.fromkeys(_words(query)))
     asked = [word for word in asked if word not in NOISE][:MAX_QUERY_WORDS] or asked[:MAX_QUERY_WORDS]
     scores: dict[int, float] = defaultdict(float)
     matched: Counter[int] = Counter()
     for word in asked:
-        found = _scored(index, word)
+        found = _score(index, word)
         matched.update(found.keys())
         for place, score in found.items():
             scores[place] += score
-    # A tool that knows half of the words is worth half of what they add up to.
+    # A tool that matches half of the words gets half of the sum of their scores.
     ranked = {place: score * matched[place] / len(asked) for place, score in scores.items()}
     exact = index.places.get(query.strip().casefold())
     if exact is not None:
@@ -133,10 +133,10 @@ def search(index: Index, query: str, limit: int) -> list[ToolHit]:
 
 
 def fit_budget(entries: Sequence[tuple[str, int]], budget: int, keep: Collection[str]) -> set[str]:
-    """Which of the tools, given with the tokens they cost, are listed when there are `budget` tokens for the list.
+    """The tools to list, from pairs of name and tokens, when the list may cost `budget` tokens.
 
-    Those in `keep` are, whatever they cost: the recipe's own, pinned ones, those used lately. The others follow in
-    their order as long as they fit; one that is too big does not keep out those behind it.
+    Tools in `keep` are always listed: the recipe's own, pinned and recently used ones. The others follow in their
+    order as long as they fit; a tool that is too big does not keep out those after it.
     """
     listed = {name for name, _ in entries if name in keep}
     left = budget - sum(tokens for name, tokens in entries if name in listed)
@@ -155,15 +155,15 @@ class ToolSearch(Struct, kw_only=True, forbid_unknown_fields=True):
 class CallByName(Struct, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(description="name of the tool, from tool_search")]
     arguments: Annotated[
-        Any, Meta(description="what the tool takes, by its own schema", extra_json_schema={"type": "object"})
+        Any, Meta(description="arguments of the tool, by its schema", extra_json_schema={"type": "object"})
     ] = {}
 
 
 class Finder:
-    """The two tools that reach what is not listed."""
+    """The two tools that find and call tools which are not listed."""
 
     def __init__(self, index: Callable[[], Index], invoke: Invoke) -> None:
-        """`index` is of the tools that the session may use now."""
+        """`index` returns the index of the tools that the session may use now."""
         self._index = index
         self._invoke = invoke
 
@@ -173,7 +173,7 @@ class Finder:
             ToolSpec(
                 name=SEARCH,
                 title="Find a tool",
-                description="Find tools that are not listed. Answers with names, what they do and need, and the "
+                description="Find tools that are not listed. Returns their names, what they do and need, and the "
                 "schemas of the best. Call them with tool_call.",
                 category="tools",
                 hints=Hints(read_only=True, idempotent=True),
@@ -199,8 +199,8 @@ class Finder:
         index = self._index()
         hits = search(index, given.query, given.limit)
         if not hits:
-            told = f"none of {len(index.entries)} tools fits {given.query!r}; try other words"
-            return ToolReply({"tools": [], "hint": told}, told)
+            hint = f"none of {len(index.entries)} tools fits {given.query!r}; try other words"
+            return ToolReply({"tools": [], "hint": hint}, hint)
         schemas = _schemas(hits)
         tools = [
             {
@@ -220,7 +220,7 @@ class Finder:
 
 
 def _arguments(given: CallByName) -> dict[str, Any]:
-    """The arguments of the other tool. Models like to send an object within an object as text."""
+    """The arguments of the other tool. Models often send a nested object as text."""
     found = given.arguments
     if isinstance(found, str):
         try:
@@ -234,8 +234,8 @@ def _arguments(given: CallByName) -> dict[str, Any]:
     return found
 
 
-def _scored(index: Index, word: str) -> dict[int, float]:
-    """How well each tool fits one word of a question, by the best meaning that the word has there."""
+def _score(index: Index, word: str) -> dict[int, float]:
+    """The score of each tool for one word of a query: that of the best matching indexed word."""
     scores: dict[int, float] = {}
     for known, likeness in index.like(word):
         found = index.postings[known]
@@ -259,7 +259,7 @@ def _fields(entry: Entry) -> dict[str, list[str]]:
 
 
 def _parameters(schema: Any, *, depth: int) -> Iterator[tuple[str, str]]:
-    """Names and descriptions of what a tool takes, those of lists and objects in it included."""
+    """Names and descriptions of a tool's parameters, including those in lists and objects."""
     if not isinstance(schema, dict) or depth > 4:
         return
     yield from _parameters(schema.get("items"), depth=depth + 1)
@@ -275,7 +275,7 @@ def _text(entry: Entry, key: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text, also those within names: `readFile`, `read_file` and `read.files` are read and file."""
+    """The words of a text, also within names: `readFile`, `read_file` and `read.files` are `read` and `file`."""
     return [word for part in _WORD.findall(text) for word in _parts(part)]
 
 
@@ -297,23 +297,23 @@ def _singular(word: str) -> str:
 
 
 def _line(entry: Entry) -> str:
-    """What a tool does, in a line."""
+    """What a tool does, in one line."""
     told = " ".join((_text(entry, "description") or _text(entry, "title")).split())
     first = re.split(r"(?<=[.!?]) ", told, maxsplit=1)[0]
     return first if len(first) <= MAX_LINE_CHARACTERS else f"{first[: MAX_LINE_CHARACTERS - 1]}…"
 
 
 def _required(entry: Entry) -> list[str]:
-    """Parameters that a tool cannot do without; servers write schemas of every kind."""
+    """Required parameters of a tool. Schemas of upstream servers may be malformed."""
     found = entry["inputSchema"].get("required")
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
 
 def _schemas(hits: Sequence[ToolHit]) -> dict[str, bytes]:
-    """The schemas of the best hits, as far as there is room."""
+    """The schemas of the best hits, as far as they fit."""
     found: dict[str, bytes] = {}
-    room = SCHEMA_BYTES
-    for hit in islice(hits, SCHEMAS):
+    room = MAX_SCHEMA_BYTES
+    for hit in islice(hits, MAX_SCHEMAS):
         schema = msgspec.json.encode(hit.entry["inputSchema"])
         if len(schema) <= room:
             found[hit.name] = schema

@@ -1,4 +1,4 @@
-"""What the catalog knows of a tool."""
+"""What the catalog knows about a tool."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply
 
 Run = Callable[[Caller, Any], Awaitable[ToolReply]]
-"""Executes a call whose arguments were found valid: a value of the tool's `parameters`."""
+"""Executes a call with valid arguments: a value of the tool's `parameters`."""
 
 
 class Hints(Struct, frozen=True, kw_only=True):
-    """How a tool behaves. Some clients run a tool unasked only if it says that it reads."""
+    """How a tool behaves. Some clients run only read-only tools without asking the user."""
 
     read_only: bool
     destructive: bool = False
@@ -56,32 +56,32 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     run: Run
     aliases: tuple[Alias, ...] = ()
     output: type[Struct] | None = None
-    """What its data looks like, where an agent gains by knowing beforehand."""
+    """The type of its data, if it helps an agent to know it beforehand."""
 
     timeout: float | None = 30.0
-    """Seconds until a call is given up; None for what bounds every wait of its own, as the store's tools do."""
+    """Seconds until a call is cancelled; None for tools that bound their own waits, such as the store's."""
 
     prerequisites: tuple[str, ...] = ()
-    """Tools to be called before this one."""
+    """Tools that must be called before this one."""
 
     errors: tuple[Contract, ...] = ()
     prefix: bool = False
     """Whether errors read `[E_CODE] message`, as for scripts and upstream tools, or `error: message`, as for work."""
 
     has_remarks: bool = False
-    """Whether its hints and answers name tools without knowing which of them a session has; see `tools.remarks`."""
+    """Whether its hints and answers name tools without knowing which a session has; see `tools.host_remarks`."""
 
     foreign: Raw | None = None
-    """The entry of another server's tool, as that server wrote it. Its arguments are passed on as they came."""
+    """The entry of an upstream tool, as its server wrote it. Its arguments are forwarded unchanged."""
 
     promises_structure: bool = False
-    """Whether another server's schema says what its structured results are, so that ours would be refused."""
+    """Whether an upstream tool has an output schema, so that clients would refuse our envelope."""
 
     opens_session: bool = False
-    """Whether it says who calls from now on, so that it may be called before that is known."""
+    """Whether it establishes who calls from now on, so that it may be called before that is known."""
 
     joins: bool = False
-    """Whether it comes to every session that lets the tools of others join, although no recipe names it."""
+    """Whether every session that accepts foreign tools gets it, although no recipe names it."""
 
     synonyms: Mapping[str, str] = {}
-    """Other words accepted for parameters, at any depth; what maps to nothing is accepted and dropped."""
+    """Other names accepted for parameters, at any depth. A parameter that maps to "" is accepted and dropped."""

@@ -1,4 +1,4 @@
-"""Tools of other MCP servers, as tools of the catalog."""
+"""Tools of upstream servers, as tools of the catalog."""
 
 from collections.abc import Callable, Iterable
 
@@ -17,7 +17,7 @@ from binnacle.wire.hidden_text import make_readable
 from binnacle.wire.jsonrpc import UNREADABLE
 
 MAX_PROGRESS_CHARACTERS = 500
-"""Characters of what a server says about its progress."""
+"""Characters shown of a server's progress message."""
 
 
 class _Annotations(Struct):
@@ -41,11 +41,11 @@ class _Progress(Struct):
 
 
 class Unread(Struct):
-    """Stands for parameters that only their server knows."""
+    """Parameters that only the upstream server decodes."""
 
 
 def upstream_tools(gateway: Gateway, used: Callable[[str], None]) -> Iterable[ToolSpec]:
-    """The tools that upstream servers offer now; `used` is told of every call that was answered."""
+    """The tools that upstream servers offer now; `used` is called after every call that was answered."""
     return [_spec(gateway, offer, used) for offer in gateway.offers().values()]
 
 
@@ -86,7 +86,7 @@ def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSp
 
 
 def passed_on(result: Result, caller: Caller) -> Result:
-    """A result in the words of the client's era; what our MCP server adds to is decoded for it."""
+    """A result in the form of the client's era. `_meta` is decoded, because our MCP server adds to it."""
     if "_meta" in result:
         result = {**result, "_meta": decode_entry(result["_meta"]) or {}}
     if "resultType" in result and (caller.client is None or caller.client.era == "handshake"):
@@ -95,7 +95,7 @@ def passed_on(result: Result, caller: Caller) -> Result:
 
 
 def teller(caller: Caller) -> Callable[[Raw], None] | None:
-    """Passes on how far a server is, to a client that wants to know."""
+    """A callback that forwards a server's progress to the client; None if the client wants none."""
     if caller.client is None or not caller.client.wants_progress:
         return None
 

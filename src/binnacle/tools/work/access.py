@@ -1,7 +1,7 @@
-"""Runs a function in a transaction without ever stopping the event loop for long.
+"""Runs a function in a transaction without blocking the event loop for long.
 
-SQLite answers in microseconds, so it is asked in place. Only when its file is locked by another
-process, and for PostgreSQL always, the work is done in a thread, which may wait.
+SQLite answers in microseconds, so it is called on the event loop. PostgreSQL, and a SQLite file that another process
+has locked, are used from a thread, which may wait.
 """
 
 import asyncio
@@ -25,20 +25,20 @@ from binnacle.work.session import Session
 Result = TypeVar("Result")
 
 Open = Callable[[float], Store]
-"""Opens the store with a certain patience, in seconds."""
+"""Opens the store. The argument is how many seconds to wait for a lock."""
 
 QUEUE_GRACE_SECONDS = 20.0
-"""Seconds on top of the patience with a locked store, for calls that wait in line before this one."""
+"""Seconds in addition to the wait for a locked store, for calls that are queued before this one."""
 
 MAX_BLOCKING_SECONDS = 0.005
-"""Seconds that a locked file may hold up the event loop."""
+"""Seconds that a locked file may block the event loop."""
 
 LOOK_SECONDS = 1.0
-"""Seconds between looks for claims that have lapsed."""
+"""Seconds between checks for lapsed claims."""
 
 
 class Access:
-    """The way of the tools to one store. Closing it closes every connection."""
+    """The access of the tools to one store. Closing it closes every connection."""
 
     def __init__(self, open_store: Open, *, patience: float) -> None:
         self._open = open_store
@@ -50,7 +50,7 @@ class Access:
         self._has_written = False
         self._commit_at: asyncio.Handle | None = None
         self._waiting: list[asyncio.Future[None]] = []
-        """For the commit of the changes made in this turn of the event loop."""
+        """Calls that wait for the commit of the changes made in this turn of the event loop."""
 
     def __enter__(self) -> Self:
         return self
@@ -59,17 +59,17 @@ class Access:
         self.close()
 
     async def run(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool = False) -> Result:
-        """Runs `work` in a transaction of its own, in the name of the caller's agent."""
+        """Runs `work` in its own transaction, on behalf of the caller's agent."""
         if caller.control is not None and not caller.control.is_identified:
             caller.session = await caller.control.identify(registers=writes)
         return await self._run(caller, work, writes=writes, claims=claims)
 
     async def change(self, work: Callable[[Writer], Result]) -> Result:
-        """Runs `work` as a change of Binnacle's own."""
+        """Runs `work` as a change made by Binnacle itself."""
         return await self._run(Caller(session=Session(actor=SYSTEM)), work, writes=True, claims=False)
 
     async def look(self, work: Callable[[Reader], Result]) -> Result:
-        """Runs `work` on a view of the store."""
+        """Runs `work` in a read transaction."""
         return await self._run(Caller(session=Session(actor=SYSTEM)), work, writes=False, claims=False)
 
     async def _run(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
@@ -95,7 +95,7 @@ class Access:
                 return await waiting
         except TimeoutError as error:
             message = f"the store did not answer within {self._patience + QUEUE_GRACE_SECONDS:g} s"
-            if writes and begun.is_set():  # its thread goes on with it
+            if writes and begun.is_set():  # the thread is still working on it
                 raise StoreLost(f"{message}: the change may still be made", hint=steps.LOOK_THEN_REPEAT) from error
             raise TimedOut(message, hint=steps.CHECK_STORE) from error
 
@@ -109,7 +109,7 @@ class Access:
             return work(reader)
 
     async def _join(self, store: Store, caller: Caller, work: Callable[[Any], Result]) -> Result:
-        """Makes a change, and waits for the commit that it shares with others of this turn of the event loop."""
+        """Makes a change and waits for the commit that it shares with the other changes of this event loop turn."""
         loop = asyncio.get_running_loop()
         if self._commit_at is None:
             store.begin_group()
@@ -149,7 +149,7 @@ class Access:
         return store.repeat_if_lost(lambda: _transact(store, caller, work, writes=writes, claims=claims))
 
     def watch(self) -> None:
-        """Notices changes from now on; otherwise only those after the first call are noticed."""
+        """Makes `has_changed` report changes from now on; otherwise it reports only those after its first call."""
         if self._quick is None:
             self._quick = self._open(MAX_BLOCKING_SECONDS)
         if self._quick.dialect.name == "sqlite":
@@ -159,7 +159,7 @@ class Access:
             self._patient.wait_change(0)
 
     async def has_changed(self) -> bool:
-        """Whether anyone has changed the store since this was last asked. Before the first call nobody has."""
+        """Whether anyone has changed the store since the last call. The first call reports only our own changes."""
         changed, self._has_written = self._has_written, False
         if self._patient is not None:
             store = self._patient

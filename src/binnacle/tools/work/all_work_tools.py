@@ -1,4 +1,4 @@
-"""All work tools, ready to be called."""
+"""All work tools."""
 
 from binnacle.tools.tool_spec import ToolSpec
 from binnacle.tools.work import comments, features, intents, journal, project, tasks
@@ -6,7 +6,7 @@ from binnacle.tools.work.access import Access
 from binnacle.tools.work.typed_tool import declared_names, specs
 
 MODULES = (tasks, comments, features, journal, project, intents)
-"""Importing them declares their tools; the order is that of the list agents see."""
+"""Importing them declares their tools, in the order in which agents see them."""
 
 
 def work_tools(access: Access) -> list[ToolSpec]:
@@ -15,5 +15,5 @@ def work_tools(access: Access) -> list[ToolSpec]:
 
 
 def names() -> list[str]:
-    """What the work tools are called, aliases included."""
+    """The names of the work tools, including aliases."""
     return declared_names()

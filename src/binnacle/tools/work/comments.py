@@ -28,7 +28,7 @@ def comment_add(
     *,
     discipline: str | None = None,
 ) -> ToolReply:
-    """Adds a comment to a task. The comments are what the next one who tries reads first."""
+    """Adds a comment to a task. The next agent on the task reads the comments first."""
     made = comments.add(tx, task_id, body, discipline=discipline)
     return ToolReply({"comment": made}, f"Comment {made.id} added to {made.task_id}")
 

@@ -15,18 +15,18 @@ from binnacle.tools.work.typed_tool import declared_names, tool
 from binnacle.work.feature import Discipline, Feature
 
 FEATURES, DISCIPLINES = "features", "disciplines"
-NEAR = ("E_DUPLICATE", "it exists, or nearly; the existing one is named")
-MISSING = ("E_NOT_FOUND", "the nearest one is named")
+NEAR = ("E_DUPLICATE", "one with this or a similar name exists; the error names it")
+MISSING = ("E_NOT_FOUND", "the error names the nearest one")
 USED = ("E_REFERENCED", "something still refers to it")
 Name = Annotated[str, Meta(description="its name: letters, digits, '-' and '_'", examples=["auth"])]
 Acronym = Annotated[str, Meta(description="four letters or digits; made from the name when left out")]
-Force = Annotated[bool, Meta(description="although one is called nearly the same")]
+Force = Annotated[bool, Meta(description="even if a similar name exists")]
 WORDS = {"display_name": "title", "feature_name": "name"}
 DISCIPLINE_WORDS = {"display_name": "title", "color": "colour", "mcp_servers": "upstreams"}
 
 
 class FeatureFields(TypedDict, total=False):
-    """What can be said about a feature."""
+    """The fields of a feature."""
 
     title: str
     acronym: Acronym
@@ -39,7 +39,7 @@ class FeatureFields(TypedDict, total=False):
 
 
 class DisciplineFields(TypedDict, total=False):
-    """What can be said about a discipline."""
+    """The fields of a discipline."""
 
     title: str
     acronym: Acronym
@@ -48,11 +48,11 @@ class DisciplineFields(TypedDict, total=False):
     system_prompt: Annotated[str, Meta(description="how it thinks")]
     skills: Lines
     conventions: str
-    upstreams: Annotated[dict[str, Any], Meta(description="MCP servers of its own, as in mcp.json")]
-    denied_tools: Annotated[Lines, Meta(description="tools or patterns it does not get")]
+    upstreams: Annotated[dict[str, Any], Meta(description="its own MCP servers, as in mcp.json")]
+    denied_tools: Annotated[Lines, Meta(description="tools or patterns it may not use")]
 
 
-def _feature(one: Feature) -> str:
+def _format_feature(one: Feature) -> str:
     parts = [f"{one.name} [{one.acronym}] {one.title}", one.description]
     parts += [f"{name}: {value}" for name in ("architecture", "boundaries") if (value := getattr(one, name))]
     for name in ("dependencies", "context_files", "knowledge_paths"):
@@ -61,7 +61,7 @@ def _feature(one: Feature) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _discipline(one: Discipline) -> str:
+def _format_discipline(one: Discipline) -> str:
     parts = [f"{one.name} [{one.acronym}] {one.title}", one.conventions, one.system_prompt]
     parts += [f"skills: {', '.join(one.skills)}"] if one.skills else []
     parts += [f"upstreams: {', '.join(one.upstreams)}"] if one.upstreams else []
@@ -73,7 +73,7 @@ def _discipline(one: Discipline) -> str:
 def feature_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpack[FeatureFields]) -> ToolReply:
     """Adds a feature: a part of the product that tasks belong to. Look at feature_list first."""
     made = features.add(tx, name, fields, force=force)
-    return ToolReply({"feature": made}, f"Added feature {_feature(made)}")
+    return ToolReply({"feature": made}, f"Added feature {_format_feature(made)}")
 
 
 @tool(
@@ -85,9 +85,9 @@ def feature_add(tx: Writer, name: Name, *, force: Force = False, **fields: Unpac
     errors=[MISSING],
 )
 def feature_update(tx: Writer, name: Name, **changes: Unpack[FeatureFields]) -> ToolReply:
-    """Changes a feature. What is not given stays; a list given replaces the old one."""
+    """Changes a feature. Fields that are not given stay; a list replaces the old one."""
     made = features.update(tx, name, changes)
-    return ToolReply({"feature": made}, f"Changed feature {_feature(made)}")
+    return ToolReply({"feature": made}, f"Changed feature {_format_feature(made)}")
 
 
 @tool(title="Read a feature", category=FEATURES, aliases=["get_feature"], synonyms=WORDS, errors=[MISSING])
@@ -95,7 +95,7 @@ def feature_get(tx: Reader, name: Name) -> ToolReply:
     """A feature with its boundaries, files and learnings."""
     found = features.get(tx, name)
     known = learnings.list_learnings(tx, feature=found.name)
-    text = _feature(found) + "".join(f"\nlearning: {one.text}" for one in known)
+    text = _format_feature(found) + "".join(f"\nlearning: {one.text}" for one in known)
     return ToolReply({"feature": found, "learnings": known}, text)
 
 
@@ -116,7 +116,7 @@ def feature_list(tx: Reader) -> ToolReply:
     errors=[MISSING, USED],
 )
 def feature_delete(tx: Writer, name: Name) -> ToolReply:
-    """Deletes a feature nothing refers to."""
+    """Deletes a feature that nothing refers to."""
     gone = features.delete(tx, name)
     return ToolReply({"deleted": gone.name}, f"Deleted feature {gone.name}")
 
@@ -132,9 +132,9 @@ def feature_delete(tx: Writer, name: Name) -> ToolReply:
 def feature_merge(
     tx: Writer, name: Name, into: Annotated[str, Meta(description="the feature that stays")]
 ) -> ToolReply:
-    """Moves everything of a feature to another and removes it."""
+    """Moves everything in a feature to another one and deletes it."""
     kept = merge_features(tx, name, into)
-    return ToolReply({"feature": kept}, f"Merged into {_feature(kept)}")
+    return ToolReply({"feature": kept}, f"Merged into {_format_feature(kept)}")
 
 
 @tool(
@@ -148,7 +148,7 @@ def feature_merge(
 def feature_context(
     tx: Writer, name: Name, files: Annotated[Lines | str, Meta(description="files worth reading for it")]
 ) -> ToolReply:
-    """Adds files to what is worth reading for a feature."""
+    """Adds files that are worth reading for a feature."""
     new = (files,) if isinstance(files, str) else files
     paths = tuple(dict.fromkeys((*features.get(tx, name).context_files, *new)))
     made = features.update(tx, name, {"context_files": paths})
@@ -169,7 +169,7 @@ def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Un
     check_denied(fields.get("denied_tools", ()), declared_names)
     check_discipline_change(tx, name, fields)
     made = features.add_discipline(tx, name, fields, force=force)
-    return ToolReply({"discipline": made}, f"Added discipline {_discipline(made)}")
+    return ToolReply({"discipline": made}, f"Added discipline {_format_discipline(made)}")
 
 
 @tool(
@@ -181,18 +181,18 @@ def discipline_add(tx: Writer, name: Name, *, force: Force = False, **fields: Un
     errors=[MISSING],
 )
 def discipline_update(tx: Writer, name: Name, **changes: Unpack[DisciplineFields]) -> ToolReply:
-    """Changes a discipline. What is not given stays; a list given replaces the old one."""
+    """Changes a discipline. Fields that are not given stay; a list replaces the old one."""
     check_denied(changes.get("denied_tools", ()), declared_names)
     check_discipline_change(tx, name, changes)
     made = features.update_discipline(tx, name, changes)
-    return ToolReply({"discipline": made}, f"Changed discipline {_discipline(made)}")
+    return ToolReply({"discipline": made}, f"Changed discipline {_format_discipline(made)}")
 
 
 @tool(title="Read a discipline", category=DISCIPLINES, aliases=["get_discipline"], errors=[MISSING])
 def discipline_get(tx: Reader, name: Name) -> ToolReply:
     """Everything about a discipline."""
     found = features.get_discipline(tx, name)
-    return ToolReply({"discipline": found}, _discipline(found))
+    return ToolReply({"discipline": found}, _format_discipline(found))
 
 
 @tool(title="List disciplines", category=DISCIPLINES, aliases=["list_disciplines"])
@@ -211,7 +211,7 @@ def discipline_list(tx: Reader) -> ToolReply:
     errors=[MISSING, USED],
 )
 def discipline_delete(tx: Writer, name: Name) -> ToolReply:
-    """Deletes a discipline no task refers to."""
+    """Deletes a discipline that no task refers to."""
     check_discipline_change(tx, name, None)
     gone = features.delete_discipline(tx, name)
     return ToolReply({"deleted": gone.name}, f"Deleted discipline {gone.name}")

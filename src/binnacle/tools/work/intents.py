@@ -1,4 +1,4 @@
-"""Tools for an agent that works on the one task of its session: it says how the work goes and moves nothing itself."""
+"""Tools for an agent that works on its session's only task: it reports how the work goes and moves nothing itself."""
 
 from typing import Annotated, Any
 
@@ -32,25 +32,25 @@ def report_done(
     tx: Writer, summary: Annotated[str, Meta(description="what was done and how it was checked")]
 ) -> ToolReply:
     """Says that your task is done. The last closing report of a session counts; stop after it."""
-    return _closed(tx, "done", {"summary": summary})
+    return _close(tx, "done", {"summary": summary})
 
 
 @tool(title="Report the task partly done", category=CATEGORY, aliases=["partial"], errors=[UNBOUND])
 def report_partial(
     tx: Writer,
     summary: Annotated[str, Meta(description="what was done")],
-    remaining: Annotated[str, Meta(description="what is left, so that the next session can go on from there")],
+    remaining: Annotated[str, Meta(description="what is left for the next session")],
 ) -> ToolReply:
-    """Says that part of your task is done and what remains. The next session goes on with what remains."""
-    return _closed(tx, "partial", {"summary": summary, "remaining": remaining})
+    """Says that part of your task is done and what remains. The next session continues from there."""
+    return _close(tx, "partial", {"summary": summary, "remaining": remaining})
 
 
 @tool(title="Report being stuck", category=CATEGORY, aliases=["stuck"], errors=[UNBOUND])
 def report_stuck(
     tx: Writer, reason: Annotated[str, Meta(description="what was tried and why it did not work")]
 ) -> ToolReply:
-    """Says that you cannot get on with your task. Another session tries again, knowing what you tried."""
-    return _closed(tx, "stuck", {"reason": reason})
+    """Says that you cannot make progress. Another session tries again and sees what you tried."""
+    return _close(tx, "stuck", {"reason": reason})
 
 
 @tool(title="Report a blocker", category=CATEGORY, aliases=["blocked"], errors=[UNBOUND])
@@ -58,17 +58,17 @@ def report_blocked(
     tx: Writer,
     on: Annotated[str, Meta(description="id or title of the task that must be done first, or what else is missing")],
     *,
-    kind: Annotated[BlockerKind | None, Meta(description="found out from 'on' when left out")] = None,
+    kind: Annotated[BlockerKind | None, Meta(description="derived from 'on' when left out")] = None,
     detail: Annotated[str, Meta(description="why it is needed")] = "",
 ) -> ToolReply:
-    """Says that your task cannot go on before something else. Blocked on a task, it goes on when that is done."""
+    """Says that your task must wait for something. If that is a task, yours is ready again when it is done."""
     found = reports.find_blocking_task(tx, {"on": on, "kind": kind})
     if found is not None and not is_closed(found.status):
         said = f"it waits for {found.id} {found.title}"
     else:
         why = f"{found.id} is {found.status}, so " if found else f"no task {on!r} was found, so "
         said = f"{why if found or kind == 'upstream_task' else ''}a person has to unblock it"
-    reply = _closed(tx, "blocked", {"on": on}, kind=kind, detail=detail)
+    reply = _close(tx, "blocked", {"on": on}, kind=kind, detail=detail)
     return reply._replace(text=f"{reply.text}\n{said}")
 
 
@@ -76,12 +76,12 @@ def report_blocked(
 def report_question(
     tx: Writer,
     question: str,
-    blocking: Annotated[bool, Meta(description="whether the task cannot go on without an answer")],
+    blocking: Annotated[bool, Meta(description="whether the task must wait for the answer")],
     *,
     options: Annotated[Lines, Meta(description="answers to choose from")] = (),
     preferred: Annotated[str, Meta(description="what you would do")] = "",
 ) -> ToolReply:
-    """Asks people about your task. They answer later, and the next session is told; do not wait."""
+    """Asks people about your task. They answer later, for the next session; do not wait."""
     kept = interim_reports.ask(tx, question, blocking=blocking, options=options, preferred=preferred)
     asked = kept.question
     assert asked is not None
@@ -90,7 +90,7 @@ def report_question(
     elif asked.blocking:
         said = f"Asked: {asked.id}. The task waits for the answer; report what you did so far and stop."
     else:
-        said = f"Asked: {asked.id}. Go on with what you think best."
+        said = f"Asked: {asked.id}. Continue with what you think best."
     return ToolReply({"report": kept.report.id, "question": asked}, said)
 
 
@@ -116,13 +116,13 @@ def report_flag(
 )
 def report_learning(
     tx: Writer,
-    text: Annotated[str, Meta(description="what was found out, in a sentence; at most 500 characters")],
+    text: Annotated[str, Meta(description="what you found out, in a sentence; at most 500 characters")],
     *,
     kind: LearningKind = "discovery",
     rationale: Annotated[str, Meta(description="how it is known, or why it was decided")] = "",
     scope: Annotated[Scope, Meta(description="whom it helps")] = "feature",
 ) -> ToolReply:
-    """Keeps something found out that those who come after should know."""
+    """Keeps a finding that later sessions should know."""
     kept = interim_reports.learn(tx, text, kind=kind, rationale=rationale, scope=scope)
     if kept.learning is None:
         return ToolReply({"report": kept.report.id, "comment": kept.comment}, f"Kept on {kept.report.task_id}")
@@ -136,7 +136,7 @@ def report_learning(
     title="Suggest work",
     category=CATEGORY,
     aliases=["suggest"],
-    errors=[UNBOUND, ("E_DUPLICATE", "a task means the same; it is named")],
+    errors=[UNBOUND, ("E_DUPLICATE", "such a task exists; the error names it")],
 )
 def report_suggestion(
     tx: Writer,
@@ -144,7 +144,7 @@ def report_suggestion(
     why: str,
     *,
     kind: SuggestionKind = "new_task",
-    feature: Annotated[str | None, Meta(description="name of an existing feature; that of your task otherwise")] = None,
+    feature: Annotated[str | None, Meta(description="name of an existing feature; default: your task's")] = None,
 ) -> ToolReply:
     """Suggests work beyond your task. A new task or a split becomes a draft, anything else a comment."""
     kept = interim_reports.suggest(tx, what, kind=kind, why=why, feature=feature)
@@ -154,20 +154,20 @@ def report_suggestion(
     return ToolReply({"report": kept.report.id, "task": kept.task.id, "title": kept.task.title}, said)
 
 
-def _closed(tx: Writer, closing: ReportKind, said: dict[str, str], *, detail: str = "", **more: Any) -> ToolReply:
+def _close(tx: Writer, closing: ReportKind, said: dict[str, str], *, detail: str = "", **more: Any) -> ToolReply:
     body = {name: interim_reports.clean_words(value, what=name) for name, value in said.items()}
     detail = clean_text(detail, what="detail", limit=MAX_WORDS_CHARACTERS)
     on, report, settled = reports.close(tx, closing, {**body, "detail": detail, **more})
     data: dict[str, Any] = {"report": report.id, "task": on.task.id}
     if settled is not None:
-        return ToolReply({**data, "settled": settled}, _told(settled))
+        return ToolReply({**data, "settled": settled}, _format_settled(settled))
     text = f"Reported {closing} for {on.task.id}; it counts when this session ends. Stop here."
     if why := reports.describe_loss(tx, on):
-        return ToolReply({**data, "warnings": [why]}, f"{text}\nwarning: {why}; it will only be kept as a comment")
+        return ToolReply({**data, "warnings": [why]}, f"{text}\nwarning: {why}; it will be kept only as a comment")
     return ToolReply(data, text)
 
 
-def _told(settled: Settled) -> str:
+def _format_settled(settled: Settled) -> str:
     why = f" ({settled.note})" if settled.note else ""
     more = f"\nnow ready: {', '.join(settled.unblocked)}" if settled.unblocked else ""
     return f"Reported {settled.report}: {settled.task_id} is {settled.outcome}{why}{more}"

@@ -1,4 +1,4 @@
-"""Tools for what is written down: learnings, progress, notes."""
+"""Tools for learnings, progress and notes."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ LEARNINGS, JOURNAL = "learnings", "journal"
 FeatureName = Annotated[str | None, Meta(description="the feature it is about; the project when left out")]
 
 
-def _learning(one: Learning) -> str:
+def _format_learning(one: Learning) -> str:
     notes_ = [one.feature or "project", one.source, "reviewed" if one.reviewed else "unreviewed"]
     notes_ += [f"observed {one.hit_count}x"] if one.hit_count > 1 else []
     return f"{one.text} [{', '.join(notes_)}]{f' ({one.reason})' if one.reason else ''}"
@@ -29,25 +29,25 @@ def _learning(one: Learning) -> str:
     category=LEARNINGS,
     aliases=["append_learning", "append_feature_learning"],
     synonyms={"feature_name": "feature", "source": ""},
-    errors=[("E_FULL", "no room; delete one that no longer holds")],
+    errors=[("E_FULL", "no room; delete one that is no longer true")],
 )
 def learning_add(
     tx: Writer,
-    text: Annotated[str, Meta(description="what was found out, in a sentence; at most 500 characters")],
+    text: Annotated[str, Meta(description="what you found out, in a sentence; at most 500 characters")],
     *,
     feature: FeatureName = None,
     reason: Annotated[str, Meta(description="how it is known")] = "",
-    task_id: Annotated[str | None, Meta(description="the task it was found out in")] = None,
+    task_id: Annotated[str | None, Meta(description="the task in which you found it out")] = None,
 ) -> ToolReply:
-    """Keeps something found out. A near duplicate is counted, a contradiction replaces what it contradicts."""
+    """Keeps a finding. A near duplicate is counted, a contradiction replaces what it contradicts."""
     added = learnings.add(tx, text, feature=feature, reason=reason, task=task_id)
     said = {
         "added": "Added",
-        "counted": f"Known already, found out {added.learning.hit_count} times",
+        "counted": f"Already known, observed {added.learning.hit_count} times",
         "replaced": f"Replaced «{added.was}»",
     }[added.outcome]
     data = {"outcome": added.outcome, "learning": added.learning, "was": added.was, "pruned": list(added.pruned)}
-    return ToolReply(data, f"{said}: {_learning(added.learning)}")
+    return ToolReply(data, f"{said}: {_format_learning(added.learning)}")
 
 
 @tool(
@@ -57,9 +57,9 @@ def learning_add(
     synonyms={"feature_name": "feature", "name": "feature"},
 )
 def learning_list(tx: Reader, *, feature: FeatureName = None) -> ToolReply:
-    """What was found out, most trustworthy first."""
+    """The learnings, most trustworthy first."""
     found = learnings.list_learnings(tx, feature=feature)
-    return ToolReply({"learnings": found}, "\n".join(_learning(one) for one in found) or "No learnings.")
+    return ToolReply({"learnings": found}, "\n".join(_format_learning(one) for one in found) or "No learnings.")
 
 
 @tool(title="Append to the progress log", category=JOURNAL, aliases=["append_progress"])
@@ -78,13 +78,13 @@ def progress_list(tx: Reader, *, limit: Limit = 20) -> ToolReply:
 
 
 class NoteInput(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A note to be kept."""
+    """A note to keep."""
 
     content: str
     type: Annotated[str, Meta(description="learning, stuck, tip or decision")] = "tip"
 
 
-def _note(one: Note) -> str:
+def _format_note(one: Note) -> str:
     iteration = f" (#{one.iteration})" if one.iteration is not None else ""
     return f"[{one.type}]{iteration} {one.content}"
 
@@ -93,7 +93,9 @@ def _note(one: Note) -> str:
 def note_add(tx: Writer, notes: Annotated[tuple[NoteInput, ...], Meta(min_length=1)]) -> ToolReply:
     """Keeps notes for this session: what to remember, where it got stuck, what was decided."""
     made = store_notes.add(tx, [(parse_note_type(one.type), one.content) for one in notes])
-    return ToolReply({"notes": made}, f"Added {len(made)} note(s):\n" + "\n".join(f"  {_note(one)}" for one in made))
+    return ToolReply(
+        {"notes": made}, f"Added {len(made)} note(s):\n" + "\n".join(f"  {_format_note(one)}" for one in made)
+    )
 
 
 @tool(title="Read notes", category=JOURNAL, aliases=["note-list"])
@@ -105,4 +107,4 @@ def note_list(
 ) -> ToolReply:
     """The newest notes."""
     found, total = store_notes.list_notes(tx, kind=parse_note_type(type) if type else None, limit=limit)
-    return ToolReply({"notes": found, "total": total}, "\n".join(_note(one) for one in found) or "No notes")
+    return ToolReply({"notes": found, "total": total}, "\n".join(_format_note(one) for one in found) or "No notes")

@@ -1,4 +1,4 @@
-"""The parameters that several tools share, and how tasks read in their answers."""
+"""Parameters that several tools share, and tasks as text in their answers."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, TypedDict
@@ -20,11 +20,11 @@ Lines = tuple[str, ...]
 
 
 class TaskInput(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A task to be added."""
+    """A task to add."""
 
-    title: Annotated[str, Meta(description="what is to be done, in a line; no other task may have it")]
+    title: Annotated[str, Meta(description="what to do, in one line; unique among tasks")]
     description: str = ""
-    status: Annotated[str, Meta(description="pending, or draft for an idea to be worked out")] = "pending"
+    status: Annotated[str, Meta(description="pending, or draft for an idea to work out")] = "pending"
     priority: Priority | None = None
     kind: Kind = "task"
     feature: Annotated[str | None, Meta(description="name of an existing feature")] = None
@@ -41,7 +41,7 @@ class TaskInput(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class PartInput(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A part of a task. Feature, discipline and, if not given, priority are those of the whole."""
+    """A part of a task. It gets the task's feature, discipline and, unless given, priority."""
 
     title: str
     description: str = ""
@@ -53,7 +53,7 @@ class PartInput(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def new_task(given: TaskInput | PartInput) -> NewTask:
-    """What was given, as the store takes it. Whoever calls a tool is an agent."""
+    """The input as the store takes it. Its provenance is "agent", because only agents call tools."""
     fields: dict[str, Any] = {name: getattr(given, name) for name in given.__struct_fields__}
     fields["priority"] = None if given.priority is None else parse_priority(given.priority)
     if isinstance(given, TaskInput):
@@ -62,7 +62,7 @@ def new_task(given: TaskInput | PartInput) -> NewTask:
 
 
 class Enrichment(TypedDict, total=False):
-    """What works a draft out, besides its pseudocode."""
+    """What turns a draft into a task, in addition to pseudocode."""
 
     acceptance_criteria: Lines
     context_files: Lines
@@ -71,7 +71,7 @@ class Enrichment(TypedDict, total=False):
 
 
 class TaskChanges(Enrichment, total=False):
-    """What can be changed about a task."""
+    """The fields of a task that can be changed."""
 
     title: str
     description: str
@@ -96,7 +96,7 @@ def parse_changes(fields: TaskChanges) -> dict[str, Any]:
 
 
 def line(task: Task | Brief) -> str:
-    """A task in a line: `bn-1f3a P1 title (auth; waits for 2)`."""
+    """A task in one line: `bn-1f3a P1 title (auth; waits for 2)`."""
     short = brief(task) if isinstance(task, Task) else task
     notes = [short.feature or "", f"waits for {short.waits_for}" if short.waits_for else ""]
     notes += [f"held by {short.claimed_by}" if short.claimed_by else "", short.kind if short.kind != "task" else ""]
@@ -105,7 +105,7 @@ def line(task: Task | Brief) -> str:
 
 
 def lines(tasks: Iterable[Task], *, total: int | None = None, empty: str = "No tasks.") -> str:
-    """Tasks below each other, and how many are not shown."""
+    """Tasks, one per line, and how many are not shown."""
     found = [line(task) for task in tasks]
     if not found:
         return empty
@@ -114,12 +114,12 @@ def lines(tasks: Iterable[Task], *, total: int | None = None, empty: str = "No t
 
 
 def listed(tasks: Sequence[Task], total: int, *, empty: str) -> ToolReply:
-    """A page of tasks."""
+    """The reply with a page of tasks."""
     return ToolReply({"tasks": [brief(task) for task in tasks], "total": total}, lines(tasks, total=total, empty=empty))
 
 
 def moved(move: TaskMove, said: str) -> ToolReply:
-    """What a move came to."""
+    """The reply with the result of a move."""
     task = move.task
     data: dict[str, Any] = {"task": brief(task)}
     text = f"{said} {line(task)}"
@@ -132,7 +132,7 @@ def moved(move: TaskMove, said: str) -> ToolReply:
     if move.warnings:
         data["warnings"] = list(move.warnings)
         text += "".join(f"\nwarning: {warning}" for warning in move.warnings)
-    if task.status == "in_progress" and task.description:  # whoever takes a task has to know what it is
+    if task.status == "in_progress" and task.description:  # an agent that takes a task has to know what to do
         data["description"] = task.description
         text += f"\n\n{task.description}"
     return ToolReply(data, text)

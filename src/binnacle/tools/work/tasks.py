@@ -38,12 +38,12 @@ from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_sta
 from binnacle.work.task import brief
 
 READ, CHANGE = "tasks: read", "tasks: change"
-GONE = ("E_NOT_FOUND", "no task has that id; the nearest one is named")
+GONE = ("E_NOT_FOUND", "no task has that id; the error names the nearest one")
 LOST = ("E_STALE_CLAIM", "your claim was lost; drop the work and take another task")
 ID = {"task_id": "id"}
 
 MAX_OFFSET = (1 << 31) - 1
-"""As far as both databases count rows; a greater one is as far beyond the last task."""
+"""The largest offset that both databases accept; a greater one is beyond the last task anyway."""
 
 
 @tool(
@@ -51,7 +51,10 @@ MAX_OFFSET = (1 << 31) - 1
     category=CHANGE,
     aliases=[Alias(name="task-add", renames={"title": "content"}), Alias(name="create_task", item="tasks")],
     synonyms={"content": "title"},
-    errors=[("E_DUPLICATE", "a task has that title; it is named"), ("E_NOT_FOUND", "a feature or task does not exist")],
+    errors=[
+        ("E_DUPLICATE", "a task has that title; the error names it"),
+        ("E_NOT_FOUND", "a feature or task does not exist"),
+    ],
 )
 def task_add(
     tx: Writer, tasks: Annotated[tuple[TaskInput, ...], Meta(description="the tasks, in order", min_length=1)]
@@ -95,19 +98,19 @@ def task_update(
     id: TaskRef,  # noqa: A002
     *,
     status: Annotated[str | None, Meta(description="a new status, by the rules of task_status")] = None,
-    reason: Annotated[str, Meta(description="what came of it, or why; needed to block or cancel")] = "",
+    reason: Annotated[str, Meta(description="the result, or why; needed to block or cancel")] = "",
     depends_on: Annotated[Lines | str | None, Meta(description="ids it waits for; replaces the old ones")] = None,
     fence: Fence = None,
     **fields: Unpack[TaskChanges],
 ) -> ToolReply:
-    """Changes what is said about a task. What is not given stays; a list given replaces the old one."""
+    """Changes a task. Fields that are not given stay; a list replaces the old one."""
     changes = parse_changes(fields)
     task = store_tasks.update(tx, id, changes, fence=fence)
     if depends_on is not None:
         wanted = depends_on.replace(",", " ").split() if isinstance(depends_on, str) else depends_on
         task = dependencies.replace(tx, task.id, wanted)
     move = task_moves.TaskMove(task)
-    # What is in progress may be in the hands of someone else, or in ours for longer than the claim lasts.
+    # A task in progress may be claimed by someone else, or our own claim may need to be renewed.
     if status is not None and (parse_status(status) != task.status or task.status == "in_progress"):
         move = task_moves.set_status(tx, task.id, parse_status(status), reason=reason, fence=fence)
     said: dict[str, Any] = {"status": move.task.status} if status is not None else {}
@@ -122,14 +125,14 @@ def task_update(
     aliases=["set_task_status"],
     idempotent=True,
     synonyms=ID,
-    errors=[GONE, LOST, ("E_STATUS", "not from the status it is in"), ("E_REFUSED", "something is not finished")],
+    errors=[GONE, LOST, ("E_STATUS", "its status does not allow it"), ("E_REFUSED", "something is not finished")],
 )
 def task_status(
     tx: Writer,
     id: TaskRef,  # noqa: A002
     status: Status,
     *,
-    reason: Annotated[str, Meta(description="what came of it, or why; needed to block or cancel")] = "",
+    reason: Annotated[str, Meta(description="the result, or why; needed to block or cancel")] = "",
     fence: Fence = None,
 ) -> ToolReply:
     """Moves a task: in_progress takes it, done finishes it, cancelled sets it aside, pending gives it back."""
@@ -140,7 +143,7 @@ def task_status(
 def task_next(
     tx: Reader, by: Actor, *, feature: str | None = None, discipline: str | None = None, kind: Kind | None = None
 ) -> ToolReply:
-    """The task you work on, if any; else the one to take next, without taking it: queued ones first, then by
+    """The task you work on, or else the next one to take, without taking it: queued tasks first, then by
     priority and age."""
     which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
     task = store_tasks.find_next_for(tx, by, which)
@@ -167,9 +170,9 @@ def task_claim(
     feature: str | None = None,
     discipline: str | None = None,
     kind: Kind | None = None,
-    force: Annotated[bool, Meta(description="take another although you work on one")] = False,
+    force: Annotated[bool, Meta(description="take another even if you work on one")] = False,
 ) -> ToolReply:
-    """Takes the next ready task in one step; no one else gets it. If you work on one already, that is the answer. Use
+    """Takes the next ready task in one step; no one else gets it. If you already work on one, returns that. Use
     task_status to take a certain one."""
     which = TaskFilter(feature=feature, discipline=discipline, kind=parse_kind(kind) if kind else None)
     move = task_moves.claim_next(tx, which, force=force)
@@ -181,7 +184,7 @@ def task_claim(
 
 @tool(title="Give a task back", category=CHANGE, idempotent=True, synonyms=ID, errors=[GONE, LOST])
 def task_release(tx: Writer, id: TaskRef, *, fence: Fence = None) -> ToolReply:  # noqa: A002
-    """Gives a task back, so that others can take it."""
+    """Gives a task back so that others can take it."""
     return moved(task_moves.release(tx, id, fence=fence), "Released:")
 
 
@@ -190,18 +193,18 @@ def task_release(tx: Writer, id: TaskRef, *, fence: Fence = None) -> ToolReply: 
 def task_list(
     tx: Reader,
     *,
-    status: Annotated[str | None, Meta(description="only in this status; 'ready' for what can be taken now")] = None,
+    status: Annotated[str | None, Meta(description="only this status; 'ready' for what can be taken now")] = None,
     feature: str | None = None,
     discipline: str | None = None,
     kind: Kind | None = None,
     priority: Priority | None = None,
     tag: str | None = None,
     parent: Annotated[str | None, Meta(description="only parts of this task")] = None,
-    closed_too: Annotated[bool, Meta(description="done and cancelled ones as well")] = False,
+    closed_too: Annotated[bool, Meta(description="also done and cancelled ones")] = False,
     limit: Limit = 50,
     offset: Annotated[int, Meta(ge=0)] = 0,
 ) -> ToolReply:
-    """Lists tasks by status, most urgent first; without a status those that are not closed."""
+    """Lists tasks by status, most urgent first; by default those that are not closed."""
     which = TaskFilter(
         status=(parse_status(status),) if status and status != "ready" else (),
         feature=feature,
@@ -227,7 +230,7 @@ def task_list(
 
 @tool(title="Read a task", category=READ, aliases=["get_task"], synonyms=ID, errors=[GONE])
 def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
-    """Everything about a task: what is to be done, what it waits for, its parts, its comments."""
+    """Everything about a task: what to do, what it waits for, its parts, its comments."""
     found = load_details(tx, id)
     task = found.task
     parts: list[str] = [f"{line(task)}\nstatus: {task.status}"]
@@ -248,7 +251,7 @@ def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
 
 @tool(title="What a task builds on", category=READ, aliases=["get_dependency_details"], synonyms=ID, errors=[GONE])
 def task_dependencies(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
-    """The tasks that a task depends on, each with what came of it: its closing words and newest comments."""
+    """The tasks that a task depends on, each with its result: its closing reason and newest comments."""
     task = store_tasks.get(tx, id)
     ids = [known.depends_on for known in dependencies.dependencies_of(tx, [task.id]).get(task.id, ())]
     found = store_tasks.get_many(tx, ids)
@@ -289,7 +292,7 @@ def task_block(
     on: Annotated[str | None, Meta(description="id of the task that must be done first")] = None,
     fence: Fence = None,
 ) -> ToolReply:
-    """Says that a task cannot go on, and why. Blocked on another task, it is ready again when that is done."""
+    """Says that a task is blocked, and why. Blocked on another task, it is ready again when that is done."""
     return moved(task_moves.block(tx, id, reason=reason, on=on, fence=fence), "Blocked:")
 
 
@@ -324,11 +327,11 @@ def task_context(
     tx: Writer,
     id: TaskRef,  # noqa: A002
     *,
-    files: Annotated[Lines | str, Meta(description="files worth reading first, added to those there")] = (),
+    files: Annotated[Lines | str, Meta(description="files to add that are worth reading first")] = (),
     hints: Annotated[str | None, Meta(description="replaces the hints")] = None,
     fence: Fence = None,
 ) -> ToolReply:
-    """Adds files to what is worth reading for a task, or replaces its hints."""
+    """Adds files that are worth reading for a task, or replaces its hints."""
     task = store_tasks.get(tx, id)
     new = (files,) if isinstance(files, str) else files
     changes: dict[str, Any] = {"context_files": tuple(dict.fromkeys((*task.context_files, *new)))}
@@ -340,19 +343,19 @@ def task_context(
 
 
 @tool(
-    title="Work a draft out",
+    title="Work out a draft",
     category=CHANGE,
     aliases=["enrich_task"],
     synonyms=ID,
-    errors=[GONE, ("E_STATUS", "it is no draft")],
+    errors=[GONE, ("E_STATUS", "it is not a draft")],
 )
 def task_enrich(
     tx: Writer,
     id: TaskRef,  # noqa: A002
-    pseudocode: Annotated[str, Meta(description="how it is to be done, in steps")],
+    pseudocode: Annotated[str, Meta(description="how to do it, in steps")],
     **more: Unpack[Enrichment],
 ) -> ToolReply:
-    """Works a draft out into a task that can be taken."""
+    """Turns a draft into a task that can be taken."""
     changes = {"pseudocode": pseudocode, **more}
     return moved(task_moves.TaskMove(task_moves.enrich(tx, id, changes)), "Enriched:")
 

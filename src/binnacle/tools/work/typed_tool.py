@@ -1,4 +1,4 @@
-"""Turns a typed function of a transaction into a tool: schema, validation and description come from it."""
+"""Turns a typed function of a transaction into a tool, with its schema, validation and description."""
 
 from collections.abc import Callable, Iterable
 from inspect import CO_VARKEYWORDS
@@ -32,9 +32,9 @@ def tool(
 ) -> Callable[[Function], Function]:
     """Declares a function as a tool. Its first parameter says whether it reads (`Reader`) or writes (`Writer`).
 
-    The tool is called like the function, described by its docstring, and takes its other parameters; those of
+    The tool has the function's name, its docstring as description, and its other parameters. Parameters of
     `**fields: Unpack[…]` may be left out, and then the function does not get them. A parameter of the type `Actor`
-    is not the tool's: the function gets who calls it.
+    is not a parameter of the tool: it receives the caller.
     """
 
     def declare(function: Function) -> Function:
@@ -59,7 +59,7 @@ def specs(access: Access) -> list[ToolSpec]:
 
 
 def declared_names() -> list[str]:
-    """What every declared tool is called, aliases included."""
+    """The names of all declared tools, including aliases."""
     return [
         name
         for function, options in _declared
@@ -97,7 +97,7 @@ def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSp
         given |= {name: value for name in optional if (value := getattr(values, name)) is not None}
 
         def work(tx: Any) -> ToolReply:
-            # Only now is it known who calls: `access` finds that out first.
+            # The caller is known only now: `access` identifies it first.
             return function(tx, **given, **dict.fromkeys(actors, caller.actor))
 
         return await access.run(caller, work, writes=writes, claims=claims)
@@ -115,7 +115,7 @@ def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSp
 
 
 def _optional_fields(function: Function, hints: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that may be left out, where a function takes them as `**fields: Unpack[…]`."""
+    """The parameters that a function takes as `**fields: Unpack[…]`, which may be left out."""
     code = function.__code__
     if not code.co_flags & CO_VARKEYWORDS:
         return {}
