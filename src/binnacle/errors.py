@@ -87,7 +87,7 @@ class NextStep(NamedTuple):
 
 
 class Flag(NamedTuple):
-    """A parameter of the same call that turns a check off, and what happens then: `starts it all the same`."""
+    """A parameter of the same call that turns a check off, and what happens then: `starts it anyway`."""
 
     name: str
     words: str

@@ -67,8 +67,8 @@ def tools(*names: str) -> list[ExposedTool]:
 
 
 def test_in_a_shell_a_step_names_its_command():
-    error = Refused("no", hint=(steps.TAKE_ANOTHER, Flag("force", "starts it all the same")))
-    assert error.hint == "take another task: bn next --claim; --force starts it all the same"
+    error = Refused("no", hint=(steps.TAKE_ANOTHER, Flag("force", "starts it anyway")))
+    assert error.hint == "take another task: bn next --claim; --force starts it anyway"
     assert error.to_dict()["hint"] == error.hint
 
 

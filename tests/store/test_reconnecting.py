@@ -111,7 +111,7 @@ def test_a_change_that_cannot_be_found_again_is_said_to_be_uncertain(line):
     with pytest.raises(StoreLost) as caught, store.write(by=ANN) as tx:
         tx.run("update task set description = 'changed without an event'")
     assert (caught.value.code, caught.value.retryable) == ("E_STORE_LOST", True)
-    assert caught.value.hint.startswith("look whether it was done, then repeat it")
+    assert caught.value.hint.startswith("check whether it was done, and repeat it")
     assert see(store, tasks.list_tasks, TaskFilter(), limit=5)[0][0].description == "changed without an event"
 
 

@@ -64,7 +64,7 @@ def test_an_iteration_has_one_summary(store):
     do(store, sessions.begin_iteration, session)
     done = do(store, sessions.summarize, session, "mended\x1b it", now=LATER)
     assert (done.summary, done.ended_at) == ("mended it", LATER)
-    with pytest.raises(Refused, match="has its summary already"):
+    with pytest.raises(Refused, match="already has a summary"):
         do(store, sessions.summarize, session, "again")
     do(store, sessions.begin_iteration, session)
     assert do(store, sessions.summarize, session, "again").number == 1

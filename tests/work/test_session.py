@@ -31,7 +31,7 @@ def test_an_iteration_starts_one_task():
 
 def test_an_iteration_has_one_summary():
     check_summary(an_iteration())
-    with pytest.raises(Refused, match="iteration 3 has its summary already"):
+    with pytest.raises(Refused, match="iteration 3 already has a summary"):
         check_summary(an_iteration(summary="done"))
 
 

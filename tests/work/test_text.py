@@ -89,7 +89,7 @@ def test_paths_inside_the_repository_are_kept(given, kept):
     ],
 )
 def test_paths_that_lead_out_of_the_repository_are_refused(path):
-    with pytest.raises(InvalidInput, match="must lie inside the repository"):
+    with pytest.raises(InvalidInput, match="must be inside the repository"):
         clean_paths([path], what="context_files")
 
 

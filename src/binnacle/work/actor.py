@@ -1,4 +1,4 @@
-"""Who does something."""
+"""Who makes a change."""
 
 from typing import Literal
 
@@ -11,8 +11,8 @@ class Actor(Struct, frozen=True):
     name: str
     kind: Literal["human", "agent", "system"] = "human"
     is_shared: bool = False
-    """Whether several callers may stand behind the name, because nothing tells them apart. Then it holds no task."""
+    """Whether several callers may share the name, because nothing distinguishes them. Then it may hold no task."""
 
 
 SYSTEM = Actor("binnacle", "system")
-"""What happens by itself: a lapsed claim, a repair."""
+"""The actor of automatic changes: a lapsed claim, a repair."""

@@ -13,7 +13,7 @@ from binnacle.work import steps
 from binnacle.work.text import clean_line, clean_lines, clean_name, clean_optional_line, clean_paths, clean_text
 
 MAX_PROSE_CHARACTERS = 3000
-"""These texts are put into prompts whole; longer ones crowd out the task."""
+"""These texts go into prompts uncut; longer ones would crowd out the task."""
 
 
 class Feature(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -50,10 +50,10 @@ class Discipline(Struct, frozen=True, kw_only=True, omit_defaults=True):
     skills: tuple[str, ...] = ()
     conventions: str = ""
     upstreams: dict[str, Any] = {}
-    """MCP servers of its own, in the shape of `mcp.json`."""
+    """Its own MCP servers, in the format of `mcp.json`."""
 
     denied_tools: tuple[str, ...] = ()
-    """Tool names or patterns such as `debug_*` that it does not get."""
+    """Names of tools, or patterns such as `debug_*`, that it may not use."""
 
     created_at: datetime
     updated_at: datetime
@@ -68,7 +68,7 @@ def validate_feature(feature: Feature) -> Feature:
     return msgspec.structs.replace(
         feature,
         title=clean_line(feature.title, what="title", limit=120),
-        acronym=_acronym(feature.acronym),
+        acronym=_clean_acronym(feature.acronym),
         description=clean_text(feature.description, what="description", limit=MAX_PROSE_CHARACTERS),
         architecture=clean_text(feature.architecture, what="architecture", limit=MAX_PROSE_CHARACTERS),
         boundaries=clean_text(feature.boundaries, what="boundaries", limit=MAX_PROSE_CHARACTERS),
@@ -83,13 +83,13 @@ def validate_discipline(discipline: Discipline) -> Discipline:
     return msgspec.structs.replace(
         discipline,
         title=clean_line(discipline.title, what="title", limit=120),
-        acronym=_acronym(discipline.acronym),
+        acronym=_clean_acronym(discipline.acronym),
         icon=clean_optional_line(discipline.icon, what="icon", limit=40),
         colour=clean_optional_line(discipline.colour, what="colour", limit=40),
         system_prompt=clean_text(discipline.system_prompt, what="system_prompt", limit=20_000),
         skills=clean_lines(discipline.skills, what="skills", limit=30),
         conventions=clean_text(discipline.conventions, what="conventions", limit=MAX_PROSE_CHARACTERS),
-        upstreams=_upstreams(discipline.upstreams),
+        upstreams=_clean_upstreams(discipline.upstreams),
         denied_tools=clean_lines(discipline.denied_tools, what="denied_tools"),
     )
 
@@ -101,7 +101,7 @@ def change_feature(feature: Feature, changes: Mapping[str, Any]) -> Feature:
         InvalidInput: an unknown field, or a value that does not fit.
     """
     _check_fields(changes, FEATURE_FIELDS, what="feature")
-    with _of_the_right_kind(FEATURE_FIELDS):
+    with _explaining_type_errors(FEATURE_FIELDS):
         return validate_feature(msgspec.structs.replace(feature, **changes))
 
 
@@ -112,11 +112,11 @@ def change_discipline(discipline: Discipline, changes: Mapping[str, Any]) -> Dis
         InvalidInput: an unknown field, or a value that does not fit.
     """
     _check_fields(changes, DISCIPLINE_FIELDS, what="discipline")
-    with _of_the_right_kind(DISCIPLINE_FIELDS):
+    with _explaining_type_errors(DISCIPLINE_FIELDS):
         return validate_discipline(msgspec.structs.replace(discipline, **changes))
 
 
-def _upstreams(given: Any) -> dict[str, Any]:
+def _clean_upstreams(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict) or not all(isinstance(server, dict) for server in given.values()):
         raise InvalidInput(
             "upstreams are servers by name, each an object", hint='{"docs": {"command": "docs-server", "args": []}}'
@@ -125,11 +125,11 @@ def _upstreams(given: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _of_the_right_kind(fields: Sequence[str]) -> Generator[None]:
+def _explaining_type_errors(fields: Sequence[str]) -> Generator[None]:
     try:
         yield
     except (TypeError, AttributeError) as error:
-        raise InvalidInput(f"a value of the wrong kind: {error}", hint=f"fields: {', '.join(fields)}") from error
+        raise InvalidInput(f"a value has the wrong type: {error}", hint=f"fields: {', '.join(fields)}") from error
 
 
 def _check_fields(changes: Mapping[str, Any], known: Sequence[str], *, what: str) -> None:
@@ -139,7 +139,7 @@ def _check_fields(changes: Mapping[str, Any], known: Sequence[str], *, what: str
 
 
 def derive_acronym(name: str, taken: Collection[str]) -> str:
-    """Four letters for `name` that nobody has: initials, filled up from the name, then numbered."""
+    """An unused acronym of four letters for `name`: initials, or letters of the name, then numbered."""
     words = [word for word in name.replace("_", "-").upper().split("-") if word]
     letters = "".join(c for c in "".join(words) if c.isascii() and c.isalnum())
     initials = "".join(word[0] for word in words if word[0].isascii())
@@ -150,7 +150,7 @@ def derive_acronym(name: str, taken: Collection[str]) -> str:
 
 
 def check_is_new(name: str, existing: Sequence[str], *, what: str, force: bool = False) -> None:
-    """Refuses a name that exists, or that is so near to one that it means the same."""
+    """Refuses a name that exists, or that is so similar to one that it means the same."""
     if name in existing:
         raise Duplicate(f"{what} {name!r} exists already", hint=steps.update_named(what, name))
     if force:
@@ -164,17 +164,17 @@ def check_is_new(name: str, existing: Sequence[str], *, what: str, force: bool =
 
 
 def _is_near(a: str, b: str) -> bool:
-    """`auth` and `authentication`, `log-in` and `login`, `payment` and `payments`."""
+    """Whether two names are similar, as `auth` and `authentication`, `log-in` and `login`, `payment` and `payments`."""
     short, long = sorted((a.replace("-", "").replace("_", ""), b.replace("-", "").replace("_", "")), key=len)
     if len(short) >= 4 and long.startswith(short):
         return True
     from difflib import SequenceMatcher
 
-    # Near the limit: `api-v1` and `api-v2` (0.8) differ, `notification` and `notificaton` (0.96) do not.
+    # Examples near the limit: `api-v1` and `api-v2` (0.8) differ, `notification` and `notificaton` (0.96) do not.
     return SequenceMatcher(None, short, long).ratio() > 0.85 and not (short[-1:].isdigit() or long[-1:].isdigit())
 
 
-def _acronym(text: str) -> str:
+def _clean_acronym(text: str) -> str:
     acronym = text.strip().upper()
     if len(acronym) != 4 or not acronym.isascii() or not acronym.isalnum():
         raise InvalidInput(f"an acronym is four letters or digits, not {text[:20]!r}", hint="for example AUTH")

@@ -1,13 +1,13 @@
-"""Dependencies between tasks as a graph: circles are found and spelled out."""
+"""Finds cycles in the graph of dependencies between tasks."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 Edges = Callable[[Collection[str]], Mapping[str, Sequence[str]]]
-"""What each of some tasks depends on. Asked once per level, so that a database can answer in bulk."""
+"""The dependencies of each of some tasks. Called once per level, so that a database can answer in bulk."""
 
 
 def find_path(start: str, goal: str, edges: Edges) -> list[str] | None:
-    """The shortest way from `start` to `goal` along dependencies, both included."""
+    """The shortest path from `start` to `goal` along dependencies, including both."""
     came_from: dict[str, str] = {}
     frontier = [start]
     seen = {start}
@@ -32,6 +32,6 @@ def find_path(start: str, goal: str, edges: Edges) -> list[str] | None:
 
 
 def find_cycle(task: str, depends_on: str, edges: Edges) -> list[str] | None:
-    """The circle that `task` depending on `depends_on` would close, beginning and ending with `task`."""
+    """The cycle that a dependency of `task` on `depends_on` would close, from `task` to `task`."""
     path = find_path(depends_on, task, edges)
     return [task, *path] if path is not None else None

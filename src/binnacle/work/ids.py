@@ -1,4 +1,4 @@
-"""Identifiers: a prefix that says what it is and a few hex digits that people can type."""
+"""Identifiers: a prefix for the kind of thing and a few hex digits that people can type."""
 
 import os
 from collections.abc import Callable, Collection
@@ -11,10 +11,10 @@ AgentId = NewType("AgentId", str)
 SessionId = NewType("SessionId", str)
 
 MIN_ID_DIGITS = 3
-"""Hex digits that suffice to name a task, if only one begins with them."""
+"""Hex digits that suffice to name a task, if only one task's id begins with them."""
 
 MAX_ID_DIGITS = 40
-"""Hex digits looked at. More than any id has; the guesses at what was meant grow with the square of it."""
+"""Hex digits accepted: more than any id has. The number of near misses grows with its square."""
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -22,11 +22,11 @@ _HEX = frozenset("0123456789abcdef")
 def new_ids(
     prefix: str, count: int, *, existing: int, taken: Callable[[Collection[str]], Collection[str]]
 ) -> list[str]:
-    """`count` fresh ids like `bn-1f3a`.
+    """`count` new ids like `bn-1f3a`.
 
-    The shortest length that keeps the space at least seven eighths empty is used, four
-    digits at first, so that ids stay short in a small project and unique in a large one.
-    `taken` says which of some candidates are in use.
+    They have four digits, or more if less than seven eighths of all ids would stay free, so
+    that ids are short in a small project and unique in a large one. `taken` returns which of
+    some candidates are in use.
     """
     digits = 4
     while (existing + count) * 8 > 16**digits:
@@ -40,10 +40,10 @@ def new_ids(
 
 
 def parse_task_id(text: str) -> str:
-    """What was typed, in the form ids are kept in: `A1B2` and `bn-a1b2` both give `bn-a1b2`.
+    """A typed id in normal form: `A1B2` and `bn-a1b2` both give `bn-a1b2`.
 
     Raises:
-        InvalidInput: it cannot be the id of a task, nor the beginning of one.
+        InvalidInput: it is neither the id of a task nor the beginning of one.
     """
     digits = text.strip().casefold().removeprefix("bn-")
     if not MIN_ID_DIGITS <= len(digits) <= MAX_ID_DIGITS or not _HEX.issuperset(digits):
@@ -55,7 +55,7 @@ def parse_task_id(text: str) -> str:
 
 
 def near_misses(task_id: str) -> set[str]:
-    """Every id one typing slip away: a wrong, missing, extra or swapped digit."""
+    """Every id that is one typing error away: a wrong, missing, extra or swapped digit."""
     prefix, digits = task_id[:3], task_id[3:]
     cuts = range(len(digits))
     slips = {digits[:i] + digits[i + 1 :] for i in cuts}

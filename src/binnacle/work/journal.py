@@ -1,4 +1,4 @@
-"""What is written down along the way: comments on tasks, notes of a session, the running log, the event log."""
+"""Written records of the work: comments on tasks, notes of a session, the progress log, the event log."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -14,7 +14,7 @@ MAX_BODY_CHARACTERS = 20_000
 
 
 class Comment(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A remark on a task; together they are the history of its attempts."""
+    """A comment on a task. All comments together are the history of its attempts."""
 
     id: str
     task_id: str
@@ -26,7 +26,7 @@ class Comment(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something to be remembered in a session, or in the project when there is none."""
+    """Something to remember in a session, or in the project if there is no session."""
 
     id: str
     type: NoteType
@@ -48,7 +48,7 @@ class Progress(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One change, as it was made. Events are only ever appended."""
+    """One change. Events are only appended, never changed."""
 
     seq: int
     at: datetime
@@ -61,12 +61,12 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def is_about(event: Event, entity_id: str) -> bool:
-    """Whether an event is of this entity, or of what was said about it: the comments and questions of a task."""
+    """Whether an event is about this entity, or about a comment or question on it."""
     return event.entity_id == entity_id or event.changes.get("task") == entity_id
 
 
 def parse_note_type(word: str) -> NoteType:
-    """A type of note from its name."""
+    """The type of note that `word` names."""
     key = word.strip().casefold()
     if key in NOTE_TYPES:
         return key

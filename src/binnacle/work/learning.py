@@ -1,7 +1,7 @@
-"""Learnings: what was found out, kept short, without repeats and without orders to the reader.
+"""Learnings: findings, kept short, without duplicates and without instructions to the reader.
 
-Learnings go into prompts, so what an agent writes here is read by other agents as fact.
-That is why text from agents is stripped of phrases that try to instruct them.
+Learnings go into prompts, so other agents read what an agent writes here as fact.
+That is why phrases that try to instruct the reader are removed from text by agents.
 """
 
 import re
@@ -21,7 +21,7 @@ SOURCES: tuple[Source, ...] = ("human", "reviewed", "agent", "auto")
 """Most trusted first."""
 
 MAX_LEARNINGS = 50
-"""Learnings a feature keeps, and the project as a whole."""
+"""Learnings that are kept for a feature, and for the project itself."""
 
 MAX_LEARNING_CHARACTERS = 500
 SAME_LEARNING_SHARE = 0.7
@@ -56,7 +56,7 @@ _INJECTIONS = re.compile(
 
 
 class Learning(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something found out, for one feature or the whole project."""
+    """A finding about one feature or the whole project."""
 
     id: str
     feature: str | None = None
@@ -66,7 +66,7 @@ class Learning(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task_id: str | None = None
     iteration: int | None = None
     hit_count: int = 1
-    """How often it was found out."""
+    """How often it was observed."""
 
     reviewed: bool = False
     created_at: datetime
@@ -74,27 +74,27 @@ class Learning(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AddedLearning(NamedTuple):
-    """What adding a learning comes to."""
+    """The result of adding a learning."""
 
     outcome: Literal["added", "counted", "replaced"]
     learning: Learning
-    """The learning as it is to be kept: new, or an existing one changed."""
+    """The learning to keep: a new one, or an existing one changed."""
 
     pruned: tuple[str, ...] = ()
-    """Ids of learnings that made room."""
+    """Ids of learnings that are removed to make room."""
 
     was: str = ""
     """The text that was contradicted."""
 
 
 def add(existing: Sequence[Learning], new: Learning) -> AddedLearning:
-    """Decides what becomes of `new` among the learnings of the same feature.
+    """Decides how to add `new` to the learnings of the same feature.
 
     Raises:
-        InvalidInput: empty or too long.
+        InvalidInput: it is empty or too long.
         Full: the limit is reached and nothing may be pruned.
     """
-    new = _cleaned(new)
+    new = _clean(new)
     words = _words(new.text)
     for old in existing:
         if fold(new.text) != fold(old.text) and _similarity(words, _words(old.text)) <= SAME_LEARNING_SHARE:
@@ -103,31 +103,31 @@ def add(existing: Sequence[Learning], new: Learning) -> AddedLearning:
             again = msgspec.structs.replace(old, hit_count=old.hit_count + 1, updated_at=new.created_at)
             return AddedLearning("counted", again)
         if old.reviewed and new.source in ("auto", "agent"):
-            # What a person checked is not overruled by an agent; both stand, the checked one first.
+            # An agent does not overrule what a person checked: both are kept, the checked one first.
             continue
         reason = f"replaces the contrary: {old.text}"[: MAX_LEARNING_CHARACTERS * 2]
         fresh = msgspec.structs.replace(
             new, id=old.id, reason=f"{new.reason}; {reason}" if new.reason else reason, created_at=old.created_at
         )
         return AddedLearning("replaced", fresh, was=old.text)
-    return AddedLearning("added", new, pruned=_pruned(existing))
+    return AddedLearning("added", new, pruned=_choose_pruned(existing))
 
 
 def sort_by_trust(learnings: Sequence[Learning]) -> list[Learning]:
-    """Most trustworthy first: reviewed, then by source, then by how often it was found out."""
+    """Most trustworthy first: reviewed ones, then by source, then by how often they were observed."""
     return sorted(learnings, key=lambda item: (not item.reviewed, SOURCES.index(item.source), -item.hit_count))
 
 
 def saturation(count: int) -> Literal["low", "medium", "high", "critical"]:
-    """How full a feature's learnings are. A critical one should be split into several features."""
+    """How full a feature's learnings are. At "critical", the feature should be split."""
     share = count * 100 // MAX_LEARNINGS
     return "low" if share < 60 else "medium" if share < 80 else "high" if share < 90 else "critical"
 
 
-def _pruned(existing: Sequence[Learning]) -> tuple[str, ...]:
+def _choose_pruned(existing: Sequence[Learning]) -> tuple[str, ...]:
     if len(existing) < MAX_LEARNINGS:
         return ()
-    # What nobody reviewed or met twice goes first: machine-made before agent-made, oldest before newer.
+    # Only learnings that were neither reviewed nor observed twice: automatic ones first, then the oldest.
     prunable = [x for x in existing if not x.reviewed and x.hit_count <= 1 and x.source in ("auto", "agent")]
     if not prunable:
         raise Full(
@@ -137,7 +137,7 @@ def _pruned(existing: Sequence[Learning]) -> tuple[str, ...]:
     return (min(prunable, key=lambda item: (item.source != "auto", item.created_at)).id,)
 
 
-def _cleaned(new: Learning) -> Learning:
+def _clean(new: Learning) -> Learning:
     text = clean_optional_line(new.text, what="learning", limit=MAX_LEARNING_CHARACTERS)
     reason = clean_optional_line(new.reason, what="reason", limit=MAX_LEARNING_CHARACTERS)
     if new.source in ("auto", "agent"):
@@ -145,7 +145,7 @@ def _cleaned(new: Learning) -> Learning:
         if _is_shouting(text):
             text = text.lower()
     if not text:
-        raise InvalidInput("learning is empty", hint="say in a sentence what was found out")
+        raise InvalidInput("learning is empty", hint="say in a sentence what you found out")
     return msgspec.structs.replace(new, text=text, reason=reason)
 
 

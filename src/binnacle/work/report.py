@@ -1,7 +1,7 @@
-"""Reports: what an agent bound to one task says about it, and the rules of what follows.
+"""Reports of an agent that is bound to one task, and the rules of their effects.
 
-An agent does not move its task. It says how the work went; when its session ends, the last closing
-report decides what becomes of the task.
+An agent does not move its task. It reports how the work went; when its session ends, the last
+closing report decides what happens to the task.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,13 @@ from binnacle.work.text import MAX_TITLE_CHARACTERS, clean_optional_line, clean_
 
 ReportKind = Literal["done", "partial", "stuck", "blocked", "question", "flag", "learning", "suggestion"]
 CLOSING: tuple[ReportKind, ...] = ("done", "partial", "stuck", "blocked")
-"""Reports that say how the work ended; the others say something along the way."""
+"""Reports that say how the work ended; the others are made during the work."""
 
 Outcome = Literal["", "done", "pending", "blocked", "needs_input", "left", "superseded"]
-"""What became of the task; `left` alone, or the report was `superseded` by a later one. Empty until settled."""
+"""The resulting status of the task; or the task was `left` as it is, or a later report `superseded` this one.
+
+Empty until settled.
+"""
 
 Severity = Literal["info", "warning", "blocking"]
 Category = Literal[
@@ -31,7 +34,7 @@ SuggestionKind = Literal["new_task", "split", "refactor", "alternative", "deprec
 BlockerKind = Literal["upstream_task", "external"]
 
 STUCK_LIMIT = 3
-"""Sessions that may get stuck on a task, one after the other, before people have to look at it."""
+"""Consecutive sessions that may get stuck on a task before a person has to look at it."""
 
 MAX_WORDS_CHARACTERS = 2000
 SILENT_REASON = "the session ended without a report"
@@ -40,23 +43,23 @@ SAME_WORK_SHARE = 0.7
 
 
 class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an agent said about its task."""
+    """What an agent reported about its task."""
 
     id: str
     session: str | None = None
     task_id: str
     kind: ReportKind
     body: dict[str, Any]
-    """What was said, by parameter."""
+    """The report's text, by parameter."""
 
     author: str
     created_at: datetime
     settled_at: datetime | None = None
-    """When it took effect: at once, or for a closing report when its session ended."""
+    """When it took effect: at once, or, for a closing report, when its session ended."""
 
     outcome: Outcome = ""
     note: str = ""
-    """Why it came to something else than was reported."""
+    """Why the outcome differs from the report."""
 
 
 class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,10 +71,10 @@ class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str
     options: tuple[str, ...] = ()
     preferred: str = ""
-    """What the agent would do if it were up to it."""
+    """What the agent itself would do."""
 
     blocking: bool
-    """Whether the task cannot go on without an answer."""
+    """Whether the task must wait for the answer."""
 
     asked_by: str
     created_at: datetime
@@ -81,7 +84,7 @@ class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def words_of(report: Report) -> str:
-    """What was reported, as the next reader of the task should find it."""
+    """The report as text for the next reader of the task."""
     body = report.body
     match report.kind:
         case "done":
@@ -105,7 +108,7 @@ def words_of(report: Report) -> str:
 
 
 def reason_of(report: Report) -> str:
-    """Why a task cannot go on, from a report that it is stuck or blocked."""
+    """Why a task is stuck or blocked, according to a report."""
     body = report.body
     if report.kind == "stuck":
         return str(body["reason"])
@@ -115,9 +118,9 @@ def reason_of(report: Report) -> str:
 def outcome_of(
     kind: ReportKind, *, unfinished: str, awaits_answer: bool, stuck_before: int, has_upstream: bool
 ) -> Outcome:
-    """What a task comes to by a closing report.
+    """The outcome of a closing report.
 
-    `unfinished` says why it cannot be done, if so; `has_upstream` that it now waits for the task it is blocked on.
+    `unfinished` says why the task cannot be done yet, if so; `has_upstream`, that it waits for the task that blocks it.
     """
     if kind == "done" and not unfinished:
         return "done"
@@ -129,14 +132,14 @@ def outcome_of(
 
 
 def may_requeue(status: Status) -> bool:
-    """Whether a task may be made pending by a report; what someone made of it meanwhile stands."""
+    """Whether a report may make a task pending. A status that someone else set meanwhile stays."""
     return status in ("in_progress", "pending", "partial")
 
 
 def stuck_in_a_row(reports: Sequence[Report]) -> list[Report]:
-    """The newest reports of being stuck with nothing else between them. `reports` are closing ones, newest first.
+    """The newest consecutive reports of being stuck. `reports` are the closing ones, newest first.
 
-    After the task was blocked for it, counting starts again: whoever unblocked it gave it another chance.
+    After the task was blocked for it, counting starts again: unblocking gives it another chance.
     """
     found: list[Report] = []
     for report in reports:
@@ -149,7 +152,7 @@ def stuck_in_a_row(reports: Sequence[Report]) -> list[Report]:
 
 
 def remaining_of(reports: Iterable[Report]) -> str:
-    """What is left to do, by the newest closing report that says so. `reports` are newest first."""
+    """What is left to do, according to the newest closing report that says so. `reports` are newest first."""
     for report in reports:
         if report.outcome == "done":
             break
@@ -163,7 +166,7 @@ def remaining_of(reports: Iterable[Report]) -> str:
 
 
 def choose_answer(question: Question, text: str) -> str:
-    """The answer meant by `text`: the number or the words of an option, or words of one's own."""
+    """The answer that `text` means: the number or the text of an option, or any other text."""
     said = clean_text(text, what="answer", limit=MAX_WORDS_CHARACTERS)
     if not said:
         raise InvalidInput("answer is empty", hint="say it in a sentence, or give the number of an option")
@@ -181,13 +184,13 @@ def choose_answer(question: Question, text: str) -> str:
 
 
 def title_for(what: str) -> str:
-    """A title for suggested work: its first line, or as much of it as a title may have."""
+    """A title for suggested work: its first line, cut to the length of a title."""
     first = clean_optional_line(what.strip().partition("\n")[0], what="suggestion", limit=MAX_WORDS_CHARACTERS)
     return first if len(first) <= MAX_TITLE_CHARACTERS else f"{first[: MAX_TITLE_CHARACTERS - 1].rstrip()}…"
 
 
 def is_same_work(a: str, b: str) -> bool:
-    """Whether two titles mean the same piece of work to a reader."""
+    """Whether two titles mean the same piece of work."""
     ours, theirs = _words(a), _words(b)
     union = len(ours | theirs)
     return fold(a) == fold(b) or (union > 0 and len(ours & theirs) / union > SAME_WORK_SHARE)

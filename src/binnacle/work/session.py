@@ -1,4 +1,4 @@
-"""Sessions and agents: a run of work with its iterations, and who carries it out."""
+"""Sessions with their iterations, and agents."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -20,12 +20,12 @@ PLANNED_PREFIX = "bns-"
 
 
 def is_planned(session_id: str | None) -> bool:
-    """Whether an id is that of a planned session, and not of a connection or an agent."""
+    """Whether an id belongs to a planned session, not to a connection or an agent."""
     return session_id is not None and session_id.startswith(PLANNED_PREFIX)
 
 
 class Terms(NamedTuple):
-    """What a session is for: under which recipe it works, as whom, and on what. Its plan is made from this."""
+    """What a session is for: its recipe, discipline, feature and task. Its plan is made from this."""
 
     recipe: str = "default"
     discipline: str | None = None
@@ -34,32 +34,32 @@ class Terms(NamedTuple):
 
     @property
     def is_bare(self) -> bool:
-        """Whether the store has no say in which tools the session gets."""
+        """Whether nothing in the store decides which tools the session gets."""
         return not (self.discipline or self.feature or self.task)
 
 
 BARE = Terms()
-"""What a session is for that nobody planned."""
+"""The terms of a session that was not planned."""
 
 Proof = Literal["terminal", "variable", "secret", "process", "connection", "token", "handle", "nothing"]
 """How we know who acts.
 
 `terminal`: a command that no agent runs. `variable`: BN_AGENT_ID names the agent. `secret`: BN_SESSION, or the token of
-a session's own endpoint. `process`: the client's process. `connection`: an agent that is known by its connection alone.
-`token`: a bearer token. `handle`: what `binnacle-set_agent` or `binnacle-orient` returned. `nothing`: two callers of
-this kind cannot be told apart, so they may not hold anything.
+a session's own endpoint. `process`: the client's process. `connection`: an agent that is known only by its connection.
+`token`: a bearer token. `handle`: what `binnacle-set_agent` or `binnacle-orient` returned. `nothing`: callers of this
+kind cannot be distinguished, so they may not hold a task.
 """
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """Who acts, where, with which rights, and how we know. Every face makes one; everything below takes it."""
+    """Who acts, where, with which rights, and how we know. Each command and each MCP session has one."""
 
     id: str | None = None
-    """The public id that changes are recorded under: `bns-…` if it was planned, `mcp-…` for a connection."""
+    """The public id recorded with its changes: `bns-…` for a planned session, `mcp-…` for a connection."""
 
     actor: Actor
     repo: str | None = None
-    """The repository of its project; None before one was chosen."""
+    """The repository of its project; None until one is chosen."""
 
     cwd: str = ""
     """The folder in which its commands run."""
@@ -69,7 +69,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A planned session as it is kept: one run, or one client, with the plan it was given."""
+    """A planned session in the store: one run or one client, with its plan."""
 
     id: SessionId
     name: str = ""
@@ -79,7 +79,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task_id: str | None = None
     status: Literal["active", "complete", "aborted"] = "active"
     reason: str = ""
-    """Why it ended as it did."""
+    """Why it ended."""
 
     created_at: datetime
     ended_at: datetime | None = None
@@ -99,7 +99,7 @@ class Iteration(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Agent(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A registered agent: the process behind the changes made in its name."""
+    """A registered agent: the process that makes changes under its id."""
 
     id: AgentId
     name: str
@@ -107,7 +107,7 @@ class Agent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     registered: Literal["shell", "mcp"]
     pid: int | None = None
     process_started: str | None = None
-    """Start time of the process as the system tells it; a reused pid has another."""
+    """Start time of the process, which distinguishes it from another with a reused pid."""
 
     parent_pid: int | None = None
     client: str = ""
@@ -117,10 +117,10 @@ class Agent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The session it works in, by its public id."""
 
     token: str = ""
-    """Name of the bearer token that its connection came with."""
+    """Name of its connection's bearer token."""
 
     server_pid: int | None = None
-    """The server process that its connection goes to."""
+    """The server process that it is connected to."""
 
     server_started: str | None = None
     created_at: datetime
@@ -129,7 +129,7 @@ class Agent(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def agent_status(agent: Agent, *, now: datetime, is_alive: bool) -> AgentStatus:
-    """How an agent stands, from when it was last heard of and whether its process is there."""
+    """The status of an agent, from its last activity and whether its process is alive."""
     silence = now - agent.active_at
     if not is_alive or silence >= STALE_AFTER:
         return "stale"
@@ -137,7 +137,7 @@ def agent_status(agent: Agent, *, now: datetime, is_alive: bool) -> AgentStatus:
 
 
 def check_start_in_iteration(iteration: Iteration, task_id: str) -> None:
-    """One task an iteration: an agent that grabs a second one leaves both half done."""
+    """Refuses a second task in one iteration: an agent with two leaves both half done."""
     if iteration.task_started not in (None, task_id):
         raise Refused(
             f"iteration {iteration.number} already works on {iteration.task_started}",
@@ -146,15 +146,15 @@ def check_start_in_iteration(iteration: Iteration, task_id: str) -> None:
 
 
 def check_summary(iteration: Iteration) -> None:
-    """One summary an iteration."""
+    """Refuses a second summary of an iteration."""
     if iteration.summary:
         raise Refused(
-            f"iteration {iteration.number} has its summary already", hint="stop here; the next iteration writes its own"
+            f"iteration {iteration.number} already has a summary", hint="stop here; the next iteration writes its own"
         )
 
 
 def check_complete(open_tasks: Sequence[str]) -> None:
-    """A session is complete when nothing is left open."""
+    """Refuses to complete a session while tasks are open."""
     if open_tasks:
         more = f" and {len(open_tasks) - 5} more" if len(open_tasks) > 5 else ""
         raise Refused(

@@ -1,4 +1,4 @@
-"""The closed choices of the work model and the words accepted for them."""
+"""The enumerations of the work model and the words accepted for them."""
 
 from typing import Literal, get_args
 
@@ -12,7 +12,7 @@ Priority = int
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 CLOSED: tuple[Status, ...] = ("done", "cancelled")
-"""Nothing more is to be done; what depends on it may go on."""
+"""Nothing is left to do; tasks that depend on it need not wait."""
 
 STARTABLE: tuple[Status, ...] = ("pending", "partial", "blocked", "needs_input")
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -34,7 +34,7 @@ _STATUS_ALIASES: dict[str, Status] = {
 
 
 def parse_status(word: str) -> Status:
-    """The status meant by `word`; the words of the older systems are understood."""
+    """The status that `word` means; words of older systems are accepted."""
     key = word.strip().casefold().replace("-", "_").replace(" ", "_")
     if key in STATUSES:
         return key
@@ -44,7 +44,7 @@ def parse_status(word: str) -> Status:
 
 
 def parse_priority(word: str | int) -> Priority:
-    """A priority from its number or its name."""
+    """The priority with this number or name."""
     key = str(word).strip().casefold()
     key = key[1:] if key[:1] == "p" and key[1:].isdigit() else key
     if key in {"0", "1", "2", "3", "4"}:
@@ -55,7 +55,7 @@ def parse_priority(word: str | int) -> Priority:
 
 
 def parse_kind(word: str) -> Kind:
-    """A kind of task from its name."""
+    """The kind of task that `word` names."""
     key = word.strip().casefold()
     if key in KINDS:
         return key
@@ -63,5 +63,5 @@ def parse_kind(word: str) -> Kind:
 
 
 def is_closed(status: Status) -> bool:
-    """Whether nothing more is to be done on a task in `status`."""
+    """Whether nothing is left to do on a task in `status`."""
     return status in CLOSED

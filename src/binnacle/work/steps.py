@@ -1,7 +1,7 @@
-"""The next steps that errors of the work model name: one table, from which each face takes the way its reader has.
+"""The next steps that errors of the work model suggest.
 
-A step has words, the command that does it in a shell, and the calls that do it over MCP, the best first. `tools.hints`
-shows the first call whose tool the session has, with all of these arguments.
+A step has a text, the command that takes it in a shell, and the calls that take it over MCP, the best first.
+`tools.hints` shows the first call whose tool the session has with all of these arguments.
 """
 
 from binnacle.errors import NextStep, SuggestedCall
@@ -21,7 +21,7 @@ LIST_LEARNINGS = NextStep(
 )
 LIST_NOTES = NextStep("list the notes, which shows their ids", "note list", (SuggestedCall("note_list"),))
 LIST_TOOLS = NextStep("list the tools", "tool")
-DELETE_LEARNING = NextStep("delete a learning that no longer holds", "learning delete ID")
+DELETE_LEARNING = NextStep("delete a learning that is no longer true", "learning delete ID")
 EXPORT_STORE = NextStep("export the store again", "store export FILE")
 REGISTER_AGAIN = NextStep("register again", "orient", (SuggestedCall("binnacle-orient"),))
 REGISTER = NextStep("register first", "orient", (SuggestedCall("binnacle-orient"),))
@@ -29,7 +29,7 @@ CHOOSE_PROJECT = NextStep(
     "say which repository you work in", calls=(SuggestedCall("binnacle-set_agent", {"path": "/absolute/path"}),)
 )
 OPEN_SESSION = NextStep(
-    "open a session of your own, and pass the `session` that it returns with every call",
+    "open your own session, and pass the `session` that it returns with every call",
     calls=(SuggestedCall("binnacle-set_agent", {"path": "/absolute/path"}), SuggestedCall("binnacle-orient")),
 )
 LIST_CHANGES = NextStep("list your changes", "undo --list", for_person=True)
@@ -38,11 +38,11 @@ REPAIR_STORE = NextStep(
     "keep the damaged file and save what can be read into a new one", "doctor --fix", for_person=True
 )
 LOOK_THEN_REPEAT = NextStep(
-    "look whether it was done, then repeat it if not", "log", (SuggestedCall("task_get"), SuggestedCall("task_list"))
+    "check whether it was done, and repeat it if not", "log", (SuggestedCall("task_get"), SuggestedCall("task_list"))
 )
 TRY_AGAIN_LATER = (
     "nothing was changed; try again",
-    NextStep("if it stays so, check store.url and that the database server is running", for_person=True),
+    NextStep("if it keeps failing, check store.url and that the database server is running", for_person=True),
 )
 WAIT_FOR_WRITER = ("another process is writing; try again", NextStep("raise store.timeout", for_person=True))
 
@@ -58,21 +58,21 @@ def start(task_id: str, *, words: str) -> NextStep:
 
 
 def finish_or_release(task_id: str) -> NextStep:
-    """Be done with the task one holds, one way or the other."""
+    """Finish or release the task that the agent holds."""
     done = _moves(task_id, "done")
     reports = (SuggestedCall("report_done"),)
     return NextStep("finish or release it first", f"task done {task_id}", (*done, *reports))
 
 
 def cancel(task_id: str) -> NextStep:
-    """Set a task aside instead of deleting it."""
+    """Cancel a task instead of deleting it."""
     reason = {"reason": "…"}
     calls = (SuggestedCall("task_skip", {"id": task_id, **reason}), *_moves(task_id, "cancelled", **reason))
     return NextStep("cancel it instead", f"task skip {task_id} --reason '…'", calls)
 
 
 def update(task_id: str) -> NextStep:
-    """Change what is said about a task."""
+    """Change the fields of a task."""
     return NextStep("change it", f"task update {task_id}", (SuggestedCall("task_update", {"id": task_id}),))
 
 
@@ -94,7 +94,7 @@ def show_dependencies(task_id: str) -> NextStep:
 
 
 def comment(task_id: str, *, words: str = "or comment on it") -> NextStep:
-    """Say something about a task that one does not change."""
+    """Comment on a task instead of changing it."""
     calls = (
         SuggestedCall("comment_add", {"task_id": task_id, "body": "…"}),
         SuggestedCall("report_flag", {"what": "…"}),
@@ -103,7 +103,7 @@ def comment(task_id: str, *, words: str = "or comment on it") -> NextStep:
 
 
 def answer(question_id: str) -> NextStep:
-    """Answer a question, which only people do."""
+    """Answer a question, which only a person may do."""
     return NextStep("answer it", f"ask answer {question_id} '…'", for_person=True)
 
 
@@ -118,7 +118,7 @@ def update_named(what: str, name: str) -> NextStep:
 
 
 def merge_feature(name: str) -> NextStep:
-    """Move everything of a feature to another instead of deleting it."""
+    """Merge a feature into another instead of deleting it."""
     call = SuggestedCall("feature_merge", {"name": name, "into": "…"})
     return NextStep("merge it into another instead", f"feature merge {name} --into OTHER", (call,))
 
@@ -134,16 +134,16 @@ def show_schema(tool: str) -> NextStep:
 
 
 def name_project(words: str, name: str = "NAME") -> NextStep:
-    """Say which project of a shared database a repository is."""
+    """Name the project that a repository is in a shared database."""
     return NextStep(words, f"config set store.project {name}", for_person=True)
 
 
 def ask_person(words: str) -> NextStep:
-    """Something outside Binnacle that an agent should leave to a person."""
+    """A step outside Binnacle that an agent should leave to a person."""
     return NextStep(words, for_person=True)
 
 
 def _moves(task_id: str, status: str, **more: str) -> tuple[SuggestedCall, ...]:
-    """The calls that bring a task to a status."""
+    """The calls that set the status of a task."""
     arguments = {"id": task_id, "status": status, **more}
     return SuggestedCall("task_status", arguments), SuggestedCall("task_update", arguments)

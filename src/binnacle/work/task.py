@@ -1,4 +1,4 @@
-"""A task, the values it is made from, and the rules of its fields and its status."""
+"""Tasks, their fields, and the rules of their fields and status."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -59,10 +59,10 @@ class Dependency(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class NewTask(TaskFields, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A task to be created."""
+    """A task to create."""
 
     priority: Annotated[int, Meta(ge=0, le=4)] | None = None  # type: ignore[assignment]
-    """Medium when left out; a part left without takes the priority of the whole."""
+    """Medium when left out; a part then gets the priority of the task that is split."""
 
     status: Status = "pending"
     depends_on: tuple[str, ...] = ()
@@ -73,28 +73,28 @@ class NewTask(TaskFields, frozen=True, kw_only=True, omit_defaults=True, forbid_
 
 
 class Task(TaskFields, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece of work as it is kept."""
+    """A piece of work in the store."""
 
     id: TaskId
     number: int
     """Order of creation; never reused."""
 
-    # Repeated from TaskFields without a default, so that they are always written out.
+    # Repeated from TaskFields without a default, so that they are always encoded.
     kind: Kind
     priority: int
     status: Status
     open_dependencies: int = 0
-    """How many of the tasks it depends on are not closed yet. Kept in step by the store."""
+    """How many of the tasks it depends on are not closed yet. The store keeps it up to date."""
 
     queue_position: int | None = None
-    """Place in the work queue, when it was put there itself."""
+    """Place in the work queue, if the task itself was put there."""
 
     claimed_by: str | None = None
     claim_expires_at: datetime | None = None
-    """When the claim lapses; a person's claim does not."""
+    """When the claim lapses; None for a person's claim, which does not."""
 
     fence: int = 0
-    """Number of the newest claim. A write that carries an older one is refused."""
+    """Number of the newest claim. A write with an older number is refused."""
 
     closed_reason: str = ""
     created_at: datetime
@@ -104,14 +104,14 @@ class Task(TaskFields, frozen=True, kw_only=True, omit_defaults=True):
 
 
 EDITABLE = tuple(field.name for field in msgspec.structs.fields(TaskFields) if field.name != "provenance")
-"""Fields that an update may change. Status has verbs of its own."""
+"""Fields that an update may change. The status changes only by moves."""
 
 
 def validate(fields: TaskFields) -> dict[str, Any]:
-    """The fields cleaned and within their limits, ready to be kept.
+    """The fields cleaned and within their limits, ready for the store.
 
     Raises:
-        InvalidInput: naming the field and what is expected of it.
+        InvalidInput: it names the field and what is expected.
     """
     raw = {name: getattr(fields, name) for name in TaskFields.__struct_fields__}
     raw["title"] = clean_line(fields.title, what="title")
@@ -134,7 +134,7 @@ def validate(fields: TaskFields) -> dict[str, Any]:
 
 
 def find_changes(task: Task, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `task` that `changes` really alters, validated.
+    """The fields of `task` that `changes` actually changes, validated.
 
     Raises:
         InvalidInput: an unknown field, or a value that does not fit.
@@ -146,48 +146,48 @@ def find_changes(task: Task, changes: Mapping[str, Any]) -> dict[str, Any]:
         merged = msgspec.structs.replace(task, **changes)
         fields = validate(merged)
     except (TypeError, AttributeError) as error:
-        raise InvalidInput(f"a value of the wrong kind: {error}", hint=f"fields: {', '.join(EDITABLE)}") from error
+        raise InvalidInput(f"a value has the wrong type: {error}", hint=f"fields: {', '.join(EDITABLE)}") from error
     return {name: value for name, value in fields.items() if value != getattr(task, name)}
 
 
 def may_take(task: Task, *, by: Actor, now: datetime) -> bool:
-    """Whether `by` may take over `task`: free, lapsed, or already theirs."""
+    """Whether `by` may take `task`: it is free, its claim has lapsed, or `by` already holds it."""
     return task.claimed_by in (None, by.name) or (task.claim_expires_at is not None and task.claim_expires_at <= now)
 
 
 def is_held_by_person(task: Task) -> bool:
-    """Whether a person works on the task: their claims are the ones that do not lapse."""
+    """Whether a person works on the task: only claims of people never lapse."""
     return task.claimed_by is not None and task.claim_expires_at is None
 
 
 def may_change(task: Task, *, by: Actor, now: datetime) -> bool:
-    """Whether `by` may change `task` as it is held. People may change what an agent holds: they look after agents."""
+    """Whether `by` may change `task`. People may change what an agent holds: they supervise agents."""
     if by.kind == "system" or (by.kind == "human" and not is_held_by_person(task)):
         return True
     return may_take(task, by=by, now=now)
 
 
 def lease_end(by: Actor, *, now: datetime, lease: timedelta) -> datetime | None:
-    """When a claim taken now lapses. People are not timed out of their work."""
+    """When a claim taken now lapses; None for a person's claim, which does not."""
     return now + lease if by.kind == "agent" else None
 
 
-def _forced(by: Actor, words: str) -> tuple[Flag, ...]:
-    """That people may skip the check."""
+def _force_hint(by: Actor, words: str) -> tuple[Flag, ...]:
+    """The hint that `force` skips the check, for people only."""
     return (Flag("force", words),) if by.kind == "human" else ()
 
 
 def check_can_hold(by: Actor) -> None:
-    """Refuses a claim by somebody who cannot be told apart from others: it would be everybody's."""
+    """Refuses a claim by an actor whose callers cannot be distinguished: all of them would hold it."""
     if by.is_shared:
         raise NotReady(
-            "several clients may be calling here, and nothing tells them apart",
+            "several clients may be calling here, and nothing distinguishes them",
             hint=steps.OPEN_SESSION,
         )
 
 
 def check_start(task: Task, *, by: Actor, now: datetime, holding: Sequence[Task], force: bool = False) -> None:
-    """Refuses a start that the rules forbid. `holding` is what `by` works on already."""
+    """Refuses a start that the rules forbid. `holding` are the tasks that `by` already works on."""
     if task.status not in (*STARTABLE, "in_progress"):
         words = "reopen it first" if is_closed(task.status) else "move it to pending first"
         hint = steps.reopen(task.id, words=words)
@@ -195,24 +195,24 @@ def check_start(task: Task, *, by: Actor, now: datetime, holding: Sequence[Task]
     if not may_take(task, by=by, now=now) and not force:
         raise Claimed(
             f"{task.id} is held by {task.claimed_by}",
-            hint=(steps.TAKE_ANOTHER, *_forced(by, "takes it from them")),
+            hint=(steps.TAKE_ANOTHER, *_force_hint(by, "takes it from them")),
             details=claim_of(task),
         )
     if task.open_dependencies and not force:
         raise Refused(
             f"{task.id} waits for {task.open_dependencies} unfinished task(s)",
-            hint=(steps.TAKE_ANOTHER, steps.show_dependencies(task.id), Flag("force", "starts it all the same")),
+            hint=(steps.TAKE_ANOTHER, steps.show_dependencies(task.id), Flag("force", "starts it anyway")),
         )
     check_holds_none_but(task.id, by=by, holding=holding, force=force)
 
 
 def find_held(holding: Sequence[Task], *, by: Actor) -> Task | None:
-    """The task that `by` goes on with before taking another: an agent works on one at a time, people as they like."""
+    """The task that `by` must continue before taking another: an agent works on one at a time, people on any number."""
     return holding[0] if by.kind == "agent" and holding else None
 
 
 def check_holds_none_but(task_id: str, *, by: Actor, holding: Sequence[Task], force: bool) -> None:
-    """One task at a time for an agent: agents that take several finish none."""
+    """Refuses an agent a second task: agents that take several finish none."""
     others = [held.id for held in holding if held.id != task_id]
     if by.kind == "agent" and others and not force:
         raise HoldsAnother(
@@ -222,11 +222,11 @@ def check_holds_none_but(task_id: str, *, by: Actor, holding: Sequence[Task], fo
 
 
 def check_write(task: Task, *, by: Actor, now: datetime, fence: int | None, force: bool = False) -> None:
-    """Refuses a change by someone who lost the task, or never had it.
+    """Refuses a change by someone who lost the task or never had it.
 
-    With a fence the claim itself is checked: an agent that was given up for dead cannot
-    overwrite its successor. Without one, only the holder of a live claim may write, and
-    people what an agent holds.
+    A fence is compared with the claim: an agent whose claim lapsed cannot overwrite the work
+    of its successor. Without a fence, only the holder of a live claim may write; people may
+    also change what an agent holds.
     """
     if fence is not None and fence != task.fence:
         raise StaleClaim(
@@ -237,13 +237,13 @@ def check_write(task: Task, *, by: Actor, now: datetime, fence: int | None, forc
     if not force and not may_change(task, by=by, now=now):
         raise Claimed(
             f"{task.id} is held by {task.claimed_by}",
-            hint=("leave it to them", steps.comment(task.id), *_forced(by, "changes it all the same")),
+            hint=("leave it to them", steps.comment(task.id), *_force_hint(by, "changes it anyway")),
             details=claim_of(task),
         )
 
 
 def check_close(task: Task, *, open_children: Sequence[str], force: bool = False) -> None:
-    """Refuses to finish what still waits for other work."""
+    """Refuses to finish a task that still waits for other work."""
     if task.status in CLOSED:
         raise WrongStatus(f"{task.id} is already {task.status}", hint=steps.reopen(task.id))
     if task.status == "draft" and not force:
@@ -252,12 +252,12 @@ def check_close(task: Task, *, open_children: Sequence[str], force: bool = False
     if waiting and not force:
         raise Refused(
             f"{task.id} depends on {waiting} task(s) that are not finished",
-            hint=("finish those first", steps.show_dependencies(task.id), Flag("force", "finishes it all the same")),
+            hint=("finish those first", steps.show_dependencies(task.id), Flag("force", "finishes it anyway")),
         )
     if open_children and not force:
         raise Refused(
             f"{task.id} has unfinished parts: {', '.join(open_children[:5])}",
-            hint=("finish those first", Flag("force", "finishes it all the same")),
+            hint=("finish those first", Flag("force", "finishes it anyway")),
         )
 
 
@@ -271,7 +271,7 @@ def claim_of(task: Task) -> dict[str, object]:
 
 
 class Brief(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A task in a list: what one needs to choose it, not to do it."""
+    """A task in a list: what a reader needs to choose it, not to do it."""
 
     id: TaskId
     title: str
@@ -289,7 +289,7 @@ class Brief(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def brief(task: Task) -> Brief:
-    """`task` as a line of a list."""
+    """`task` as an entry of a list."""
     return Brief(
         id=task.id,
         title=task.title,

@@ -1,4 +1,4 @@
-"""Text as people and agents hand it in, made safe to keep and to print.
+"""Cleans text from people and agents, so that it is safe to store and to print.
 
 Terminals obey control characters and PostgreSQL refuses NUL, so neither is ever stored.
 """
@@ -22,7 +22,7 @@ _CONTROLS: dict[int, None] = dict.fromkeys(
 )
 
 _SPACES = dict.fromkeys((0x00, 0x0B, 0x0C, 0x0D, 0x85), " ")
-"""Control characters that part words: in one line they become a space."""
+"""Control characters that separate words: in a single line they become a space."""
 
 
 def clean_line(text: str, *, what: str, limit: int = MAX_TITLE_CHARACTERS) -> str:
@@ -38,7 +38,7 @@ def clean_line(text: str, *, what: str, limit: int = MAX_TITLE_CHARACTERS) -> st
 
 
 def clean_optional_line(text: str, *, what: str, limit: int = MAX_TITLE_CHARACTERS) -> str:
-    """As `clean_line`, but may come out empty."""
+    """Like `clean_line`, but the result may be empty."""
     line = " ".join(strip_controls(text.translate(_SPACES)).split())
     _check_length(line, what=what, limit=limit)
     return line
@@ -52,19 +52,19 @@ def clean_text(text: str, *, what: str, limit: int = MAX_TEXT_CHARACTERS) -> str
 
 
 def clean_lines(items: Iterable[str], *, what: str, limit: int = MAX_LIST_ENTRIES) -> tuple[str, ...]:
-    """A list of distinct lines in the order given; empty ones are dropped."""
+    """Distinct lines in the given order, without empty ones."""
     if isinstance(items, str):
         raise InvalidInput(f"{what} is a list, not a text: {items[:60]!r}", hint=f'["{items[:20]}"]')
     lines = tuple(dict.fromkeys(line for item in items if (line := clean_optional_line(item, what=what, limit=2000))))
     if len(lines) > limit:
         raise InvalidInput(
-            f"{len(lines)} entries in {what}, at most {limit} are kept", hint="leave the lesser ones out"
+            f"{len(lines)} entries in {what}, at most {limit} are kept", hint="leave out the less important ones"
         )
     return lines
 
 
 def clean_paths(items: Iterable[str], *, what: str, limit: int = 30) -> tuple[str, ...]:
-    """Paths relative to the repository: none absolute, none leading out of it."""
+    """Paths relative to the repository; absolute ones and those that lead out of it are refused."""
     given = items if isinstance(items, str) else [item.replace("\\", "/") for item in items]
     lines = clean_lines(given, what=what, limit=limit)
     # '.' is dropped before the check: './/etc' must not become '/etc' after it
@@ -72,14 +72,14 @@ def clean_paths(items: Iterable[str], *, what: str, limit: int = 30) -> tuple[st
     for path in paths:
         if path.startswith(("/", "~")) or ".." in path.split("/") or path[1:2] == ":":
             raise InvalidInput(
-                f"{what} must lie inside the repository: {path!r}",
+                f"{what} must be inside the repository: {path!r}",
                 hint="give a path relative to its root, without '..'",
             )
     return tuple(filter(None, paths))
 
 
 def _drop_dots(path: str) -> str:
-    """A path without its '.', also where one appears only when the spaces around are gone, as in './ .//etc'."""
+    """A path without '.' parts, even if one appears only after its spaces are stripped, as in './ .//etc'."""
     while (shorter := "/".join(part for part in path.split("/") if part != ".").strip()) != path:
         path = shorter
     return path
@@ -97,18 +97,18 @@ def clean_name(text: str, *, what: str) -> str:
 
 
 def fold(text: str) -> str:
-    """What two titles have in common when they are the same to a reader."""
+    """A key for comparing titles: equal if they differ only in case and spaces."""
     return " ".join(text.casefold().split())
 
 
 def strip_controls(text: str) -> str:
-    """`text` as it may be kept: without control characters other than newline and tab, and in one spelling."""
+    """`text` without control characters other than newline and tab, in Unicode normal form."""
     if text.isascii():
         return text.translate(_CONTROLS)
     from unicodedata import normalize
 
-    # Arguments that are not UTF-8 arrive as lone surrogates, which no database takes. Text that
-    # looks the same is kept the same, however its accents were typed.
+    # Arguments that are not UTF-8 arrive as lone surrogates, which no database accepts. Text that
+    # looks the same is stored the same, however its accents were typed.
     return normalize("NFC", text.encode("utf-8", "replace").decode().translate(_CONTROLS))
 
 
