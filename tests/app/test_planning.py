@@ -22,7 +22,7 @@ from binnacle.sessions.planning import (
 )
 from binnacle.sessions.session_request import SessionRequest
 from binnacle.store import features, sessions
-from binnacle.work.session import Terms
+from binnacle.work.session import SessionTerms
 from store.verbs import again, do, put, see
 
 
@@ -64,14 +64,14 @@ def names(plan) -> list[str]:
 def test_a_plan_is_made_of_the_projects_recipes_and_its_store(project, store):
     task = put(store, "One", discipline="tester")
     made = see(
-        store, make_plan, project, catalog_of(project), Terms("mine", task=task.id), session="bns-1", said="Now."
+        store, make_plan, project, catalog_of(project), SessionTerms("mine", task=task.id), session="bns-1", said="Now."
     )
     assert made.recipe.description == "ours"
     assert names(made.plan) == ["get_task", "list_tasks"]
     assert (made.plan.session, made.plan.task, made.plan.discipline) == ("bns-1", task.id, "tester")
 
 
-def begun(store, project, terms: Terms, **options):
+def begun(store, project, terms: SessionTerms, **options):
     return do(
         store,
         begin_session,
@@ -85,7 +85,7 @@ def begun(store, project, terms: Terms, **options):
 def test_a_session_is_opened_under_what_follows_from_its_terms(project, store):
     do(store, features.add, "auth", {})
     task = put(store, "One", discipline="tester", feature="auth")
-    session = begun(store, project, Terms("yap", task=task.id), name="goose")
+    session = begun(store, project, SessionTerms("yap", task=task.id), name="goose")
     assert (session.recipe, session.discipline, session.feature, session.task_id, session.name) == (
         *("yap", "tester", "auth", task.id, "goose"),
     )
@@ -93,21 +93,23 @@ def test_a_session_is_opened_under_what_follows_from_its_terms(project, store):
 
 class TestServing:
     def test_a_session_lasts_as_long_as_its_server(self, project, store):
-        with serving_session(project, Terms("yap")) as session:
+        with serving_session(project, SessionTerms("yap")) as session:
             assert see(store, sessions.get, session).status == "active"
         assert see(store, sessions.get, session).status == "aborted"
 
     def test_it_also_ends_when_the_server_fails(self, project, store):
-        with pytest.raises(OSError, match="broken"), serving_session(project, Terms("yap")) as session:
+        with pytest.raises(OSError, match="broken"), serving_session(project, SessionTerms("yap")) as session:
             raise OSError("broken")
         assert see(store, sessions.get, session).status == "aborted"
 
     def test_one_that_was_completed_stays_so(self, project, store):
-        with serving_session(project, Terms("yap")) as session:
+        with serving_session(project, SessionTerms("yap")) as session:
             do(store, sessions.complete, session, reason="all done")
         assert see(store, sessions.get, session).status == "complete"
 
-    @pytest.mark.parametrize("terms", [Terms("yapp"), Terms("yap", "nobody"), Terms("yap", task="bn-000")], ids=str)
+    @pytest.mark.parametrize(
+        "terms", [SessionTerms("yapp"), SessionTerms("yap", "nobody"), SessionTerms("yap", task="bn-000")], ids=str
+    )
     def test_what_cannot_be_planned_is_not_begun(self, project, store, terms):
         with pytest.raises(NotFound), serving_session(project, terms):
             pass
@@ -120,7 +122,7 @@ def test_a_recipe_with_reports_takes_its_task_and_decides_about_it_by_whatever_n
 ):
     write(f"description: ours\ntools: {tools}\n")
     task = put(store, "One", now=datetime.now(UTC))
-    with serving_session(project, Terms("mine", task=task.id)):
+    with serving_session(project, SessionTerms("mine", task=task.id)):
         assert again(store, task).status == "in_progress"
     assert again(store, task).status == "pending"
 
@@ -129,7 +131,7 @@ class TestKept:
     @pytest.fixture
     def session(self, project, store, write):  # noqa: ARG002 - the recipe is there before the session
         recipe = load_recipe("mine", catalog_of(project), repo=project.repo)
-        return do(store, begin_session, project, recipe, Terms("mine", "tester"))
+        return do(store, begin_session, project, recipe, SessionTerms("mine", "tester"))
 
     def kept(self, store, project, session):
         return see(store, kept_plan, project, catalog_of(project), session)
@@ -149,7 +151,7 @@ class TestKept:
         before = self.kept(store, project, session)
         write("description: ours\ntools: [get_task]\n")
         assert names(self.kept(store, project, session)) == ["get_task"]
-        assert resume_session(project, session.id) == Terms("mine", "tester")
+        assert resume_session(project, session.id) == SessionTerms("mine", "tester")
         assert self.kept(store, project, session).catalog != before.catalog
 
     def test_it_is_written_anew_when_the_discipline_may_use_less(self, project, store, session):
@@ -173,7 +175,7 @@ class TestKept:
 
     def test_the_prompt_is_as_things_stand_now(self, project, store, session):
         task = put(store, "One")
-        served = SessionRequest(Terms("task_execution", task=task.id), session.id)
+        served = SessionRequest(SessionTerms("task_execution", task=task.id), session.id)
         assert "One" in prompt_of(project, served)
         put(store, "Two", depends_on=(task.id,))
         assert "Two" in prompt_of(project, served)
@@ -181,10 +183,12 @@ class TestKept:
 
 def test_what_a_person_wants_of_a_session_survives_its_plan_being_made_anew(project, store, write):
     write("description: ours\ntools: [get_task]\nsections: [input]\n")
-    session = begun(store, project, Terms("mine"))
-    made = see(store, make_plan, project, catalog_of(project), Terms("mine"), session=session.id, said="less noise")
+    session = begun(store, project, SessionTerms("mine"))
+    made = see(
+        store, make_plan, project, catalog_of(project), SessionTerms("mine"), session=session.id, said="less noise"
+    )
     keep_plan(project, made.plan)
     write("description: ours\ntools: [get_task, list_tasks]\nsections: [input]\n")
-    assert resume_session(project, session.id) == Terms("mine")
+    assert resume_session(project, session.id) == SessionTerms("mine")
     assert "less noise" in Path(session_folder(project, session.id), "prompt.md").read_text()
-    assert "less noise" in prompt_of(project, SessionRequest(Terms("mine"), session.id))
+    assert "less noise" in prompt_of(project, SessionRequest(SessionTerms("mine"), session.id))

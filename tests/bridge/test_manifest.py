@@ -13,7 +13,7 @@ from binnacle.bridge.manifest import SHIPPED_FOLDER, gather_scripts, read_manife
 from binnacle.bridge.metadata import tool_name
 from binnacle.errors import ConfigError
 from binnacle.plan.recipe_loader import load_recipe
-from binnacle.plan.session_plan import Subject, bind, choose
+from binnacle.plan.session_plan import SessionSubject, bind, choose
 from binnacle.project.project import find_project
 from binnacle.project.tool_catalog import catalog_of
 
@@ -135,7 +135,7 @@ def test_the_recipe_for_debugging_fits(tmp_path, monkeypatch):
     catalog = catalog_of(find_project(str(tmp_path / "repo")))
     recipe = load_recipe("debug", catalog)
     rules, _ = choose(recipe, catalog, None)
-    entries = [one.entry() for one in bind(recipe, rules, catalog, Subject())]
+    entries = [one.entry() for one in bind(recipe, rules, catalog, SessionSubject())]
     names = {one["name"] for one in entries}
     assert {"bridge_status", "breakpoint_set", "debug_start", "debug_evaluate", "test_debug_single"} <= names
     assert len(msgspec.json.encode(entries)) <= 20_000

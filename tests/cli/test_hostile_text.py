@@ -12,8 +12,8 @@ import pytest
 
 import binnacle.cli
 from binnacle.cli.escaping import escape_for_terminal
-from binnacle.cli.run_footer import Known, footer
-from binnacle.cli.run_lines import Lines, show_end
+from binnacle.cli.run_footer import FooterState, footer
+from binnacle.cli.run_lines import RunLines, show_end
 from binnacle.cli.screen import Screen
 from binnacle.runner import run_events
 from cli.terminal import run_on_terminal
@@ -122,13 +122,13 @@ def test_a_run_shows_what_agents_say_without_obeying_it(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     screen = Screen(stream)
-    lines = Lines(screen)
+    lines = RunLines(screen)
     told = [
         run_events.RunStarted(session=HOSTILE, name=HOSTILE, agent=HOSTILE, recipe="loop", goes_on=False),
         run_events.AgentSaid(worker=1, text=f"{HOSTILE}\n{HOSTILE}", is_thought=False),
         run_events.ToolCalled(worker=1, id="1", title=HOSTILE, status="failed"),
         run_events.TaskMoved(task="bn-1", title=HOSTILE, status="done"),
-        run_events.Warned(message=HOSTILE, hint=HOSTILE),
+        run_events.WarningReported(message=HOSTILE, hint=HOSTILE),
     ]
     for event in told:
         lines.tell(event)
@@ -137,7 +137,7 @@ def test_a_run_shows_what_agents_say_without_obeying_it(monkeypatch):
         kept=(HOSTILE,), hint=HOSTILE,
     )  # fmt: skip
     show_end(ended, screen)
-    known = Known(name=HOSTILE, agent=HOSTILE, tasks={HOSTILE: HOSTILE}, tools={1: HOSTILE}, question=HOSTILE)
+    known = FooterState(name=HOSTILE, agent=HOSTILE, tasks={HOSTILE: HOSTILE}, tools={1: HOSTILE}, question=HOSTILE)
     for line in footer(known, width=80):
         screen.line(line)
     shown = stream.buffer.getvalue().decode()

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from binnacle.cli.run_footer import Known, elapsed, footer, thousands
+from binnacle.cli.run_footer import FooterState, elapsed, footer, thousands
 from binnacle.cli.screen import width_of
 from demo_commands import MISBEHAVING_AGENT
 from runner.repositories import Repository
@@ -188,7 +188,7 @@ class TestTerminal:
 
 
 class TestFooter:
-    KNOWN = Known(name="auth", agent="goose", iterations={1: 3}, tasks={"bn-1f3a": "Log in"}, closed=1, total=4)
+    KNOWN = FooterState(name="auth", agent="goose", iterations={1: 3}, tasks={"bn-1f3a": "Log in"}, closed=1, total=4)
 
     def test_it_says_how_the_run_stands(self):
         shown = "\n".join(footer(self.KNOWN, width=80))
@@ -198,7 +198,7 @@ class TestFooter:
 
     @pytest.mark.parametrize("width", [20, 41, 200])
     def test_no_line_is_wider_than_the_terminal(self, width):
-        known = Known(tasks={"bn-1": "漢字 \x1b[31m very long " * 20}, question="why?" * 50, entry="x" * 500)
+        known = FooterState(tasks={"bn-1": "漢字 \x1b[31m very long " * 20}, question="why?" * 50, entry="x" * 500)
         lines = footer(known, width=width)
         assert max(map(width_of, lines)) <= width
         assert all("\x1b" not in line for line in lines)

@@ -9,14 +9,14 @@ import pytest
 
 from binnacle.plan.recipe import Recipe, ToolRule
 from binnacle.plan.recipe_loader import load_recipe
-from binnacle.plan.session_plan import Subject, bind, choose
+from binnacle.plan.session_plan import SessionSubject, bind, choose
 from binnacle.plan.tool_limits import task_check
 from binnacle.store import comments, features, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
-from binnacle.tools.work.access import Access
+from binnacle.tools.work.access import StoreAccess
 from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.work.session import Session as CallerSession
 from plan.test_box import the_recipe
@@ -27,9 +27,9 @@ from work.builders import OTHER
 class Session:
     """A session under a recipe, on a real store."""
 
-    def __init__(self, access: Access, recipe: Recipe, task: Any = None, feature: str | None = None) -> None:
+    def __init__(self, access: StoreAccess, recipe: Recipe, task: Any = None, feature: str | None = None) -> None:
         catalog = Catalog(work_tools(access))
-        about = Subject(task=task, feature=feature)
+        about = SessionSubject(task=task, feature=feature)
         rules, _ = choose(recipe, catalog, None)
         check = task_check(access, task.id if task else None)
         self.exposed = bind(recipe, rules, catalog, about, check=check)
@@ -60,7 +60,7 @@ def store(place):
 
 @pytest.fixture
 def access(place):
-    with Access(lambda timeout: place.open(timeout=timeout), patience=10) as opened:
+    with StoreAccess(lambda timeout: place.open(timeout=timeout), patience=10) as opened:
         yield opened
 
 

@@ -18,7 +18,7 @@ from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, Refused
 from binnacle.plan import session_files
 from binnacle.plan.session_files import is_kept, paths, read, write
-from binnacle.plan.session_plan import PLAN_FORMAT_VERSION, SessionPlan, Subject, plan
+from binnacle.plan.session_plan import PLAN_FORMAT_VERSION, SessionPlan, SessionSubject, plan
 from binnacle.upstream.configuration.server_config import ConfigSource
 from binnacle.upstream.configuration.server_trust import trust_item
 from plan.loaded import a_discipline, everything
@@ -51,7 +51,7 @@ print(moves)
 
 
 def planned(recipe: str = "task_execution", **fields) -> SessionPlan:
-    about = Subject(discipline=a_discipline(denied_tools=("search_tasks",), **fields))
+    about = SessionSubject(discipline=a_discipline(denied_tools=("search_tasks",), **fields))
     return plan(the_recipe(recipe), the_catalog(), about, everything(), session="bns-0001")
 
 
@@ -286,7 +286,7 @@ def test_what_another_version_wrote_is_not_taken_for_an_edit(folder, change, mon
 def test_text_with_odd_line_ends_is_found_as_it_was_written(folder):
     odd = "a\rb\r\nc\x0bd\x0ce\u2028f\x85g"
     loaded = msgspec.structs.replace(everything(), user_input=odd)
-    made = plan(the_recipe("task_execution"), the_catalog(), Subject(), loaded, session="bns-0001")
+    made = plan(the_recipe("task_execution"), the_catalog(), SessionSubject(), loaded, session="bns-0001")
     assert odd in made.prompt.text
     write(str(folder), made, cwd="/repo")
     assert (folder / "prompt.md").read_bytes() == made.prompt.text.encode()

@@ -12,7 +12,7 @@ from hypothesis import given
 import binnacle
 from binnacle.cli.parser import parse
 from binnacle.errors import BinnacleError, Flag, NextStep, Refused, SuggestedCall
-from binnacle.plan.session_plan import Subject, bind
+from binnacle.plan.session_plan import SessionSubject, bind
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.hints import render_hint
 from binnacle.upstream import upstream_steps
@@ -94,7 +94,7 @@ def test_a_tool_that_may_not_take_the_arguments_is_not_named():
     recipe, catalog = the_recipe("opus_review"), the_catalog()
     updates = [rule for rule in recipe.tools if rule.name == "update_task"]
     assert updates[0].only == ("priority", "description")
-    assert hint(bind(recipe, updates, catalog, Subject()), steps.reopen("bn-1f3a")) == "reopen it"
+    assert hint(bind(recipe, updates, catalog, SessionSubject()), steps.reopen("bn-1f3a")) == "reopen it"
 
 
 def test_a_check_is_turned_off_by_a_parameter_that_the_called_tool_has():

@@ -7,7 +7,7 @@ import pytest
 from binnacle.errors import ConfigError, InvalidInput, NotFound
 from binnacle.plan.discipline_sets import import_set, load_set, sets
 from binnacle.store import features
-from binnacle.tools.bn_tools import Shell
+from binnacle.tools.bn_tools import BnTools
 from binnacle.tools.denials import SHELL, check_denied
 from binnacle.tools.work.all_work_tools import names
 from store.verbs import actions, contents, do, see
@@ -155,4 +155,4 @@ def test_a_denial_names_a_tool_by_any_of_its_names_or_is_a_pattern():
 
 
 def test_the_tools_of_the_shell_are_known_to_denials():
-    assert tuple(spec.name for spec in Shell(None, timeout=1).specs()) == SHELL
+    assert tuple(spec.name for spec in BnTools(None, timeout=1).specs()) == SHELL

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from binnacle.plan.session_plan import PlannedTool, SessionPlan, Subject, bind, choose, introduction, plan, shown_names
+from binnacle.plan.session_plan import (
+    PlannedTool,
+    SessionPlan,
+    SessionSubject,
+    bind,
+    choose,
+    introduction,
+    plan,
+    shown_names,
+)
 from binnacle.plan.tool_mentions import tools_in
 from binnacle.tools.exposed_tool import ExposedTool
 from plan.loaded import a_discipline, everything
@@ -30,7 +39,7 @@ def mentioned(text: str) -> set[str]:
 def session(name: str, denied: Iterable[str], *, own: bool) -> tuple[SessionPlan, list[ExposedTool]]:
     """The plan of a session, and its tools as they would be served."""
     recipe, catalog = the_recipe(name), the_catalog()
-    about = Subject(a_discipline(denied_tools=tuple(denied)), "auth", a_task() if own else None)
+    about = SessionSubject(a_discipline(denied_tools=tuple(denied)), "auth", a_task() if own else None)
     rules, _ = choose(recipe, catalog, about.discipline)
     return plan(recipe, catalog, about, everything()), bind(recipe, rules, catalog, about)
 

@@ -11,7 +11,7 @@ import pytest
 
 from binnacle.errors import NotFound
 from binnacle.plan.recipe import Recipe, ToolRule
-from binnacle.plan.session_plan import Subject, bind, choose, introduction, plan, shown_names, subject
+from binnacle.plan.session_plan import SessionSubject, bind, choose, introduction, plan, shown_names, subject
 from binnacle.store import features, tasks
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.work.task import NewTask
@@ -70,7 +70,7 @@ def names(recipe: Recipe, *denied: str) -> list[str]:
     return [rule.name for rule in choose(recipe, the_catalog(), a_discipline(denied_tools=denied))[0]]
 
 
-def tools_of(recipe: str, about: Subject) -> list[ExposedTool]:
+def tools_of(recipe: str, about: SessionSubject) -> list[ExposedTool]:
     """The tools of a session, as they are served."""
     rules, _ = choose(the_recipe(recipe), the_catalog(), about.discipline)
     return bind(the_recipe(recipe), rules, the_catalog(), about)
@@ -136,7 +136,7 @@ class TestSubject:
         assert (about.discipline.name, about.feature) == ("security", "billing")
 
     def test_nothing_is_about_nothing(self, tx):
-        assert subject(tx, None, None, None) == Subject()
+        assert subject(tx, None, None, None) == SessionSubject()
 
     @pytest.mark.parametrize(("which", "hint"), [(("tesing", None, None), "testing"), ((None, "auht", None), "auth")])
     def test_a_wrong_name_is_refused_with_the_nearest(self, tx, which, hint):
@@ -151,7 +151,7 @@ class TestSubject:
 
 def test_the_introduction_tells_of_the_tools_that_are_there():
     def told(name: str) -> str:
-        return introduction(shown_names(tools_of(name, Subject())))
+        return introduction(shown_names(tools_of(name, SessionSubject())))
 
     assert "Take a task with `task_claim`." in told("default")
     assert "`bn_run` runs any bn command; call `binnacle-set_agent` first." in told("passthrough")
@@ -163,7 +163,7 @@ def test_the_introduction_tells_of_the_tools_that_are_there():
 
 def made(name: str, *denied: str, **changes) -> str:
     recipe = msgspec.structs.replace(the_recipe(name), **changes)
-    about = Subject(a_discipline(denied_tools=denied), "auth", a_task())
+    about = SessionSubject(a_discipline(denied_tools=denied), "auth", a_task())
     return plan(recipe, the_catalog(), about, everything(), session="bns-0001").catalog
 
 
@@ -182,7 +182,7 @@ def test_the_hash_changes_with_the_tools_and_the_recipe_only():
 
 
 def test_a_plan_says_what_it_costs():
-    about = Subject(a_discipline(upstreams={"docs": {"command": "x"}}), "auth", a_task())
+    about = SessionSubject(a_discipline(upstreams={"docs": {"command": "x"}}), "auth", a_task())
     found = plan(the_recipe("yap"), the_catalog(), about, everything(), session="bns-0001")
     assert (found.recipe, found.discipline, found.feature, found.task) == ("yap", "frontend", "auth", "bn-aaaa")
     assert found.tool_tokens == sum(tool.tokens for tool in found.tools)
@@ -193,12 +193,12 @@ def test_a_plan_says_what_it_costs():
 PRINTED = """
 import sys
 import msgspec
-from binnacle.plan.session_plan import Subject, plan
+from binnacle.plan.session_plan import SessionSubject, plan
 from plan.loaded import a_discipline, everything
 from plan.test_box import BOX, the_catalog, the_recipe
 from work.builders import a_task
 
-about = Subject(a_discipline(denied_tools=("get_*", "note-add", "task_list")), "auth", a_task())
+about = SessionSubject(a_discipline(denied_tools=("get_*", "note-add", "task_list")), "auth", a_task())
 for name in BOX:
     sys.stdout.buffer.write(msgspec.json.encode(plan(the_recipe(name), the_catalog(), about, everything())) + b"\\n")
 """
@@ -236,12 +236,12 @@ class TestSnapshots:
 
     def test_the_prompt(self, snapshot):
         name, same = snapshot
-        about = Subject(a_discipline(), "auth", a_task())
+        about = SessionSubject(a_discipline(), "auth", a_task())
         same("md", plan(the_recipe(name), the_catalog(), about, everything()).prompt.text)
 
     def test_the_tools(self, snapshot):
         name, same = snapshot
-        exposed = tools_of(name, Subject(a_discipline(), "auth", a_task()))
+        exposed = tools_of(name, SessionSubject(a_discipline(), "auth", a_task()))
         entries = [one.entry() for one in exposed]
         assert len(msgspec.json.encode({"tools": entries})) <= LISTED
         found = {"instructions": introduction(shown_names(exposed)), "tools": entries}

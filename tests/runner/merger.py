@@ -8,12 +8,12 @@ import os
 import sys
 
 from binnacle.runner.trees.merge_results import MergeDone, NothingToMerge, WorkerTree
-from binnacle.runner.trees.worktrees import Worktrees
+from binnacle.runner.trees.worktrees import RunWorktrees
 
 ROUNDS = 3
 
 
-async def work(run: Worktrees, tree: WorkerTree, log: str, mark: str) -> None:
+async def work(run: RunWorktrees, tree: WorkerTree, log: str, mark: str) -> None:
     for number in range(ROUNDS):
         await run.refresh(tree)
         names = [f"made/{mark}-{tree.number}-{number}-{part}" for part in range(20)]
@@ -29,7 +29,7 @@ async def work(run: Worktrees, tree: WorkerTree, log: str, mark: str) -> None:
 
 
 async def main(repo: str, folder: str, log: str, mark: str) -> None:
-    async with Worktrees(repo, folder, "killed") as run:
+    async with RunWorktrees(repo, folder, "killed") as run:
         trees = [await run.take(number) for number in (1, 2)]
         for tree in trees:
             # What an iteration that was killed had written so far, in full or in part, is begun anew.

@@ -8,8 +8,8 @@ import pytest
 
 from binnacle.runner.agents.permissions import (
     APPROVALS,
-    Decision,
     OwnTools,
+    PermissionDecision,
     PermissionRequest,
     by_policy,
     decide,
@@ -27,7 +27,7 @@ def request(kind: str = "other", title: str = "x", *options: str, name: str = ""
     return PermissionRequest(tool_call_id="c", title=title, kind=kind, name=name, options=offered)
 
 
-def answer(approve: str, asked: PermissionRequest, person=None) -> Decision:
+def answer(approve: str, asked: PermissionRequest, person=None) -> PermissionDecision:
     return asyncio.run(by_policy(approve, own=lambda: OWN, person=person)(asked))
 
 

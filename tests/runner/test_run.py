@@ -68,7 +68,7 @@ class TestToTheEnd:
     def test_it_is_told_as_it_happens(self, runs):
         runs.run()
         assert [event.number for event in runs.kinds(run_events.IterationStarted)] == [0, 1, 2]
-        assert runs.kinds(run_events.Progressed)[-1] == run_events.Progressed(closed=2, total=2)
+        assert runs.kinds(run_events.TasksProgressed)[-1] == run_events.TasksProgressed(closed=2, total=2)
         assert {event.title for event in runs.kinds(run_events.ToolCalled)} >= {"task-next", "iteration-summary"}
         assert isinstance(runs.told[0], run_events.RunStarted)
         assert isinstance(runs.told[-1], run_events.RunEnded)
@@ -129,7 +129,7 @@ class TestMisbehaviour:
         self.ends(runs, "crash@2", "complete")
         assert [number for number, _ in runs.iterations()] == [0, 1, 2]
         assert [event.goes_on for event in runs.kinds(run_events.IterationStarted)] == [False, False, True, False]
-        assert "ended with exit code 3" in runs.kinds(run_events.Warned)[0].message
+        assert "ended with exit code 3" in runs.kinds(run_events.WarningReported)[0].message
 
     def test_an_agent_that_always_crashes_is_given_up(self, runs):
         ended = self.ends(runs, "crash", "agent_failing")
@@ -147,7 +147,7 @@ class TestMisbehaviour:
 
     def test_an_agent_that_floods_is_ended(self, runs):
         self.ends(runs, "flood=line@2", "complete")
-        assert any("32 MiB" in event.message for event in runs.kinds(run_events.Warned))
+        assert any("32 MiB" in event.message for event in runs.kinds(run_events.WarningReported))
 
     def test_an_agent_that_does_nothing_stagnates(self, runs):
         ended = self.ends(runs, "no-op@2,no-op@3,no-op@4,no-op@5,no-op@6,no-op@7,no-op@8", "stagnation")
@@ -193,7 +193,7 @@ class TestSteering:
                 asyncio.get_running_loop().call_later(0.5, control.stop)
 
         assert runs.run(misbehave="hang-start", on=on).why == "interrupted"
-        assert runs.kinds(run_events.Warned) == [], "it was not waited for until its time was up"
+        assert runs.kinds(run_events.WarningReported) == [], "it was not waited for until its time was up"
 
     def test_a_second_stop_does_not_wait_for_an_agent_to_listen(self, runs, monkeypatch):
         monkeypatch.setattr("binnacle.runner.agents.acp_session.CANCEL_TIMEOUT_SECONDS", 600.0)
@@ -307,4 +307,4 @@ class TestServer:
     def test_an_agent_that_waits_for_a_tool_is_not_silent(self, runs, tmp_path):
         echo = f"echo={shlex.join([sys.executable, str(HERE.parent / 'upstream' / 'rogue.py')])}"
         self.look(runs, tmp_path / "seen", "mcp_echo_hang", servers=(echo,), silence=2)
-        assert runs.kinds(run_events.Warned) == []
+        assert runs.kinds(run_events.WarningReported) == []

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from binnacle.app.prompt_templates import own_names
 from binnacle.config.trust import keep
 from binnacle.errors import ConfigError
-from binnacle.plan.session_plan import Subject, bind, choose, shown_names
+from binnacle.plan.session_plan import SessionSubject, bind, choose, shown_names
 from binnacle.runner.prompt_template import (
     DEFAULT_TEMPLATE,
     TEMPLATE_VARIABLES,
@@ -31,7 +31,7 @@ VALUES = TemplateValues(run="blue", session="bns-0001", iteration=3)
 
 def shown(*denied: str, recipe: str = "loop") -> dict[str, str]:
     """The tools of a session, own name → shown name."""
-    about = Subject(a_discipline(denied_tools=denied), None, None)
+    about = SessionSubject(a_discipline(denied_tools=denied), None, None)
     rules, _ = choose(the_recipe(recipe), the_catalog(), about.discipline)
     return shown_names(bind(the_recipe(recipe), rules, the_catalog(), about))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from binnacle.errors import InvalidInput
-from binnacle.runner.budget import RunBudget, Spending, check_budget, parse_budget, seconds_left
+from binnacle.runner.budget import RunBudget, RunSpending, check_budget, parse_budget, seconds_left
 from binnacle.runner.end_rules import MAX_FAILURES, MAX_IDLE_ITERATIONS, TaskCounts, find_end_reason
 
 
@@ -85,19 +85,19 @@ class TestBudget:
     @pytest.mark.parametrize(
         ("budget", "spent"),
         [
-            (RunBudget(iterations=2), Spending(iterations=2)),
-            (RunBudget(minutes=1), Spending(seconds=60)),
-            (RunBudget(tokens=100), Spending(tokens=101)),
-            (RunBudget(cost=1), Spending(cost=1.0)),
+            (RunBudget(iterations=2), RunSpending(iterations=2)),
+            (RunBudget(minutes=1), RunSpending(seconds=60)),
+            (RunBudget(tokens=100), RunSpending(tokens=101)),
+            (RunBudget(cost=1), RunSpending(cost=1.0)),
         ],
     )
     def test_each_limit_ends_the_run(self, budget, spent):
         verdict = check_budget(budget, spent)
         assert verdict is not None
         assert verdict.why == "budget"
-        assert check_budget(budget, Spending()) is None
+        assert check_budget(budget, RunSpending()) is None
 
     def test_time_that_is_left(self):
-        assert seconds_left(RunBudget(), Spending(seconds=5)) is None
-        assert seconds_left(RunBudget(minutes=1), Spending(seconds=50)) == 10
-        assert seconds_left(RunBudget(minutes=1), Spending(seconds=90)) == 0
+        assert seconds_left(RunBudget(), RunSpending(seconds=5)) is None
+        assert seconds_left(RunBudget(minutes=1), RunSpending(seconds=50)) == 10
+        assert seconds_left(RunBudget(minutes=1), RunSpending(seconds=90)) == 0

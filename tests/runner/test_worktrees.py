@@ -16,9 +16,9 @@ import pytest
 
 from binnacle.errors import InvalidInput, Refused
 from binnacle.runner.trees import worktrees
-from binnacle.runner.trees.branch_merges import Merger
+from binnacle.runner.trees.branch_merges import BranchMerger
 from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge
-from binnacle.runner.trees.worktrees import Worktrees
+from binnacle.runner.trees.worktrees import RunWorktrees
 from runner.repositories import Repository
 
 
@@ -30,8 +30,8 @@ def run(coroutine):
 def trees(repo, tmp_path):
     """Opens the trees of a run."""
 
-    def opened(name: str = "blue", **options) -> Worktrees:
-        return Worktrees(str(repo.path), str(tmp_path / "data" / "worktrees"), name, **options)
+    def opened(name: str = "blue", **options) -> RunWorktrees:
+        return RunWorktrees(str(repo.path), str(tmp_path / "data" / "worktrees"), name, **options)
 
     return opened
 
@@ -244,7 +244,7 @@ def test_a_person_may_go_to_another_branch_meanwhile(repo, trees):
 
 @pytest.mark.parametrize("is_elsewhere", [False, True])
 def test_a_person_may_commit_in_the_same_moment(repo, trees, monkeypatch, is_elsewhere):
-    move, times = Merger._move, iter(range(2))
+    move, times = BranchMerger._move, iter(range(2))
 
     async def late(*given):
         if (number := next(times, None)) is not None:
@@ -258,7 +258,7 @@ def test_a_person_may_commit_in_the_same_moment(repo, trees, monkeypatch, is_els
             tree = await run.take(1)
             if is_elsewhere:
                 repo.git("checkout", "--quiet", "-b", "elsewhere")
-            monkeypatch.setattr(Merger, "_move", late)
+            monkeypatch.setattr(BranchMerger, "_move", late)
             assert isinstance(await do(run, tree, {"a.py": "a"}), MergeDone)
 
     run(all_of_it())
@@ -430,7 +430,7 @@ def test_two_runs_of_one_name_exclude_each_other(trees, monkeypatch):
 def test_what_is_no_ground_for_branches_is_said(repo, trees, tmp_path):
     @asynccontextmanager
     async def at(path):
-        async with Worktrees(str(path), str(tmp_path / "w"), "blue") as run:
+        async with RunWorktrees(str(path), str(tmp_path / "w"), "blue") as run:
             yield run
 
     async def fails(path, words):
@@ -477,7 +477,7 @@ def test_a_tree_that_was_being_moved_on_is_put_back(repo, tmp_path, state):
     repo.write({"mine.txt": "mine"})
 
     async def all_of_it():
-        async with Worktrees(str(repo.path), str(tmp_path / "w"), "blue") as opened:
+        async with RunWorktrees(str(repo.path), str(tmp_path / "w"), "blue") as opened:
             assert repo.status == "?? mine.txt"
             assert repo.read("cart.py") == "total = 0\n"
             assert not (repo.path / "deep").exists()
@@ -493,7 +493,7 @@ def test_what_a_person_edited_after_the_kill_is_not_put_back(repo, tmp_path):
     repo.write({"cart.py": "total = 7\n"})
 
     async def all_of_it():
-        async with Worktrees(str(repo.path), str(tmp_path / "w"), "blue") as opened:
+        async with RunWorktrees(str(repo.path), str(tmp_path / "w"), "blue") as opened:
             assert repo.status == "M cart.py"
             assert repo.read("cart.py") == "total = 7\n"
             assert isinstance(await opened.merge(await opened.take(1), "again"), MergeHeld)

@@ -3,13 +3,13 @@
 import pytest
 
 from binnacle.errors import ConfigError
-from binnacle.store.engines.project_schema import SchemaOwner, Tenant, choose_schema, parse_owner, schema_name
+from binnacle.store.engines.project_schema import SchemaOwner, SchemaTenant, choose_schema, parse_owner, schema_name
 
 SHOP = SchemaOwner(binnacle="shop", repositories=("origin:x", "root:1"))
 
 
 def tenant(name="shop", *prints, is_named=False):
-    return Tenant(name=name, is_named=is_named, fingerprints=frozenset(prints or ("root:1",)))
+    return SchemaTenant(name=name, is_named=is_named, fingerprints=frozenset(prints or ("root:1",)))
 
 
 def test_one_fingerprint_in_common_suffices_and_the_others_are_learned():

@@ -9,7 +9,7 @@ from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.outcome import Outcome
-from binnacle.tools.work.access import Access
+from binnacle.tools.work.access import StoreAccess
 from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
@@ -18,7 +18,7 @@ from binnacle.work.session import Session
 class Tools:
     """Calls tools as an agent does."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: StoreAccess) -> None:
         self.access = access
         self.catalog = Catalog(work_tools(access))
         self.dispatcher = Dispatcher(self.catalog)
@@ -44,6 +44,6 @@ class Tools:
 
 @pytest.fixture
 def tools(place) -> Tools:
-    access = Access(lambda timeout: place.open(timeout=timeout), patience=10)
+    access = StoreAccess(lambda timeout: place.open(timeout=timeout), patience=10)
     yield Tools(access)
     access.close()

@@ -7,7 +7,7 @@ import msgspec
 
 from binnacle.store import tasks
 from binnacle.tools.caller import Caller
-from binnacle.tools.work.access import Access
+from binnacle.tools.work.access import StoreAccess
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 from tools.conftest import Tools
@@ -44,7 +44,7 @@ def test_a_read_among_them_sees_what_was_asked_for_before_it(tools):
 
 
 def test_what_was_answered_was_committed(place):
-    access = Access(lambda timeout: place.open(timeout=timeout), patience=10)
+    access = StoreAccess(lambda timeout: place.open(timeout=timeout), patience=10)
     tools, other = Tools(access), place.open()
     assert not together(tools, adding("one"), adding("two"))[1].is_error
     with other.read() as tx:
@@ -68,7 +68,7 @@ def test_one_that_is_called_off_does_not_take_others_with_it(tools):
 
 
 def test_a_commit_that_fails_is_told_to_everyone_who_waits_for_it(sqlite_place):
-    access = Access(lambda timeout: sqlite_place.open(timeout=timeout), patience=10)
+    access = StoreAccess(lambda timeout: sqlite_place.open(timeout=timeout), patience=10)
     tools = Tools(access)
     tools("task_add", tasks=[{"title": "before"}])
     # A rule that is only checked by the commit.
@@ -88,7 +88,7 @@ def test_a_claim_that_lapsed_is_given_back_while_serving(place):
     def open_store(timeout):
         return place.open(timeout=timeout, lease=timedelta(milliseconds=100))
 
-    access = Access(open_store, patience=10)
+    access = StoreAccess(open_store, patience=10)
     tools = Tools(access)
     tools("task_add", tasks=[{"title": "one"}])
     assert not tools.outcome("task_claim", Caller(session=Session(actor=lapsed))).is_error

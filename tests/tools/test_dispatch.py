@@ -11,7 +11,7 @@ from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.outcome import ToolReply
-from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
+from binnacle.tools.tool_spec import ToolAlias, ToolHints, ToolSpec
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 
@@ -24,7 +24,7 @@ def a_tool(name: str, run=None, **fields) -> ToolSpec:
     async def answer(caller: Caller, given: Nothing) -> ToolReply:
         return ToolReply({"said": name}, name)
 
-    hints = fields.pop("hints", Hints(read_only=True))
+    hints = fields.pop("hints", ToolHints(read_only=True))
     return ToolSpec(
         name=name,
         title=name,
@@ -43,12 +43,12 @@ def call(dispatcher: Dispatcher, name: str, caller: Caller | None = None, raw: b
 
 def test_two_tools_never_share_a_name():
     with pytest.raises(ValueError, match="two tools"):
-        Catalog([a_tool("a"), a_tool("b", aliases=(Alias(name="a"),))])
+        Catalog([a_tool("a"), a_tool("b", aliases=(ToolAlias(name="a"),))])
 
 
 def test_a_tool_that_is_not_enabled_is_refused_by_every_name():
-    there = a_tool("b", aliases=(Alias(name="other"),))
-    catalog = Catalog([a_tool("a", aliases=(Alias(name="old"),)), there])
+    there = a_tool("b", aliases=(ToolAlias(name="other"),))
+    catalog = Catalog([a_tool("a", aliases=(ToolAlias(name="old"),)), there])
     dispatcher = Dispatcher(catalog, exposed=[ExposedTool("b", there)], instead={"old": "b"})
     for name in ("a", "old"):
         error = call(dispatcher, name).envelope["error"]
@@ -107,12 +107,12 @@ class TestRepliesToOtherTools:
         async def greet(caller, given):
             return ToolReply({"to": caller.actor.name}, f"hello {caller.actor.name}")
 
-        dispatcher = Dispatcher(Catalog([a_tool("greet", greet, aliases=(Alias(name="hail"),))]))
+        dispatcher = Dispatcher(Catalog([a_tool("greet", greet, aliases=(ToolAlias(name="hail"),))]))
         assert self.reply(dispatcher, "greet") == ToolReply({"to": "ann"}, "hello ann")
         assert self.reply(dispatcher, "hail") == self.reply(dispatcher, "greet")
 
     def test_a_tool_that_was_called_so_counts_as_called(self):
-        first = a_tool("first", aliases=(Alias(name="once"),))
+        first = a_tool("first", aliases=(ToolAlias(name="once"),))
         dispatcher = Dispatcher(Catalog([first, a_tool("second", prerequisites=("first",))]))
         caller = Caller(session=Session(actor=Actor("ann")))
         with pytest.raises(NotReady, match="second needs first first"):

@@ -2,13 +2,13 @@
 
 import pytest
 
-from binnacle.tools.bn_tools import Shell
+from binnacle.tools.bn_tools import BnTools
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.json_schema import input_schema
 from binnacle.tools.work.all_work_tools import work_tools
 
-CATALOG = Catalog([*Shell(None, timeout=30).specs(), *work_tools(None)])
+CATALOG = Catalog([*BnTools(None, timeout=30).specs(), *work_tools(None)])
 SPECS = list(CATALOG)
 
 

@@ -14,8 +14,8 @@ from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.outcome import Outcome, ToolReply
-from binnacle.tools.tool_search import MAX_LINE_CHARACTERS, MAX_SCHEMA_BYTES, Finder, Index, fit_budget, search
-from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
+from binnacle.tools.tool_search import MAX_LINE_CHARACTERS, MAX_SCHEMA_BYTES, ToolFinder, ToolIndex, fit_budget, search
+from binnacle.tools.tool_spec import ToolAlias, ToolHints, ToolSpec
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session as CallerSession
 
@@ -43,7 +43,7 @@ TOOLS = [
     entry("mcp_chat_send", "Post to a channel.", channel="where", body="the message, in Markdown"),
     entry("mcp_maps_geocode", "地址转换为经纬度坐标", address="结构化地址"),
 ]
-INDEX = Index(TOOLS)
+INDEX = ToolIndex(TOOLS)
 
 
 def found(query: str, limit: int = 3) -> list[str]:
@@ -83,14 +83,14 @@ def test_a_parameter_finds_every_tool_that_has_it():
 
 def test_a_name_finds_its_tool_before_all_others():
     tools = [entry("file", "a b"), entry("file_file", "file file file", title="file")]
-    assert search(Index(tools), " File ", 2)[0].name == "file"
+    assert search(ToolIndex(tools), " File ", 2)[0].name == "file"
 
 
 def test_what_nothing_fits_finds_nothing():
     assert found("xylophone") == []
     assert found("") == []
     assert found("?!") == []
-    assert search(Index([]), "file", 5) == []
+    assert search(ToolIndex([]), "file", 5) == []
 
 
 def test_no_more_is_found_than_was_asked_for():
@@ -99,13 +99,13 @@ def test_no_more_is_found_than_was_asked_for():
 
 
 def test_words_that_say_nothing_count_where_there_are_no_others():
-    assert search(Index([entry("how", "to do it")]), "how to", 1)[0].name == "how"
+    assert search(ToolIndex([entry("how", "to do it")]), "how to", 1)[0].name == "how"
 
 
 def test_a_schema_of_any_form_can_be_searched():
     odd = [{"name": f"odd{number}", "inputSchema": schema} for number, schema in enumerate([{}, {"properties": []}])]
     odd.append({"name": "odd9", "description": 5, "inputSchema": {"properties": {"deep": True, "x": {"items": 3}}}})
-    assert [hit.name for hit in search(Index(odd), "deep", 5)] == ["odd9"]
+    assert [hit.name for hit in search(ToolIndex(odd), "deep", 5)] == ["odd9"]
 
 
 @given(st.text(max_size=300))
@@ -145,14 +145,16 @@ class Session:
     """A session that lists the two tools and may also use `unlisted`, but not `denied`."""
 
     def __init__(self, entries=()) -> None:
-        fields = {"title": "", "description": "Says it.", "category": "x", "hints": Hints(read_only=True)}
+        fields = {"title": "", "description": "Says it.", "category": "x", "hints": ToolHints(read_only=True)}
         specs = [
-            ToolSpec(name=name, parameters=Echo, run=echo, aliases=(Alias(name=f"x:{name}"),), prefix=True, **fields)
+            ToolSpec(
+                name=name, parameters=Echo, run=echo, aliases=(ToolAlias(name=f"x:{name}"),), prefix=True, **fields
+            )
             for name in ("unlisted", "denied")
         ]
         shown = [ExposedTool("unlisted", specs[0])]
-        self.index = Index(entries or [one.entry() for one in shown])
-        finder = Finder(lambda: self.index, self._reply)
+        self.index = ToolIndex(entries or [one.entry() for one in shown])
+        finder = ToolFinder(lambda: self.index, self._reply)
         two = finder.specs()
         exposed = [*shown, *(ExposedTool(spec.name, spec) for spec in two)]
         self.dispatcher = Dispatcher(Catalog([*specs, *two]), exposed=exposed)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from binnacle.config.trust import keep
 from binnacle.upstream.configuration.server_config import (
-    Auth,
+    AuthConfig,
     ConfigSource,
     LoadedServers,
     ServerLimits,
@@ -89,7 +89,7 @@ def test_the_example_of_the_seed_is_read(load):
         "@modelcontextprotocol/server-postgres",
     )
     assert database.env == {"DATABASE_URL": "postgresql://localhost/mydb"}
-    assert api.auth == Auth(type="api_key", header_name="X-API-Key", api_key="k-1")
+    assert api.auth == AuthConfig(type="api_key", header_name="X-API-Key", api_key="k-1")
 
 
 def test_everything_can_be_said_in_both_spellings(load):
@@ -113,7 +113,7 @@ def test_everything_can_be_said_in_both_spellings(load):
     del camel["connect_timeout"]
     first, second = (only(load({"servers": {"api": one}})) for one in (snake, camel))
     assert replace(first, written={}) == replace(second, written={})
-    assert first.auth == Auth(
+    assert first.auth == AuthConfig(
         type="oauth", auth_url="https://a/x", token_url="https://a/y", client_id="me", scopes=("r", "w")
     )
     assert first.tools == ToolRules(allow=("a*",), deny=("ab",), rename={"a": "b"})

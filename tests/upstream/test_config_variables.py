@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.upstream.configuration.variable_expansion import Variables, has_variable
+from binnacle.upstream.configuration.variable_expansion import ProjectVariables, has_variable
 
 ENVIRON = {"A": "one", "B_2": "two", "EMPTY": "", "TRICK": "${A}", "BN_INPUT_MY_KEY": "typed", "HOME": "/home/ann"}
 
 
 @pytest.fixture
-def variables() -> Variables:
-    return Variables(ENVIRON, repo="/src/shop")
+def variables() -> ProjectVariables:
+    return ProjectVariables(ENVIRON, repo="/src/shop")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_is_missing_is_named(variables, text, message):
 
 @given(st.text(alphabet="${}:-Aa_1 ", max_size=40))
 def test_any_text_is_filled_in_or_explained(text):
-    filled, gaps = Variables({"A": "v"}, repo="/r").fill(text)
+    filled, gaps = ProjectVariables({"A": "v"}, repo="/r").fill(text)
     assert isinstance(filled, str)
     if not has_variable(text) and "$${" not in text:
         assert (filled, gaps) == (text, [])
@@ -70,4 +70,4 @@ def test_any_text_is_filled_in_or_explained(text):
 
 @given(st.text(max_size=30))
 def test_a_value_is_taken_as_it_is(value):
-    assert Variables({"A": value}, repo="/r").fill("<${A}>") == (f"<{value}>", [])
+    assert ProjectVariables({"A": value}, repo="/r").fill("<${A}>") == (f"<{value}>", [])

@@ -12,11 +12,11 @@ import pytest
 from binnacle.errors import UpstreamError
 from binnacle.upstream.auth import oauth_requests
 from binnacle.upstream.auth.url_checks import check_place
-from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.configuration.server_config import AuthConfig, ConfigSource, ServerConfig
 from binnacle.upstream.configuration.server_loader import load_servers
 from binnacle.upstream.transports.address_policy import (
+    AddressNearness,
     AddressNotAllowed,
-    Nearness,
     check_address,
     limit_of,
     nearness_of,
@@ -30,7 +30,7 @@ from binnacle.upstream.transports.websocket import WebSocketTransport
 from upstream.webs import Auth as Login
 from upstream.webs import request, run
 
-PUBLIC, PRIVATE, HERE, SPECIAL = Nearness
+PUBLIC, PRIVATE, HERE, SPECIAL = AddressNearness
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_every_address_is_of_one_kind(address, expected):
     check_address(address, expected)
     if expected > PUBLIC:
         with pytest.raises(AddressNotAllowed):
-            check_address(address, Nearness(expected - 1))
+            check_address(address, AddressNearness(expected - 1))
 
 
 SPELLINGS = [
@@ -137,7 +137,7 @@ def test_what_a_person_can_see_in_a_url_is_what_a_project_may_lead_to(url, expec
 
 def a_server(url: str, kind: str, transport: str = "http", **auth) -> ServerConfig:
     return ServerConfig(
-        name="one", transport=transport, url=url, source=ConfigSource(kind, "mcp.json", 1), auth=Auth(**auth)
+        name="one", transport=transport, url=url, source=ConfigSource(kind, "mcp.json", 1), auth=AuthConfig(**auth)
     )
 
 

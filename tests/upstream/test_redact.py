@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.configuration.server_config import AuthConfig, ConfigSource, ServerConfig
 from binnacle.upstream.redaction import MIN_SECRET_CHARACTERS, Redactor
 
 
@@ -66,7 +66,7 @@ def test_what_is_secret_in_a_configuration_is_known():
         headers={"X-Custom": "planted-4", "Accept": "application/json"},
         env={"GITHUB_TOKEN": "planted-5", "DATABASE_URL": "postgres://u:planted-6@db/x", "MODE": "ordinary"},
         args=("--token", "planted-7", "--password=planted-8", "--mode", "ordinary"),
-        auth=Auth(type="api_key", api_key="Basic planted-9", client_secret="planted-10"),
+        auth=AuthConfig(type="api_key", api_key="Basic planted-9", client_secret="planted-10"),
         source=ConfigSource("user"),
     )
     redactor = Redactor()

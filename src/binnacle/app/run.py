@@ -26,7 +26,7 @@ from binnacle.project.tool_catalog import catalog_of
 from binnacle.project.workspace import workspace_of
 from binnacle.runner.agents.agent_commands import AgentCommand
 from binnacle.runner.agents.permissions import Approve, AskPerson, OwnTools, by_policy
-from binnacle.runner.budget import RunBudget, Spending
+from binnacle.runner.budget import RunBudget, RunSpending
 from binnacle.runner.hooks.hook_file import find_hooks
 from binnacle.runner.hooks.hook_runner import HookRunner
 from binnacle.runner.loop import RunLoop
@@ -37,19 +37,19 @@ from binnacle.runner.run_control import RunControl
 from binnacle.runner.run_events import RunEnded, Tell
 from binnacle.runner.run_store import RunStore, retry_during_outage
 from binnacle.runner.trees.git import Git
-from binnacle.runner.trees.run_trees import InPlace, InWorktrees, Trees
-from binnacle.runner.trees.worktrees import Worktrees
+from binnacle.runner.trees.run_trees import InPlace, InWorktrees, RunTrees
+from binnacle.runner.trees.worktrees import RunWorktrees
 from binnacle.server.bearer_tokens import OneToken
 from binnacle.server.http_listener import bind, serve_http
-from binnacle.server.http_routes import Routes
+from binnacle.server.http_routes import HttpRoutes
 from binnacle.server.mcp_over_http import McpOverHttp
 from binnacle.serving.shared_upstreams import SharedUpstreams
-from binnacle.sessions.planning import Made, keep_plan, make_plan, session_folder
+from binnacle.sessions.planning import PlanWithRecipe, keep_plan, make_plan, session_folder
 from binnacle.sessions.run_sessions import RECIPE, RunSessions, open_run, reset_run
 from binnacle.sessions.session_request import SessionRequest
 from binnacle.tools.tool_search import FINDERS
 from binnacle.wire import acp
-from binnacle.work.session import Terms
+from binnacle.work.session import SessionTerms
 
 BN_RUN_TIMEOUT_SECONDS = 120.0
 """Seconds that a `bn` command of an agent may take."""
@@ -122,7 +122,7 @@ async def run(
             control=control,
             tell=tell,
             decide=by_policy(wanted.approve, own=services.own_tools, person=person),
-            spent=Spending(),
+            spent=RunSpending(),
             pending=[],
         )
         return await RunLoop(job, workers, trees, home=cwd, goes_on=opened.goes_on).run()
@@ -135,7 +135,7 @@ def _open(project: Project, wanted: RunRequest) -> RunSessions:
     return open_run(
         project,
         wanted.name,
-        Terms(wanted.recipe or RECIPE, wanted.discipline, wanted.feature),
+        SessionTerms(wanted.recipe or RECIPE, wanted.discipline, wanted.feature),
         recipe=wanted.recipe,
         said=f"{where}{wanted.spec}" if wanted.spec else "",
         workers=wanted.workers,
@@ -168,13 +168,13 @@ def _options(wanted: RunRequest, opened: RunSessions, agent: AgentCommand) -> Ru
     )
 
 
-async def _trees(stack: AsyncExitStack, project: Project, wanted: RunRequest, cwd: str) -> tuple[Trees, list[str]]:
+async def _trees(stack: AsyncExitStack, project: Project, wanted: RunRequest, cwd: str) -> tuple[RunTrees, list[str]]:
     """The folders that the workers work in."""
     if not wanted.has_worktree and wanted.workers == 1:
         git = Git(cwd)
         return InPlace(git if await git.root() else None), [cwd]
     folder = os.path.join(project.data_dir, "worktrees")
-    trees = InWorktrees(Worktrees(cwd, folder, wanted.name, own_branch=wanted.has_worktree))
+    trees = InWorktrees(RunWorktrees(cwd, folder, wanted.name, own_branch=wanted.has_worktree))
     stack.push_async_callback(trees.close)
     return trees, await trees.begin(wanted.workers)
 
@@ -189,7 +189,7 @@ class _RunServices:
         opened: RunSessions,
         workers: Sequence[Worker],
         url: str,
-        routes: Routes,
+        routes: HttpRoutes,
     ) -> None:
         self._project = project
         self._wanted = wanted
@@ -209,7 +209,7 @@ class _RunServices:
         self._first = {name: limits_of(load_recipe(name, catalog, repo=project.repo)) for name in names}
         """The recipes as they were when the run began: its agents can write the files."""
 
-        self._made: dict[str, Made] = {}
+        self._made: dict[str, PlanWithRecipe] = {}
         """The latest plan of each session."""
 
     @asynccontextmanager
@@ -291,7 +291,7 @@ async def _open_services(
     project: Project, wanted: RunRequest, opened: RunSessions, workers: Sequence[Worker]
 ) -> AsyncIterator[_RunServices]:
     """A services whose server accepts connections. Leaving it stops the server."""
-    routes = Routes()
+    routes = HttpRoutes()
     listener = bind("127.0.0.1", 0)
     ready, stop = asyncio.Event(), asyncio.Event()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from binnacle.config import settings, trust
-from binnacle.config.trust import How, State, Trusted, TrustItem
+from binnacle.config.trust import How, State, TrustedItem, TrustItem
 from binnacle.errors import BinnacleError, ConfigError
 from binnacle.project.project import Project, current_person
 from binnacle.project.store_opening import open_store
@@ -24,7 +24,7 @@ class TrustStanding(NamedTuple):
 
     item: TrustItem
     state: State
-    before: Trusted | None
+    before: TrustedItem | None
     """As it was trusted last, if it was."""
 
 

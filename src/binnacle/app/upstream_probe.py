@@ -16,7 +16,7 @@ from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.listing.missing_tools import owners_of
 from binnacle.upstream.server_status import ServerStatus, describe_state
 from binnacle.upstream.supervisor import SupervisedServer
-from binnacle.upstream.toolsets.prefixed import Offer
+from binnacle.upstream.toolsets.prefixed import OfferedTool
 from binnacle.upstream.toolsets.tool_names import display_name
 
 FIRST_REPORT_SECONDS = 1.0
@@ -83,7 +83,7 @@ class UpstreamProbe(NamedTuple):
             row["notes"] = self.gateway.notes.get(row["name"], [])
         return {row["name"]: row for row in rows}
 
-    def describe(self, offer: Offer) -> Row:
+    def describe(self, offer: OfferedTool) -> Row:
         """A tool, for people and programs that look for one."""
         said = msgspec.json.decode(offer.entry).get("description")
         lines = said.splitlines() if isinstance(said, str) else ()
@@ -97,7 +97,7 @@ class UpstreamProbe(NamedTuple):
             "tokens": _tokens(offer),
         }
 
-    def find(self, name: str) -> Offer:
+    def find(self, name: str) -> OfferedTool:
         """The tool with that name, which is the one that agents call it by, or `server:tool`.
 
         Raises:
@@ -182,5 +182,5 @@ async def _examined(one: ProbedServer) -> Row:
     return row
 
 
-def _tokens(offer: Offer) -> int:
+def _tokens(offer: OfferedTool) -> int:
     return count(bytes(offer.entry).decode(errors="replace"))

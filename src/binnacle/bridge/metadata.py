@@ -30,7 +30,7 @@ class _Strict(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """Nothing is let through that nobody reads."""
 
 
-class Parameter(_Strict, frozen=True):
+class ScriptParameter(_Strict, frozen=True):
     """Something that a script takes."""
 
     type: ParameterType
@@ -52,11 +52,11 @@ class Parameter(_Strict, frozen=True):
     aliases: tuple[str, ...] = ()
     """Other words for it."""
 
-    items: "Parameter | None" = None
+    items: "ScriptParameter | None" = None
     """What an array holds."""
 
 
-class Cli(_Strict, frozen=True):
+class CliMetadata(_Strict, frozen=True):
     """How people run it."""
 
     command: str = ""
@@ -68,7 +68,7 @@ class _Snake(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     """In the part about MCP words are joined by underscores."""
 
 
-class Relationships(_Snake, frozen=True):
+class ScriptRelationships(_Snake, frozen=True):
     """Scripts, by alias, that have to do with this one."""
 
     requires: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class ErrorContract(_Snake, frozen=True):
     errors: tuple[ContractedError, ...] = ()
 
 
-class Safety(_Snake, frozen=True):
+class SafetyMetadata(_Snake, frozen=True):
     idempotent: bool | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
     destructive: bool = False
@@ -107,14 +107,14 @@ class ParameterHint(_Snake, frozen=True):
     pitfalls: tuple[str, ...] = ()
 
 
-class Llm(_Snake, frozen=True):
+class LlmMetadata(_Snake, frozen=True):
     """For whoever chooses the tool."""
 
     when_to_use: str = ""
     parameter_hints: dict[str, ParameterHint] = {}
 
 
-class Mcp(_Snake, frozen=True):
+class McpMetadata(_Snake, frozen=True):
     """The script as a tool."""
 
     enabled: bool = True
@@ -128,10 +128,10 @@ class Mcp(_Snake, frozen=True):
     timeout: Annotated[int, Meta(ge=1, le=3_600_000)] = DEFAULT_TIMEOUT_MS
     """Milliseconds."""
 
-    relationships: Relationships = Relationships()
+    relationships: ScriptRelationships = ScriptRelationships()
     error_contract: ErrorContract = ErrorContract()
-    safety: Safety = Safety()
-    llm: Llm = Llm()
+    safety: SafetyMetadata = SafetyMetadata()
+    llm: LlmMetadata = LlmMetadata()
 
 
 class ScriptMetadata(_Strict, frozen=True):
@@ -142,15 +142,15 @@ class ScriptMetadata(_Strict, frozen=True):
     category: str
     description: str
     danger_only: bool = False
-    params: dict[str, Parameter] = {}
+    params: dict[str, ScriptParameter] = {}
     response: Literal["action", "query", "waitable", "mutate"] = "action"
     result: Any = None
     errors: tuple[str, ...] = ()
     hosts: tuple[Host, ...] = ("headless", "vscode")
     """Which can run it."""
 
-    cli: Cli = Cli()
-    mcp: Mcp = Mcp()
+    cli: CliMetadata = CliMetadata()
+    mcp: McpMetadata = McpMetadata()
 
     @property
     def tool(self) -> str:
@@ -235,7 +235,7 @@ def _bad_words(found: ScriptMetadata) -> Iterator[Problem]:
             yield ("mcp", "llm", "parameter_hints", name), f"no parameter {name!r}", hint
 
 
-def _bad_parameter(one: Parameter, place: tuple[str, ...], name: str) -> Iterator[Problem]:
+def _bad_parameter(one: ScriptParameter, place: tuple[str, ...], name: str) -> Iterator[Problem]:
     if not _PARAMETER.fullmatch(name):
         yield place, f"{name!r} is no name of a parameter", "letters, digits and underscores"
     if (one.type == "enum") != bool(one.values):
@@ -276,7 +276,7 @@ def _bad_pattern(pattern: str) -> str:
     return ""
 
 
-def _unfit(one: Parameter) -> str:
+def _unfit(one: ScriptParameter) -> str:
     try:
         msgspec.convert(one.default, value_type(one))
     except msgspec.ValidationError as error:
@@ -284,7 +284,7 @@ def _unfit(one: Parameter) -> str:
     return ""
 
 
-def value_type(one: Parameter) -> Any:
+def value_type(one: ScriptParameter) -> Any:
     """The type of a parameter's values, as msgspec checks it."""
     limits: dict[str, Any] = {}
     match one.type:

@@ -24,7 +24,7 @@ class ToolCall(NamedTuple):
     """In the tool's words; None where the command cannot say, so that a limited tool does not allow it."""
 
 
-class Needs(NamedTuple):
+class CommandNeeds(NamedTuple):
     """What a command amounts to, so that the plan of a session holds for it as for the tools."""
 
     steps: tuple[tuple[ToolCall, ...], ...] = ()
@@ -42,36 +42,36 @@ class Needs(NamedTuple):
         return frozenset(call.tool for step in self.steps for call in step)
 
 
-DeclaredNeeds = Needs | Callable[[Namespace], Needs]
+DeclaredNeeds = CommandNeeds | Callable[[Namespace], CommandNeeds]
 """What a command amounts to, which may depend on its arguments."""
 
-READS = Needs(is_reading=True)
+READS = CommandNeeds(is_reading=True)
 """Reads what no tool limits."""
 
 
-def reads(*tools: str) -> Needs:
+def reads(*tools: str) -> CommandNeeds:
     """Reads what one of these tools reads."""
-    return Needs((tuple(map(ToolCall, tools)),), is_reading=True)
+    return CommandNeeds((tuple(map(ToolCall, tools)),), is_reading=True)
 
 
-def changes(*tools: str) -> Needs:
+def changes(*tools: str) -> CommandNeeds:
     """Changes what one of these tools changes, whose limits it cannot express."""
-    return Needs((tuple(map(ToolCall, tools)),))
+    return CommandNeeds((tuple(map(ToolCall, tools)),))
 
 
-def by_person(act: str) -> Needs:
+def by_person(act: str) -> CommandNeeds:
     """Does what only a person may do."""
-    return Needs(act=act)
+    return CommandNeeds(act=act)
 
 
-def calls(*found: ToolCall) -> Needs:
+def calls(*found: ToolCall) -> CommandNeeds:
     """Does what one of these calls does."""
-    return Needs((found,))
+    return CommandNeeds((found,))
 
 
-def reading(found: ToolCall) -> Needs:
+def reading(found: ToolCall) -> CommandNeeds:
     """Reads what this call reads."""
-    return Needs(((found,),), is_reading=True)
+    return CommandNeeds(((found,),), is_reading=True)
 
 
 def call(tool: str, /, **arguments: Any) -> ToolCall:
@@ -104,9 +104,9 @@ class Command(NamedTuple):
     view: View
     needs: DeclaredNeeds
 
-    def needs_of(self, args: Namespace) -> Needs:
+    def needs_of(self, args: Namespace) -> CommandNeeds:
         """What it amounts to with these arguments."""
-        return self.needs if isinstance(self.needs, Needs) else self.needs(args)
+        return self.needs if isinstance(self.needs, CommandNeeds) else self.needs(args)
 
 
 class Group:

@@ -9,7 +9,7 @@ from binnacle.cli.output import is_for_person
 
 if TYPE_CHECKING:
     from binnacle.cli.output import Format
-    from binnacle.plan.rights import Rights
+    from binnacle.plan.rights import SessionRights
     from binnacle.project.project import Project
     from binnacle.store.store import Store
     from binnacle.store.transaction import Reader, Writer
@@ -34,7 +34,7 @@ class Context:
         self._project: Project | None = None
         self._store: Store | None = None
         self._session: Session | None = None
-        self._rights: tuple[Rights | None] | None = None
+        self._rights: tuple[SessionRights | None] | None = None
 
     @property
     def project(self) -> "Project":
@@ -58,13 +58,13 @@ class Context:
         return self.session.actor
 
     @property
-    def rights(self) -> "Rights | None":
+    def rights(self) -> "SessionRights | None":
         """What the session that runs the command may do; None where it may do all that is not left to people."""
         if self._rights is None:
             self._rights = (self._find_rights(),)
         return self._rights[0]
 
-    def _find_rights(self) -> "Rights | None":
+    def _find_rights(self) -> "SessionRights | None":
         if not self._is_kept():
             return None  # where nothing was ever kept, there is no session
         from binnacle.sessions.shell_rights import find_rights

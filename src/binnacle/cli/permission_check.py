@@ -6,7 +6,7 @@ else is held to the plan of the session in whose shell the command runs (`plan.r
 
 from argparse import Namespace
 
-from binnacle.cli.command import Command, Needs
+from binnacle.cli.command import Command, CommandNeeds
 from binnacle.cli.context import Context
 from binnacle.errors import BinnacleError, NotFound, NotReady, Refused
 from binnacle.project.person_only import refuse, require_person
@@ -28,7 +28,7 @@ def authorise(context: Context, command: Command, args: Namespace) -> None:
         check_plan(context, needs)
 
 
-def check_plan(context: Context, needs: Needs) -> None:
+def check_plan(context: Context, needs: CommandNeeds) -> None:
     """Refuses what the plan of the session does not allow."""
     rights = context.rights
     if rights is None:

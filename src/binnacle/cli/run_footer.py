@@ -8,7 +8,7 @@ BAR_COLUMNS = 24
 KEYS = "p pause · m message · t task · n note · s stop"
 
 
-class Known(Struct, kw_only=True):
+class FooterState(Struct, kw_only=True):
     """What the footer shows."""
 
     name: str = ""
@@ -36,7 +36,7 @@ class Known(Struct, kw_only=True):
     """What they have typed."""
 
 
-def footer(known: Known, *, width: int) -> list[str]:
+def footer(known: FooterState, *, width: int) -> list[str]:
     """The lines of the footer, each no wider than the terminal."""
     lines = ["─" * width, _head(known), *_work(known), _bar(known)]
     if known.question:
@@ -48,7 +48,7 @@ def footer(known: Known, *, width: int) -> list[str]:
     return [pad(line, width).rstrip() for line in lines]
 
 
-def _head(known: Known) -> str:
+def _head(known: FooterState) -> str:
     numbers = sorted(known.iterations.items())
     at = ", ".join(_iteration(number) for _, number in numbers) if len(numbers) < 2 else _several(numbers)
     facts = [known.name, at, elapsed(known.seconds), known.agent]
@@ -65,13 +65,13 @@ def _several(numbers: list[tuple[int, int]]) -> str:
     return "iterations " + " ".join(f"[{worker}] {number}" for worker, number in numbers)
 
 
-def _work(known: Known) -> list[str]:
+def _work(known: FooterState) -> list[str]:
     doing = [f" ◐ {task} {printable(title)}" for task, title in known.tasks.items()] or [" ○ no task in progress"]
     tools = [f" · {printable(title)}" for _, title in sorted(known.tools.items()) if title]
     return [*doing[:4], *tools[:4]]
 
 
-def _bar(known: Known) -> str:
+def _bar(known: FooterState) -> str:
     filled = round(BAR_COLUMNS * known.closed / known.total) if known.total else 0
     return f" {'█' * filled}{'░' * (BAR_COLUMNS - filled)} {known.closed}/{known.total} tasks"
 

@@ -34,7 +34,7 @@ def print_json(event: RunEvent) -> None:
     sys.stdout.buffer.flush()
 
 
-class Lines:
+class RunLines:
     """Says what happens, a line for each thing that a person may want to know."""
 
     def __init__(self, screen: Screen, write: Callable[[str], None] | None = None) -> None:
@@ -113,7 +113,7 @@ def _waiting(event: run_events.WorkerWaiting) -> Styled:
     return f"waiting{f' {event.seconds:.0f} s' if event.seconds else ''}: {event.why}", "yellow"
 
 
-def _warned(event: run_events.Warned) -> Styled:
+def _warned(event: run_events.WarningReported) -> Styled:
     return f"{event.message}{f' ({event.hint})' if event.hint else ''}", "yellow"
 
 
@@ -124,11 +124,11 @@ _SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
     run_events.PermissionDecided: _permission,
     run_events.HookRan: _hook,
     run_events.TaskMoved: lambda event: (f"{event.task} {event.status}: {event.title}", "cyan"),
-    run_events.Progressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),
-    run_events.Committed: lambda event: (f"committed {event.files} file(s) as {event.commit[:10]}", ""),
+    run_events.TasksProgressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),
+    run_events.ChangesCommitted: lambda event: (f"committed {event.files} file(s) as {event.commit[:10]}", ""),
     run_events.BranchMerged: _merged,
     run_events.WorkerWaiting: _waiting,
-    run_events.Warned: _warned,
+    run_events.WarningReported: _warned,
     run_events.IterationEnded: lambda event: (f"   {event.summary}", "green"),
 }
 

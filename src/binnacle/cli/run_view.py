@@ -10,8 +10,8 @@ import tty
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from binnacle.cli.run_footer import Known, footer
-from binnacle.cli.run_lines import Lines
+from binnacle.cli.run_footer import FooterState, footer
+from binnacle.cli.run_lines import RunLines
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError
 from binnacle.runner import run_events
@@ -38,8 +38,8 @@ class LiveView:
         self._control = control
         self._adding = {"t": ("new task:", add_task), "n": ("new note:", add_note), "m": ("to the agent:", self._say)}
         self._screen = Screen(sys.stderr)
-        self._known = Known()
-        self._lines = Lines(self._screen, self._print)
+        self._known = FooterState()
+        self._lines = RunLines(self._screen, self._print)
         self._begun = time.monotonic()
         self._drawn: list[str] = []
         """The lines of the footer that stand on the terminal."""
@@ -54,7 +54,7 @@ class LiveView:
     def tell(self, event: RunEvent) -> None:
         """Shows that something happened."""
         self._note(event)
-        if not isinstance(event, run_events.Progressed):  # the bar shows it
+        if not isinstance(event, run_events.TasksProgressed):  # the bar shows it
             self._lines.tell(event)
         self._draw()
 
@@ -93,9 +93,9 @@ class LiveView:
                 known.tasks.pop(event.task, None)
                 if event.status == "in_progress":
                     known.tasks[event.task] = event.title
-            case run_events.Progressed():
+            case run_events.TasksProgressed():
                 known.closed, known.total = event.closed, event.total
-            case run_events.Spent():
+            case run_events.CostReported():
                 known.tokens, known.cost = event.tokens, event.cost
 
     def _print(self, line: str) -> None:

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
-from binnacle.cli.command import Needs, View, arg
+from binnacle.cli.command import CommandNeeds, View, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError, UsageError
@@ -19,12 +19,12 @@ from binnacle.work.ids import TaskId
 IDS = arg("ids", nargs="+", metavar="ID", completes="task", help="the task, or several; three digits of an id suffice")
 
 
-def needs_of_each(needs: Callable[[Namespace], Needs]) -> Callable[[Namespace], Needs]:
+def needs_of_each(needs: Callable[[Namespace], CommandNeeds]) -> Callable[[Namespace], CommandNeeds]:
     """What it takes to do with every task what `needs` says of one, named `id`."""
 
-    def needs_of_all(args: Namespace) -> Needs:
+    def needs_of_all(args: Namespace) -> CommandNeeds:
         found = [needs(Namespace(**vars(args), id=one)) for one in args.ids]
-        return Needs(tuple(step for one in found for step in one.steps), is_reading=found[0].is_reading)
+        return CommandNeeds(tuple(step for one in found for step in one.steps), is_reading=found[0].is_reading)
 
     return needs_of_all
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 SECRET_BYTES = 18
 
 
-class Issued(NamedTuple):
+class IssuedSecret(NamedTuple):
     """A new secret."""
 
     text: str
@@ -20,10 +20,10 @@ class Issued(NamedTuple):
     """What is kept."""
 
 
-def issue(public_id: str) -> Issued:
+def issue(public_id: str) -> IssuedSecret:
     """A secret for what is known as `public_id`."""
     text = f"{public_id}.{os.urandom(SECRET_BYTES).hex()}"
-    return Issued(text, digest_of(text))
+    return IssuedSecret(text, digest_of(text))
 
 
 def digest_of(text: str) -> str:

@@ -23,7 +23,7 @@ from binnacle.config.server_variables import SERVER_VARIABLES
 Environ = Mapping[str, str]
 
 
-class Names(NamedTuple):
+class VariableNames(NamedTuple):
     """Variables that go together."""
 
     exact: frozenset[str] = frozenset()
@@ -33,10 +33,10 @@ class Names(NamedTuple):
         return name in self.exact or name.startswith(self.prefixes)
 
 
-def _names(text: str) -> Names:
+def _names(text: str) -> VariableNames:
     """Names as they are listed here: one that ends in `*` is the beginning of several."""
     words = text.split()
-    return Names(
+    return VariableNames(
         frozenset(word for word in words if not word.endswith("*")),
         tuple(word.removesuffix("*") for word in words if word.endswith("*")),
     )
@@ -85,7 +85,7 @@ DATABASE = _names(
 )
 """How libpq finds the store's database. PGPASSFILE is the name of a file, not what is in it."""
 
-BINNACLE = Names((frozenset(SERVER_VARIABLES) | DATABASE.exact | {"BN_PORTABLE"}) - OURS.exact)
+BINNACLE = VariableNames((frozenset(SERVER_VARIABLES) | DATABASE.exact | {"BN_PORTABLE"}) - OURS.exact)
 """Where `bn` finds the work of the project; and whether it uses what only Linux has, which all have to agree on."""
 
 STORE_URL = "BN_STORE_URL"
@@ -123,8 +123,8 @@ def for_development(environ: Environ) -> dict[str, str]:
 
 def for_agent(environ: Environ, client: str, *, also: Iterable[str] = ()) -> dict[str, str]:
     """An agent that a person starts; `client` is its name, `also` are variables that its servers name."""
-    provider = Names(prefixes=variables_of(client))
-    named = Names(frozenset(also) - OURS.exact)
+    provider = VariableNames(prefixes=variables_of(client))
+    named = VariableNames(frozenset(also) - OURS.exact)
     return for_development(environ) | _pick(environ, provider, named)
 
 
@@ -133,12 +133,12 @@ def without_password(url: str) -> str:
     return _IN_QUERY.sub("", _PASSWORD.sub(r"\1", url)).rstrip("?&")
 
 
-def _pick(environ: Environ, *groups: Names) -> dict[str, str]:
+def _pick(environ: Environ, *groups: VariableNames) -> dict[str, str]:
     return {name: value for name, value in environ.items() if any(group.has(name) for group in groups)}
 
 
-def _passed_on(environ: Environ) -> Names:
-    return Names(frozenset(filter(None, map(str.strip, environ.get(PASSED_ON, "").split(",")))) - OURS.exact)
+def _passed_on(environ: Environ) -> VariableNames:
+    return VariableNames(frozenset(filter(None, map(str.strip, environ.get(PASSED_ON, "").split(",")))) - OURS.exact)
 
 
 def _reaching(environ: Environ, picked: dict[str, str]) -> dict[str, str]:

@@ -38,7 +38,7 @@ MAX_ATTEMPTS = 100
 """Names tried for a data directory before giving up; each was taken by another project at the same path."""
 
 
-class Identity(NamedTuple):
+class ProjectIdentity(NamedTuple):
     """Which project a place is."""
 
     id: str
@@ -71,18 +71,18 @@ def record_file(project_id: str) -> str:
     return os.path.join(data_root(), project_id, RECORD_FILE)
 
 
-def identify(place: Place) -> Identity:
+def identify(place: Place) -> ProjectIdentity:
     """Which project `place` is. Writes nothing."""
     if place.git_dir is None:
-        return Identity(_own_id(place), is_settled=False)
+        return ProjectIdentity(_own_id(place), is_settled=False)
     known = read_record(id_file(place.git_dir))
     if known is None:
         return _identify_unmarked(place)
     if known.place == place.repo or is_same_repository(known.place, place.git_dir):
-        return Identity(known.id, is_settled=True)
+        return ProjectIdentity(known.id, is_settled=True)
     if original := _find_original(place, known):
         return _identify_unmarked(place)._replace(copied_from=original)
-    return Identity(known.id, is_settled=False)
+    return ProjectIdentity(known.id, is_settled=False)
 
 
 def has_store(place: Place) -> bool:
@@ -99,13 +99,13 @@ def carries(folder: str, project_id: str) -> bool:
     return _marked_id(place) == project_id or (not _marked_id(place) and _own_id(place) == project_id)
 
 
-def _identify_unmarked(place: Place) -> Identity:
+def _identify_unmarked(place: Place) -> ProjectIdentity:
     own = _own_id(place)
     # Between two looks another process may have settled it; what it wrote holds.
     known = read_record(id_file(place.git_dir)) if place.git_dir else None
     if known and known.place == place.repo:
-        return Identity(known.id, is_settled=True)
-    return Identity(own, is_settled=False)
+        return ProjectIdentity(known.id, is_settled=True)
+    return ProjectIdentity(own, is_settled=False)
 
 
 def _own_id(place: Place) -> str:

@@ -9,13 +9,13 @@ import os
 
 from binnacle.config.directories import Place
 from binnacle.config.git_config import read_origin
-from binnacle.config.identity import Identity, id_file, inode_of, record_file
+from binnacle.config.identity import ProjectIdentity, id_file, inode_of, record_file
 from binnacle.config.private_files import make_private_folder
 from binnacle.config.project_record import ProjectRecord, create_record, read_record, write_record
 from binnacle.errors import StoreError
 
 
-def settle(place: Place, identity: Identity) -> None:
+def settle(place: Place, identity: ProjectIdentity) -> None:
     """Writes down which project `place` is, where that is not written yet.
 
     Raises:

@@ -54,7 +54,7 @@ class TrustItem(Struct, frozen=True, kw_only=True):
         return sha256(self.content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Trusted(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TrustedItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """That a person trusted an item."""
 
     sha256: str
@@ -67,10 +67,10 @@ class Trusted(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _File(Struct):
-    projects: dict[str, dict[str, Trusted]] = {}
+    projects: dict[str, dict[str, TrustedItem]] = {}
 
 
-def find_trusted(repo: str) -> dict[str, Trusted]:
+def find_trusted(repo: str) -> dict[str, TrustedItem]:
     """What was trusted in a project, by the keys of its items, whether it still holds or not.
 
     Raises:
@@ -86,7 +86,7 @@ def is_trusted(repo: str, item: TrustItem) -> bool:
     return False
 
 
-def state_of(item: TrustItem, known: dict[str, Trusted]) -> State:
+def state_of(item: TrustItem, known: dict[str, TrustedItem]) -> State:
     """How an item stands to what was trusted."""
     before = known.get(item.key)
     if before is None:
@@ -106,7 +106,7 @@ def keep(repo: str, items: Iterable[TrustItem], *, by: str, at: str, how: How) -
         known = kept.projects.setdefault(_project(repo), {})
         for item in items:
             content = item.content if len(item.content) <= MAX_KEPT_CHARACTERS else ""
-            known[item.key] = Trusted(sha256=item.sha256, content=content, by=by, at=at, how=how)
+            known[item.key] = TrustedItem(sha256=item.sha256, content=content, by=by, at=at, how=how)
         _write(path, kept)
 
 
@@ -131,7 +131,7 @@ def forget(repo: str, keys: Collection[str] | None = None) -> list[str]:
     return gone
 
 
-def differences(item: TrustItem, before: Trusted) -> Sequence[str]:
+def differences(item: TrustItem, before: TrustedItem) -> Sequence[str]:
     """What changed in an item since it was trusted, as the lines of a diff."""
     from difflib import unified_diff
 

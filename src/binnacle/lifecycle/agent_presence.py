@@ -9,7 +9,7 @@ from binnacle.lifecycle.process import Process, find_process, is_alive, is_here,
 from binnacle.work.session import Agent, AgentStatus, agent_status
 
 
-class Registration(TypedDict):
+class AgentRegistration(TypedDict):
     """What is kept of a caller: its shell, the shell's start, and the agent above it if that is another process."""
 
     pid: int
@@ -17,7 +17,7 @@ class Registration(TypedDict):
     parent_pid: int | None
 
 
-def make_registration(caller: ShellCaller) -> Registration:
+def make_registration(caller: ShellCaller) -> AgentRegistration:
     """What to register for `caller`."""
     above = caller.agent.pid if caller.agent.pid != caller.shell.pid else None
     return {"pid": caller.shell.pid, "process_started": caller.shell.started, "parent_pid": above}

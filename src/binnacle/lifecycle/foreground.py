@@ -13,7 +13,7 @@ KEYS = (signal.SIGINT, signal.SIGQUIT)
 PASSED_ON = (*KEYS, signal.SIGTERM, signal.SIGHUP)
 
 
-class Foreground:
+class ForegroundProgram:
     """Runs one program. From entering it until it is left, signals end the program at most, never this process."""
 
     def __init__(self) -> None:

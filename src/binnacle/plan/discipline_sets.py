@@ -20,7 +20,7 @@ BOX = os.path.join(os.path.dirname(__file__), "disciplines")
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-class Persona(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WrittenDiscipline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A discipline as it is written. What is left out is made up when it is added, and stays when it is updated."""
 
     name: str
@@ -44,10 +44,10 @@ class DisciplineSet(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Disciplines that belong together."""
 
     description: str = ""
-    disciplines: tuple[Persona, ...]
+    disciplines: tuple[WrittenDiscipline, ...]
 
 
-class Imported(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ImportedDisciplines(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an import came to, by name."""
 
     added: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def load_set(source: str) -> DisciplineSet:
     return found
 
 
-def import_set(tx: Writer, given: DisciplineSet, *, update: bool = False) -> Imported:
+def import_set(tx: Writer, given: DisciplineSet, *, update: bool = False) -> ImportedDisciplines:
     """Adds the disciplines that are not there. Those that are stay as they are, unless they are to be updated."""
     there = {one.name: one for one in features.list_disciplines(tx)}
     added, updated, kept, near = [], [], [], {}
@@ -99,14 +99,14 @@ def import_set(tx: Writer, given: DisciplineSet, *, update: bool = False) -> Imp
             updated.append(name)
         else:
             kept.append(name)
-    return Imported(added=tuple(added), updated=tuple(updated), kept=tuple(kept), near=near)
+    return ImportedDisciplines(added=tuple(added), updated=tuple(updated), kept=tuple(kept), near=near)
 
 
 def _boxed() -> list[str]:
     return sorted(file.removesuffix(".yaml") for file in os.listdir(BOX) if file.endswith(".yaml"))
 
 
-def _fitting(tx: Reader, name: str, persona: Persona) -> dict[str, Any]:
+def _fitting(tx: Reader, name: str, persona: WrittenDiscipline) -> dict[str, Any]:
     """What is said about it; without the acronym where another discipline has that."""
     fields = persona.fields
     taken = {one.acronym for one in features.list_disciplines(tx) if one.name != name}
@@ -115,7 +115,7 @@ def _fitting(tx: Reader, name: str, persona: Persona) -> dict[str, Any]:
     return fields
 
 
-def _check(personas: Sequence[Persona], lines: YamlLines) -> None:
+def _check(personas: Sequence[WrittenDiscipline], lines: YamlLines) -> None:
     """Checks by the rules of the store, so that a mistake is found with its line before anything is added."""
     seen: dict[tuple[str, str], str] = {}
     for index, persona in enumerate(personas):

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from binnacle.plan.prompt_data import PromptData
 from binnacle.plan.recipe import Recipe
-from binnacle.plan.sections import FORMS, SECTIONS, Form
+from binnacle.plan.sections import FORMS, SECTIONS, SectionForm
 from binnacle.plan.token_count import count
 from binnacle.plan.tool_mentions import keep_known
 from binnacle.plan.tool_mentions import render as worded
@@ -90,7 +90,7 @@ def _section(name: str, body: str, room: int, *, unseen: int, names: Mapping[str
     return Section(name=name, text=text, tokens=count(text), cut=said)
 
 
-def _said(form: Form, missing: int, *, is_short: bool) -> str:
+def _said(form: SectionForm, missing: int, *, is_short: bool) -> str:
     if missing:
         one = form.noun[:-3] + "y" if form.noun.endswith("ies") else form.noun[:-1]
         noun = one if missing == 1 else form.noun

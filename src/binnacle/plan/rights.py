@@ -16,14 +16,14 @@ import msgspec
 
 from binnacle.errors import BinnacleError, InvalidInput, NextStep, ToolDisabled
 from binnacle.plan.recipe import Recipe, ToolRule, matching, names_of, task_parameter
-from binnacle.plan.session_plan import Subject, bind, choose
+from binnacle.plan.session_plan import SessionSubject, bind, choose
 from binnacle.plan.tool_limits import CREATES, check_scope, task_check
 from binnacle.store.transaction import Reader
 from binnacle.tools import arguments
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import disabled_tool
 from binnacle.tools.exposed_tool import ExposedTool
-from binnacle.tools.work.access import Access
+from binnacle.tools.work.access import StoreAccess
 from binnacle.work.actor import Actor
 from binnacle.work.status import Status
 
@@ -33,10 +33,10 @@ class _Allowed(NamedTuple):
     exposed: ExposedTool
 
 
-class Rights:
+class SessionRights:
     """What one session may do, under its recipe and its discipline."""
 
-    def __init__(self, recipe: Recipe, catalog: Catalog, about: Subject) -> None:
+    def __init__(self, recipe: Recipe, catalog: Catalog, about: SessionSubject) -> None:
         self.recipe = recipe
         self._catalog = catalog
         self._about = about
@@ -122,7 +122,7 @@ class Rights:
     def _own_name(self, tool: str) -> str:
         return self._catalog.find(tool).spec.name if tool in self._catalog else tool
 
-    def expose(self, catalog: Catalog, access: Access) -> list[ExposedTool]:
+    def expose(self, catalog: Catalog, access: StoreAccess) -> list[ExposedTool]:
         """The tools of a catalog that the session may call, those that only its commands reach included."""
         check = task_check(access, self._about.task.id if self._about.task else None)
         own = [one.rule for name, one in self._allowed.items() if name in catalog]

@@ -14,7 +14,7 @@ from binnacle.work.learning import Learning
 from binnacle.work.status import PRIORITIES
 
 
-class Form(NamedTuple):
+class SectionForm(NamedTuple):
     """How a section stands in the prompt."""
 
     heading: str
@@ -166,25 +166,25 @@ SECTIONS: dict[str, Callable[[PromptData], str]] = {
     "input": input_,
 }
 
-FORMS: dict[str, Form] = {
-    "project": Form("Project", 0.05),
-    "codebase": Form("Codebase", 0.08),
-    "features": Form("Features", 0.10, "features"),
-    "disciplines": Form("Disciplines", 0.08, "disciplines"),
-    "feature": Form("Feature", 0.15),
-    "files": Form("Files worth reading first", 0.05, "files"),
-    "learnings": Form("What is known", 0.15, "learnings"),
-    "persona": Form("Your discipline", 0.20),
-    "progress": Form("Progress", 0.06, "entries", newest_last=True),
-    "notes": Form("Notes", 0.10, "notes", newest_last=True),
-    "history": Form("Recent iterations", 0.10, "iterations", newest_last=True),
-    "tasks": Form("Tasks", 0.20, "tasks"),
-    "dependencies": Form("What this builds on", 0.08, "tasks"),
-    "attempts": Form("Earlier attempts and remarks", 0.20, "remarks"),
-    "answers": Form("Answers to questions", 0.15, "answers"),
-    "task": Form("Your task", 0),
-    "input": Form("Input", 0),
-    "instructions": Form("Instructions", 0),
+FORMS: dict[str, SectionForm] = {
+    "project": SectionForm("Project", 0.05),
+    "codebase": SectionForm("Codebase", 0.08),
+    "features": SectionForm("Features", 0.10, "features"),
+    "disciplines": SectionForm("Disciplines", 0.08, "disciplines"),
+    "feature": SectionForm("Feature", 0.15),
+    "files": SectionForm("Files worth reading first", 0.05, "files"),
+    "learnings": SectionForm("What is known", 0.15, "learnings"),
+    "persona": SectionForm("Your discipline", 0.20),
+    "progress": SectionForm("Progress", 0.06, "entries", newest_last=True),
+    "notes": SectionForm("Notes", 0.10, "notes", newest_last=True),
+    "history": SectionForm("Recent iterations", 0.10, "iterations", newest_last=True),
+    "tasks": SectionForm("Tasks", 0.20, "tasks"),
+    "dependencies": SectionForm("What this builds on", 0.08, "tasks"),
+    "attempts": SectionForm("Earlier attempts and remarks", 0.20, "remarks"),
+    "answers": SectionForm("Answers to questions", 0.15, "answers"),
+    "task": SectionForm("Your task", 0),
+    "input": SectionForm("Input", 0),
+    "instructions": SectionForm("Instructions", 0),
 }
 
 

@@ -79,7 +79,7 @@ class SessionPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.prompt.tokens + self.tool_tokens
 
 
-class Subject(NamedTuple):
+class SessionSubject(NamedTuple):
     """Whom and what a session is about."""
 
     discipline: Discipline | None = None
@@ -87,7 +87,7 @@ class Subject(NamedTuple):
     task: Task | None = None
 
 
-def subject(tx: Reader, discipline: str | None, feature: str | None, task: str | None) -> Subject:
+def subject(tx: Reader, discipline: str | None, feature: str | None, task: str | None) -> SessionSubject:
     """What was named; what was not follows from the task.
 
     Raises:
@@ -96,12 +96,14 @@ def subject(tx: Reader, discipline: str | None, feature: str | None, task: str |
     about = tasks.get(tx, task) if task else None
     who = discipline or (about.discipline if about else None)
     where = feature or (about.feature if about else None)
-    return Subject(
+    return SessionSubject(
         features.get_discipline(tx, who) if who else None, features.get(tx, where).name if where else None, about
     )
 
 
-def plan(recipe: Recipe, catalog: Catalog, about: Subject, loaded: PromptData, *, session: str = "") -> SessionPlan:
+def plan(
+    recipe: Recipe, catalog: Catalog, about: SessionSubject, loaded: PromptData, *, session: str = ""
+) -> SessionPlan:
     """Works out what a session gets. The same input gives the same plan, to the byte."""
     rules, disabled = choose(recipe, catalog, about.discipline)
     exposed = bind(recipe, rules, catalog, about)
@@ -151,7 +153,7 @@ def _why_not(name: str, recipe: Recipe) -> str:
     return f"not in the recipe {recipe.name}"
 
 
-def finders(recipe: Recipe, catalog: Catalog, about: Subject) -> list[ExposedTool]:
+def finders(recipe: Recipe, catalog: Catalog, about: SessionSubject) -> list[ExposedTool]:
     """The tools by which those are found that do not fit into the list, as far as the discipline may use them."""
     denied = about.discipline.denied_tools if about.discipline else ()
     rules = [ToolRule(name=name) for name in FINDERS if not matching(denied, names_of(name, catalog))]
@@ -167,7 +169,7 @@ def _allowed(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
 
 
 def bind(
-    recipe: Recipe, rules: list[ToolRule], catalog: Catalog, about: Subject, *, check: Check | None = None
+    recipe: Recipe, rules: list[ToolRule], catalog: Catalog, about: SessionSubject, *, check: Check | None = None
 ) -> list[ExposedTool]:
     """The tools of a session, within its limits. Nothing they say of themselves names a tool that is not there."""
     task = about.task.id if about.task else None

@@ -15,8 +15,8 @@ from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.outcome import ToolReply
-from binnacle.tools.tool_spec import Alias, ToolSpec
-from binnacle.tools.work.access import Access
+from binnacle.tools.tool_spec import ToolAlias, ToolSpec
+from binnacle.tools.work.access import StoreAccess
 from binnacle.work import steps
 from binnacle.work.actor import Actor
 from binnacle.work.status import Status
@@ -57,7 +57,7 @@ def expose(
     return ExposedTool(rule.name, spec, alias)
 
 
-def task_check(access: Access, own: str | None) -> Check:
+def task_check(access: StoreAccess, own: str | None) -> Check:
     """Checks against the session's task; without one, against the task that the caller holds."""
 
     async def check(caller: Caller, given: str | None, scope: Scope) -> str:
@@ -144,7 +144,7 @@ def _creating(spec: ToolSpec, status: Status) -> ToolSpec:
     """The tool that adds tasks, in this status. What an agent says of it is accepted and passed over."""
     fields = _element(spec.parameters, BATCH).__struct_fields__
     others = [name for name in fields if name != "status"]
-    narrowed = _only(spec.parameters, Alias(name="", item=BATCH), others)
+    narrowed = _only(spec.parameters, ToolAlias(name="", item=BATCH), others)
 
     async def run(caller: Caller, values: Any) -> ToolReply:
         full = msgspec.convert(values, spec.parameters, from_attributes=True)
@@ -163,7 +163,7 @@ def _with_parameters(spec: ToolSpec, parameters: type[Struct]) -> ToolSpec:
     return msgspec.structs.replace(spec, parameters=parameters, run=run)
 
 
-def _only(parameters: type[Struct], alias: Alias | None, names: Iterable[str]) -> type[Struct]:
+def _only(parameters: type[Struct], alias: ToolAlias | None, names: Iterable[str]) -> type[Struct]:
     """The parameters without the optional ones that are not named, in the words of the alias."""
     own = {shown: name for name, shown in alias.renames.items()} if alias else {}
     kept = {own.get(name, name) for name in names}

@@ -25,7 +25,7 @@ ProcessKey = tuple[int, int]
 """Id and start of a process."""
 
 
-class Census:
+class ProcessCensus:
     """What is known of the processes of all trees, as of the last look."""
 
     def __init__(self) -> None:

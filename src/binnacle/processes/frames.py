@@ -15,7 +15,7 @@ def pack(*message: object) -> bytes:
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
 
-class Unpacker:
+class FrameUnpacker:
     """Finds messages in a stream that comes in pieces."""
 
     def __init__(self) -> None:

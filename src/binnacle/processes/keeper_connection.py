@@ -25,7 +25,7 @@ from typing import Any
 
 from binnacle.processes import keeper_process
 from binnacle.processes.facts import LIBRARY_FOLDERS
-from binnacle.processes.frames import Unpacker, pack
+from binnacle.processes.frames import FrameUnpacker, pack
 from binnacle.processes.helper_process import start_helper
 from binnacle.processes.leftovers import end_leftovers
 
@@ -65,7 +65,7 @@ class KeeperConnection:
         """Done when the process is, and nothing is left of what it had started."""
 
         self._unsent: deque[tuple[bytes, list[int]]] = deque()
-        self._unpacker = Unpacker()
+        self._unpacker = FrameUnpacker()
         self._cleanup: asyncio.Task[None] | None = None
         self._loop.add_reader(self._connection.fileno(), self._read)
 

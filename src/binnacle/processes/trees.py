@@ -28,7 +28,7 @@ and nowhere else, so that its id stays its own until then.
 import os
 import time
 
-from binnacle.processes.census import Census
+from binnacle.processes.census import ProcessCensus
 from binnacle.processes.linux import ADOPTS_ORPHANS
 from binnacle.processes.process_tree import ProcessTree, TreeEnding
 
@@ -41,7 +41,7 @@ class ProcessTrees:
 
     def __init__(self) -> None:
         self._trees: dict[int, ProcessTree] = {}
-        self._census = Census()
+        self._census = ProcessCensus()
         self._has_children = True
         self._strangers_ending: TreeEnding | None = None
         """Set once everything is to end, also what belongs to no tree."""

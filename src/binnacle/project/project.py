@@ -4,7 +4,7 @@ import os
 from typing import NamedTuple
 
 from binnacle.config.directories import STORE_FILE, Place
-from binnacle.config.identity import Identity, identify
+from binnacle.config.identity import ProjectIdentity, identify
 from binnacle.config.place import find_place
 from binnacle.config.settings import Settings, load_settings
 
@@ -16,7 +16,7 @@ class Project(NamedTuple):
     data_dir: str
     settings: Settings
     place: Place
-    identity: Identity
+    identity: ProjectIdentity
 
     @property
     def id(self) -> str:

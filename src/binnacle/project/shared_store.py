@@ -7,7 +7,7 @@ from binnacle.config.directories import Place
 from binnacle.config.git_config import read_origin
 from binnacle.config.identity_files import read_kept, remember_root, settle
 from binnacle.project.project import Project
-from binnacle.store.engines.project_schema import Tenant
+from binnacle.store.engines.project_schema import SchemaTenant
 from binnacle.store.opening import open_postgres
 from binnacle.store.store import Store
 from binnacle.store.transaction import IsGone
@@ -24,7 +24,7 @@ def open_shared(project: Project, *, timeout: float, lease: timedelta, is_gone: 
         return open_postgres(url, schema=schema, timeout=timeout, lease=lease, is_gone=is_gone, outage=outage)
     named = settings.text("store.project").strip()
     settle(project.place, project.identity)
-    tenant = Tenant(
+    tenant = SchemaTenant(
         name=named or default_name(project.repo), is_named=bool(named), fingerprints=find_fingerprints(project)
     )
     return open_postgres(url, schema=tenant, timeout=timeout, lease=lease, is_gone=is_gone, outage=outage)

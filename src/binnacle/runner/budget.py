@@ -22,7 +22,7 @@ class RunBudget(Struct, frozen=True, kw_only=True):
     """In the currency that the agent counts in."""
 
 
-class Spending(Struct, kw_only=True):
+class RunSpending(Struct, kw_only=True):
     """What a run has taken."""
 
     iterations: int = 0
@@ -58,12 +58,12 @@ def _positive(word: str, amount: str) -> float:
     return number
 
 
-def seconds_left(budget: RunBudget, spent: Spending) -> float | None:
+def seconds_left(budget: RunBudget, spent: RunSpending) -> float | None:
     """How much longer the run may take."""
     return None if budget.minutes is None else max(0.0, budget.minutes * 60 - spent.seconds)
 
 
-def check_budget(budget: RunBudget, spent: Spending) -> EndReason | None:
+def check_budget(budget: RunBudget, spent: RunSpending) -> EndReason | None:
     """The end of a run that has used up its budget."""
     used: dict[str, Any] = {
         "iterations": spent.iterations,

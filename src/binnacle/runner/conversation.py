@@ -4,10 +4,10 @@ import asyncio
 
 from binnacle.runner import run_events
 from binnacle.runner.agents.acp_session import AcpSession
-from binnacle.runner.agents.permissions import AskPermission, Decision, PermissionRequest
+from binnacle.runner.agents.permissions import AskPermission, PermissionDecision, PermissionRequest
 from binnacle.runner.agents.turn import Turn
-from binnacle.runner.budget import RunBudget, Spending, check_budget
-from binnacle.runner.run_control import RunControl, Stopped
+from binnacle.runner.budget import RunBudget, RunSpending, check_budget
+from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.runner.run_events import Tell
 from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
@@ -26,7 +26,7 @@ class Conversation:
         decide: AskPermission,
         control: RunControl,
         budget: RunBudget,
-        spent: Spending,
+        spent: RunSpending,
     ) -> None:
         self._session = session
         self._worker = worker
@@ -63,7 +63,7 @@ class Conversation:
             if not speaking.done() and not await self._control.unless_hurried(self._session.cancel()):
                 return None
             turn = await speaking
-        except Stopped:
+        except RunStopped:
             return None
         finally:
             take_back()
@@ -78,7 +78,7 @@ class Conversation:
         self._transcript.ended(turn.stop_reason)
         if turn.usage is not None and turn.usage.total_tokens:
             self._spent.tokens += turn.usage.total_tokens
-            self._tell(run_events.Spent(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost))
+            self._tell(run_events.CostReported(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost))
 
     def _hear(self, update: acp.Update) -> None:
         self._transcript.heard(update)
@@ -117,9 +117,9 @@ class Conversation:
         self._spent.cost = max(self._spent.cost, self._cost_before + update.cost.amount)
         if check_budget(self._budget, self._spent):
             self._breaking_off.set()
-        return [run_events.Spent(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost)]
+        return [run_events.CostReported(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost)]
 
-    async def _ask(self, request: PermissionRequest) -> Decision:
+    async def _ask(self, request: PermissionRequest) -> PermissionDecision:
         decision = await self._decide(request)
         self._transcript.decided(request, decision)
         self._tell(

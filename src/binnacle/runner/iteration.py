@@ -22,7 +22,7 @@ from binnacle.runner.budget import seconds_left
 from binnacle.runner.conversation import Conversation
 from binnacle.runner.ports import PLANNING_RECIPE, Worker
 from binnacle.runner.run_context import RunContext
-from binnacle.runner.run_control import Stopped
+from binnacle.runner.run_control import RunStopped
 from binnacle.runner.run_store import BegunIteration
 from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
@@ -106,7 +106,7 @@ async def _run_agent(
             opened = await context.control.unless_stopped(stack.enter_async_context(agent))
             opening = _open(context, worker, opened, servers, goes_on=begun.goes_on)
             session = await context.control.unless_stopped(opening)
-        except Stopped:
+        except RunStopped:
             return None
         conversation = Conversation(
             session,

@@ -60,7 +60,7 @@ from binnacle.runner.iteration import FinishedIteration, iterate
 from binnacle.runner.ports import Worker
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.task_watch import POLL_SECONDS, TaskWatch
-from binnacle.runner.trees.run_trees import Trees
+from binnacle.runner.trees.run_trees import RunTrees
 
 BACKOFF_SECONDS = (1.0, 5.0)
 """Seconds before an agent that failed is started again; the last one for every further time."""
@@ -79,7 +79,7 @@ class RunLoop:
     """One run of agents over the work of a project. `run` is called once."""
 
     def __init__(
-        self, context: RunContext, workers: Sequence[Worker], trees: Trees, *, home: str, goes_on: bool
+        self, context: RunContext, workers: Sequence[Worker], trees: RunTrees, *, home: str, goes_on: bool
     ) -> None:
         """`home` is the folder for hooks that belong to no worker; `goes_on`, whether an earlier run began this one."""
         self._context = context
@@ -238,7 +238,7 @@ class RunLoop:
 
     async def _after_failure(self, worker: Worker, error: BinnacleError, failures: int) -> int:
         """Reports a failure and waits a while; returns how many there are now."""
-        self._context.tell(run_events.Warned(worker=worker.number, message=error.message, hint=error.hint))
+        self._context.tell(run_events.WarningReported(worker=worker.number, message=error.message, hint=error.hint))
         await self._context.run_hooks("on_error", worker, error=error.message)
         if isinstance(error, AgentStart | AgentLogin):
             self._end_with(EndReason("agent_failing", error.message, error.hint))
@@ -290,6 +290,6 @@ class RunLoop:
             why = "" if reason.why == "complete" else f"{reason.why}: {reason.said}"
             await self._context.run_hooks("session_end", self._home, error=why)
         except HookFailed as error:
-            self._context.tell(run_events.Warned(message=error.message, hint=error.hint))
+            self._context.tell(run_events.WarningReported(message=error.message, hint=error.hint))
         self._context.tell(ended)
         return ended

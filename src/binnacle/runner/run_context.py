@@ -6,7 +6,7 @@ from binnacle.errors import HookFailed
 from binnacle.processes.keeper import Keeper
 from binnacle.runner import run_events
 from binnacle.runner.agents.permissions import AskPermission
-from binnacle.runner.budget import Spending
+from binnacle.runner.budget import RunSpending
 from binnacle.runner.hooks.hook_file import HookEvent
 from binnacle.runner.hooks.hook_runner import HookInput, HookOutcome, HookRunner, output_for_agent
 from binnacle.runner.ports import RunOptions, SessionServices, Worker
@@ -28,7 +28,7 @@ class RunContext(NamedTuple):
     decide: AskPermission
     """On what agents ask permission for."""
 
-    spent: Spending
+    spent: RunSpending
     pending: list[str]
     """What hooks wrote since the last prompt, for the next agent."""
 

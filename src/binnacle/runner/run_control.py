@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-class Stopped(Exception):
+class RunStopped(Exception):
     """The run was stopped while something was done that it did not wait for."""
 
 
@@ -99,7 +99,7 @@ async def _unless(event: asyncio.Event, work: Coroutine[Any, Any, Result]) -> Re
     try:
         await asyncio.wait({doing, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if not doing.done():
-            raise Stopped
+            raise RunStopped
         return doing.result()
     finally:
         for task in (doing, waiting):

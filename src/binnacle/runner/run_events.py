@@ -72,7 +72,7 @@ class PlanTold(RunEvent, frozen=True, kw_only=True, tag="plan"):
     """Each with its status."""
 
 
-class Spent(RunEvent, frozen=True, kw_only=True, tag="spent"):
+class CostReported(RunEvent, frozen=True, kw_only=True, tag="spent"):
     """What the run has cost so far, as far as the agent tells."""
 
     tokens: int = 0
@@ -107,14 +107,14 @@ class TaskMoved(RunEvent, frozen=True, kw_only=True, tag="task"):
     status: str
 
 
-class Progressed(RunEvent, frozen=True, kw_only=True, tag="progress"):
+class TasksProgressed(RunEvent, frozen=True, kw_only=True, tag="progress"):
     """How many of the run's tasks are closed."""
 
     closed: int
     total: int
 
 
-class Committed(RunEvent, frozen=True, kw_only=True, tag="committed"):
+class ChangesCommitted(RunEvent, frozen=True, kw_only=True, tag="committed"):
     """The changes of an iteration are in git."""
 
     commit: str
@@ -139,7 +139,7 @@ class WorkerWaiting(RunEvent, frozen=True, kw_only=True, tag="waiting"):
     """How long at most; 0 where nobody knows."""
 
 
-class Warned(RunEvent, frozen=True, kw_only=True, tag="warned"):
+class WarningReported(RunEvent, frozen=True, kw_only=True, tag="warned"):
     """Something is not as it should be, and the run goes on."""
 
     message: str

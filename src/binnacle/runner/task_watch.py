@@ -65,7 +65,7 @@ class TaskWatch:
                     self._context.pending.append(said)
         if changed:
             counts = await self._context.store.count_tasks(self._session_ids)
-            self._context.tell(run_events.Progressed(closed=counts.closed, total=counts.closed + counts.left))
+            self._context.tell(run_events.TasksProgressed(closed=counts.closed, total=counts.closed + counts.left))
 
     async def _poll(self) -> None:
         while True:
@@ -76,4 +76,4 @@ class TaskWatch:
             except HookFailed as error:
                 self._on_hook_failed(error)
             except BinnacleError as error:  # the store may come back; if not, the iterations say so
-                self._context.tell(run_events.Warned(message=error.message, hint=error.hint))
+                self._context.tell(run_events.WarningReported(message=error.message, hint=error.hint))

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.config.private_files import make_private_folder
-from binnacle.runner.agents.permissions import Decision, PermissionRequest
+from binnacle.runner.agents.permissions import PermissionDecision, PermissionRequest
 from binnacle.wire import acp
 from binnacle.wire.jsonrpc import UNREADABLE, encode
 
@@ -131,7 +131,7 @@ class Transcript:
                 cost = update.cost.amount if update.cost else None
                 self._write("usage", used=update.used, size=update.size, cost=cost)
 
-    def decided(self, request: PermissionRequest, decision: Decision) -> None:
+    def decided(self, request: PermissionRequest, decision: PermissionDecision) -> None:
         """A request for permission was answered."""
         self._write(
             "permission",

@@ -26,7 +26,7 @@ LOOK_SECONDS = 1.0
 FILE = "tokens.json"
 
 
-class Tokens(Protocol):
+class BearerTokens(Protocol):
     """Knows tokens."""
 
     def find(self, text: str) -> str | None:
@@ -67,7 +67,7 @@ class ProvenTokens:
 class EitherTokens:
     """A token is good if one of several knows it."""
 
-    def __init__(self, *known: Tokens) -> None:
+    def __init__(self, *known: BearerTokens) -> None:
         self._known = known
 
     def find(self, text: str) -> str | None:

@@ -39,7 +39,7 @@ DRAIN_SECONDS = 2.0
 """How long that goes on."""
 
 
-class Application(Protocol):
+class HttpApplication(Protocol):
     """What answers requests. The event loop calls it, so it does not wait."""
 
     def admit(self, exchange: HttpExchange) -> "asyncio.Future[None] | None":
@@ -88,7 +88,7 @@ class _Waiting:
 class ServedConnection(asyncio.Protocol):
     """One connection of a client."""
 
-    def __init__(self, application: Application, connections: "set[ServedConnection]") -> None:
+    def __init__(self, application: HttpApplication, connections: "set[ServedConnection]") -> None:
         """Is among `connections` while it is open."""
         self._application = application
         self._connections = connections

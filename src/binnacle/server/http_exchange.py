@@ -30,7 +30,7 @@ class HttpReply(Exception):
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-class Wire(Protocol):
+class AnswerSink(Protocol):
     """What an answer is written to."""
 
     @property
@@ -49,7 +49,9 @@ class Wire(Protocol):
 class HttpExchange:
     """A request and its answer."""
 
-    def __init__(self, wire: Wire, method: str, headers: Mapping[str, str], *, is_old: bool, is_last: bool) -> None:
+    def __init__(
+        self, wire: AnswerSink, method: str, headers: Mapping[str, str], *, is_old: bool, is_last: bool
+    ) -> None:
         """`is_old` says that the client speaks HTTP/1.0; `is_last`, that it wants the connection closed."""
         self.method = method
         self.path = ""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from binnacle.errors import InvalidInput
-from binnacle.server.http_connection import Application, ServedConnection
+from binnacle.server.http_connection import HttpApplication, ServedConnection
 
 KEEP_ALIVE_SECONDS = 15.0
 """Seconds between two signs of life on a silent stream, so that nothing on the way takes it for dead."""
@@ -45,7 +45,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def serve_http(
-    application: Application,
+    application: HttpApplication,
     listener: socket.socket,
     *,
     on_ready: Callable[[], None],
@@ -101,7 +101,7 @@ async def _look_after(connections: set[ServedConnection], stopping: asyncio.Even
             connection.look(now, keep_alive)
 
 
-async def _stop(application: Application, connections: set[ServedConnection], within: float) -> None:
+async def _stop(application: HttpApplication, connections: set[ServedConnection], within: float) -> None:
     """Lets requests under way finish, and cancels those that do not."""
     for connection in list(connections):
         connection.stop()

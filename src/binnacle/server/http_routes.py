@@ -9,7 +9,7 @@ from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_REQUEST
 
 
-class Routes:
+class HttpRoutes:
     """The endpoints that are open now, by path."""
 
     def __init__(self) -> None:

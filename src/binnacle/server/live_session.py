@@ -9,18 +9,18 @@ from typing import Any, Protocol
 
 import msgspec
 
-from binnacle.config.access_tokens import Issued, issue, matches
+from binnacle.config.access_tokens import IssuedSecret, issue, matches
 from binnacle.errors import NotFound, Refused
 from binnacle.lifecycle.process import Process
-from binnacle.server.request import Origin
+from binnacle.server.request import RequestOrigin
 from binnacle.server.saved_sessions import SavedSession
 from binnacle.server.upstream_content import ForeignContent
-from binnacle.tools.activity import Activity
+from binnacle.tools.activity import SessionActivity
 from binnacle.tools.caller import Caller, OpenedSession
 from binnacle.tools.client_facts import ClientFacts
 from binnacle.tools.outcome import Outcome
 from binnacle.work.actor import Actor
-from binnacle.work.session import Agent, Proof, Session, Terms, is_planned
+from binnacle.work.session import Agent, Proof, Session, SessionTerms, is_planned
 
 MAX_SESSIONS_PER_SCOPE = 1000
 """Sessions that callers of one scope have opened; the oldest makes room."""
@@ -77,7 +77,7 @@ class ServedProject(Protocol):
         """Ends an agent and gives back what it holds. One that has ended already is no error."""
 
 
-class Registry(Protocol):
+class SessionRegistry(Protocol):
     """What sessions of one server share."""
 
     home: ServedProject
@@ -90,7 +90,7 @@ class Registry(Protocol):
     planned: Session | None
     """The session that all clients of the server are in, where one was planned for it."""
 
-    terms: Terms
+    terms: SessionTerms
     agent_id: str | None
     """The agent that the server was told to act as."""
 
@@ -112,7 +112,7 @@ class Registry(Protocol):
 class Scope:
     """Callers that the transport cannot tell apart, and the sessions that they opened."""
 
-    def __init__(self, registry: Registry, origin: Origin, client: Mapping[str, Any]) -> None:
+    def __init__(self, registry: SessionRegistry, origin: RequestOrigin, client: Mapping[str, Any]) -> None:
         self._registry = registry
         self.token = origin.token
         self.client = str(client.get("name") or "")
@@ -171,12 +171,12 @@ class Scope:
 class LiveSession:
     """A session while it is served: where it is, which agent it is, and what it has done. Is its own control."""
 
-    def __init__(self, registry: Registry, scope: Scope, project: ServedProject) -> None:
+    def __init__(self, registry: SessionRegistry, scope: Scope, project: ServedProject) -> None:
         self._registry = registry
         self._scope = scope
         self.project = project
         self.id = f"{PREFIX}{os.urandom(4).hex()}"
-        self.activity = Activity()
+        self.activity = SessionActivity()
         self.is_open = False
         self.agent: Agent | None = None
         """Who it acts as; None while nobody has asked."""
@@ -188,7 +188,7 @@ class LiveSession:
         self.cwd = project.repo
         """The folder in which its commands run."""
 
-        self._issued: list[Issued] = []
+        self._issued: list[IssuedSecret] = []
         """Handles that were given out for it; any of them is good."""
 
         self._looked_at = float("-inf")
@@ -371,7 +371,7 @@ class LiveSession:
         self.id, self.project, self.cwd = saved.id, project, saved.cwd
         self.is_open, self._is_oriented = True, saved.is_oriented
         self._linked_id = saved.agent_id
-        self._issued.append(Issued("", saved.digest))
+        self._issued.append(IssuedSecret("", saved.digest))
         self.session = self._described()
 
     async def _find_agent(self, *, name: str | None = None, is_new: bool = False) -> Agent:

@@ -10,10 +10,10 @@ import secrets
 from collections.abc import Coroutine, Mapping
 from typing import Any, NoReturn
 
-from binnacle.server.bearer_tokens import Tokens
+from binnacle.server.bearer_tokens import BearerTokens
 from binnacle.server.http_exchange import HttpExchange, HttpReply
 from binnacle.server.mcp_server import McpAnswer, McpServer
-from binnacle.server.request import Origin, Peer
+from binnacle.server.request import Peer, RequestOrigin
 from binnacle.wire import jsonrpc, mcp_headers
 from binnacle.wire.jsonrpc import INVALID_REQUEST, Invalid, Message, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import (
@@ -45,7 +45,7 @@ class McpOverHttp:
         self,
         mcp_server: McpServer,
         *,
-        tokens: Tokens | None,
+        tokens: BearerTokens | None,
         path: str = "/mcp",
         hosts: frozenset[str] = LOCAL,
         body_limit: int = BODY_LIMIT,
@@ -199,7 +199,7 @@ class McpOverHttp:
             self._begin(self._initialize(request, exchange), exchange)
         elif stateless:
             # This era has no sessions: what tells its clients apart is their process, or a handle that they pass.
-            peer = Peer(origin=Origin(exchange.token, exchange.find_client, is_single=True))
+            peer = Peer(origin=RequestOrigin(exchange.token, exchange.find_client, is_single=True))
             self._begin(self._answer(request, exchange, peer, "stateless"), exchange)
         else:
             peer = self._session(exchange, request.id)
@@ -267,7 +267,7 @@ class McpOverHttp:
 
     async def _initialize(self, request: Request, exchange: HttpExchange) -> None:
         """Begins a session of the handshake era."""
-        peer = Peer(origin=Origin(exchange.token, exchange.find_client))
+        peer = Peer(origin=RequestOrigin(exchange.token, exchange.find_client))
         answer = await self._mcp_server.answer(request, peer, "handshake", lambda _: None)
         if answer.code:
             exchange.reply(HttpReply(200, answer.message))

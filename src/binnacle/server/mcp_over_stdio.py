@@ -13,8 +13,8 @@ import sys
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from binnacle.server.mcp_server import Listener, McpServer
-from binnacle.server.request import Origin, Peer
+from binnacle.server.mcp_server import ChangeListener, McpServer
+from binnacle.server.request import Peer, RequestOrigin
 from binnacle.wire import jsonrpc
 from binnacle.wire.framing import LineDecoder, OversizedLine
 from binnacle.wire.jsonrpc import Invalid, Message, Notification, Request, Response, RpcError
@@ -62,11 +62,11 @@ class McpOverStdio:
         self._sink = sink
         self._line_limit = line_limit
         self._grace = grace
-        self._peer = Peer(self._announce, Origin(find_process=_client_process))
+        self._peer = Peer(self._announce, RequestOrigin(find_process=_client_process))
         self._lines = LineDecoder(line_limit)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_reading = True
-        self._listening: dict[bytes, Listener] = {}
+        self._listening: dict[bytes, ChangeListener] = {}
         self._missed: dict[bytes, None] = {}
         """Changes that a client which does not read has yet to hear of, each once."""
 

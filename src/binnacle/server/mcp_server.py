@@ -52,7 +52,7 @@ class McpAnswer(NamedTuple):
     """The error's code; 0 for a result."""
 
 
-class Listener(NamedTuple):
+class ChangeListener(NamedTuple):
     """Somebody of the stateless era who wants to hear of changes."""
 
     id: bytes
@@ -68,7 +68,7 @@ class McpServer:
     def __init__(self, provider: ContentProvider) -> None:
         self.provider = provider
         self._peers: weakref.WeakSet[Peer] = weakref.WeakSet()
-        self._listeners: set[Listener] = set()
+        self._listeners: set[ChangeListener] = set()
         # States that go through the client's hands are signed, so that it can keep but not make them.
         self._key = os.urandom(32)
         self._handlers: dict[str, tuple[type[Params], Handler]] = {
@@ -174,14 +174,14 @@ class McpServer:
                 meta = {"_meta": {SUBSCRIPTION_KEY: msgspec.Raw(listener.id)}}
                 listener.send(jsonrpc.notification_message(method, params | meta))
 
-    def listen(self, request: Request, send: Send) -> Listener:
+    def listen(self, request: Request, send: Send) -> ChangeListener:
         """Begins a subscription of the stateless era, which lasts until `forget`.
 
         Raises:
             RpcError: its parameters do not fit.
         """
         wanted = self._granted(decode_params(request.params, ListenParams).notifications)
-        listener = Listener(request.id, wanted, send)
+        listener = ChangeListener(request.id, wanted, send)
         self._listeners.add(listener)
         body = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: msgspec.Raw(request.id)}}
         send(jsonrpc.notification_message("notifications/subscriptions/acknowledged", body))
@@ -200,11 +200,11 @@ class McpServer:
             subscriptions=wanted.subscriptions if has("resources", "subscribe") else (),
         )
 
-    def forget(self, listener: Listener) -> None:
+    def forget(self, listener: ChangeListener) -> None:
         """Ends a subscription; one that has ended is no error."""
         self._listeners.discard(listener)
 
-    def farewell(self, listener: Listener) -> bytes:
+    def farewell(self, listener: ChangeListener) -> bytes:
         """The answer to a request to listen: it comes only when the server, not the client, ends it."""
         meta = {SUBSCRIPTION_KEY: msgspec.Raw(listener.id), SERVER_INFO_KEY: self.provider.info}
         return jsonrpc.result_message(listener.id, jsonrpc.encode({"resultType": "complete", "_meta": meta}))

@@ -25,7 +25,7 @@ def _no_process() -> "Process | None":
     return None
 
 
-class Origin(NamedTuple):
+class RequestOrigin(NamedTuple):
     """Where a request came from, as far as its transport can tell."""
 
     token: str = ""
@@ -38,13 +38,13 @@ class Origin(NamedTuple):
     """Whether nothing but its process connects it with the requests before and after it."""
 
 
-UNKNOWN = Origin()
+UNKNOWN = RequestOrigin()
 
 
 class Peer:
     """A client: one on stdio, one for each session on HTTP, one for each request in the stateless era."""
 
-    def __init__(self, send: Send | None = None, origin: Origin = UNKNOWN) -> None:
+    def __init__(self, send: Send | None = None, origin: RequestOrigin = UNKNOWN) -> None:
         self.origin = origin
         self.has_called = False
         """Whether it has called a tool, so that its process was looked for."""

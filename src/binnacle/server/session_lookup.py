@@ -34,7 +34,7 @@ from binnacle.server.live_session import LiveSession, Scope, ServedProject
 from binnacle.server.request import McpRequest, Peer
 from binnacle.server.saved_sessions import SavedSessions
 from binnacle.tools.caller import Caller
-from binnacle.work.session import BARE, Session, Terms
+from binnacle.work.session import BARE, Session, SessionTerms
 
 MAX_SCOPES = 1000
 """Scopes of HTTP without sessions that are kept; the one that was silent longest makes room."""
@@ -55,7 +55,7 @@ class Sessions:
         open_project: OpenProject,
         *,
         planned: Session | None = None,
-        terms: Terms = BARE,
+        terms: SessionTerms = BARE,
         agent_id: str | None = None,
         saved: SavedSessions | None = None,
     ) -> None:

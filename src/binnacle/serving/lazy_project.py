@@ -21,7 +21,7 @@ from binnacle.upstream.configuration.server_config import ConfigProblem, warn_ag
 from binnacle.work.session import Agent
 
 if TYPE_CHECKING:
-    from binnacle.serving.toolbox import Toolbox
+    from binnacle.serving.toolbox import SessionToolbox
     from binnacle.tools.outcome import Outcome
     from binnacle.upstream.gateway import Gateway
 
@@ -67,7 +67,7 @@ class LazyProject:
         self.stirred = asyncio.Event()
         """Set when an upstream server has come, gone or changed."""
 
-        self._box: Toolbox | None = None
+        self._box: SessionToolbox | None = None
         self._shown: ToolList | None = None
         self._seen = fingerprint(self._terms.recipe, project.repo)
         self.updated: Callable[[str], None] = _nobody
@@ -121,16 +121,16 @@ class LazyProject:
         """Calls one tool."""
         return await self.box().dispatcher.call(name, raw, caller)
 
-    def box(self) -> "Toolbox":
+    def box(self) -> "SessionToolbox":
         """What executes the tools."""
         if self._box is None:
-            from binnacle.serving.toolbox import Toolbox
+            from binnacle.serving.toolbox import SessionToolbox
             from binnacle.sessions.planning import kept_limits
 
             first = self._session.first
             if first is None and self._session.id is not None:
                 first = kept_limits(self._project, self._session.id, self._terms.recipe)
-            self._box = Toolbox(
+            self._box = SessionToolbox(
                 self._project,
                 self._terms,
                 first=first,
@@ -144,7 +144,7 @@ class LazyProject:
         return self._box
 
     @property
-    def loaded_box(self) -> "Toolbox | None":
+    def loaded_box(self) -> "SessionToolbox | None":
         """What executes the tools, if it is loaded."""
         return self._box
 

@@ -21,7 +21,7 @@ from binnacle.server.upstream_content import ForeignContent, NoForeignContent
 from binnacle.serving.lazy_project import LazyProject
 
 if TYPE_CHECKING:
-    from binnacle.serving.toolbox import Toolbox
+    from binnacle.serving.toolbox import SessionToolbox
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ SETTLE_SECONDS = 0.05
 STATUS_URI = "binnacle://status"
 
 
-class Refresher:
+class ProjectRefresher:
     """Refreshes one served project and announces what has changed to the clients of one MCP server."""
 
     def __init__(self, project: LazyProject, mcp_server: McpServer) -> None:
@@ -69,7 +69,7 @@ class Refresher:
                 await self._project.stirred.wait()
             await asyncio.sleep(SETTLE_SECONDS)
 
-    async def _refresh(self, box: "Toolbox") -> None:
+    async def _refresh(self, box: "SessionToolbox") -> None:
         project = self._project
         state = project.upstreams.state()
         if state != project.upstreams_seen or box.has_other_upstreams:
@@ -97,7 +97,7 @@ def _snapshot(content: ForeignContent) -> dict[Changed, tuple[Mapping[str, Any],
 async def keep_fresh(project: LazyProject, mcp_server: McpServer) -> AsyncGenerator[None]:
     """Announces changes in a project. Leaving it ends every process the project started and closes its store."""
     project.updated = mcp_server.updated
-    refreshing = asyncio.get_running_loop().create_task(Refresher(project, mcp_server).run())
+    refreshing = asyncio.get_running_loop().create_task(ProjectRefresher(project, mcp_server).run())
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from binnacle.passthrough.command_runner import CommandRunner
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.recipe_limits import limits_of, narrow
 from binnacle.plan.recipe_loader import load_recipe
-from binnacle.plan.session_plan import Subject, bind, choose, finders, introduction, shown_names, subject
+from binnacle.plan.session_plan import SessionSubject, bind, choose, finders, introduction, shown_names, subject
 from binnacle.plan.tool_budget import fit_tools
 from binnacle.plan.tool_limits import task_check
 from binnacle.project.project import Project
@@ -28,27 +28,27 @@ from binnacle.tools.client_facts import ClientFacts
 from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.recent_tools import RecentTools
-from binnacle.tools.tool_search import FINDERS, Finder, Index
+from binnacle.tools.tool_search import FINDERS, ToolFinder, ToolIndex
 from binnacle.tools.tool_spec import ToolSpec
 from binnacle.upstream.configuration.config_paths import upstream_folder
 from binnacle.work.feature import Discipline
-from binnacle.work.session import Agent, Terms
+from binnacle.work.session import Agent, SessionTerms
 from binnacle.work.task import brief
 
 if TYPE_CHECKING:
     from binnacle.serving.upstream_connections import UpstreamConnections
     from binnacle.tools.permitted_content import PermittedContent
     from binnacle.upstream.gateway import Gateway
-    from binnacle.upstream.toolsets.prefixed import Offer
+    from binnacle.upstream.toolsets.prefixed import OfferedTool
 
 
-class Toolbox:
+class SessionToolbox:
     """Dispatcher and providers of one session. Closing it ends every process it started and closes the store."""
 
     def __init__(
         self,
         project: Project,
-        terms: Terms,
+        terms: SessionTerms,
         *,
         first: Recipe | None,
         start: str | None,
@@ -69,10 +69,10 @@ class Toolbox:
         self._first = first
         self._access = open_access(project, is_served=True)
         self._runner = CommandRunner()
-        finder = Finder(self._searched, self._reply)
+        finder = ToolFinder(self._searched, self._reply)
         self._built_in = own_tools(self._access, self._runner, finder, timeout=timeout)
         self._scripts = ScriptProvider(project, start=start)
-        self._index: Index | None = None
+        self._index: ToolIndex | None = None
         self._recent = RecentTools(os.path.join(upstream_folder(project.data_dir), "recent.json"))
         self._upstreams = upstreams
         self._heard = heard
@@ -83,7 +83,7 @@ class Toolbox:
 
         self.gateway: Gateway | None = None
         self._denied: tuple[str, ...] = ()
-        self._made_of: tuple[Recipe, Discipline | None, Mapping[str, Offer]] | None = None
+        self._made_of: tuple[Recipe, Discipline | None, Mapping[str, OfferedTool]] | None = None
         try:
             if not terms.is_bare:
                 self._access.watch()  # before the plan is made: what changes from here on makes it again
@@ -126,11 +126,11 @@ class Toolbox:
     def _explain_missing(self, name: str) -> BinnacleError | None:
         return self.gateway.explain_missing(name) if self.gateway is not None else None
 
-    def _searched(self) -> Index:
+    def _searched(self) -> ToolIndex:
         """The tools of the session, to be searched."""
         if self._index is None:
             found = (one.entry() for one in self.dispatcher.exposed if one.spec.name not in FINDERS)
-            self._index = Index(found)
+            self._index = ToolIndex(found)
         return self._index
 
     def _connect(self, recipe: Recipe, discipline: Discipline | None) -> None:
@@ -168,9 +168,9 @@ class Toolbox:
 
         return upstream_tools(self.gateway, self._recent.note)
 
-    def _subject(self) -> Subject:
+    def _subject(self) -> SessionSubject:
         if self._terms.is_bare:
-            return Subject()
+            return SessionSubject()
         with open_store(self._project, create=False) as store, store.read() as tx:
             return subject(tx, self._terms.discipline, self._terms.feature, self._terms.task)
 

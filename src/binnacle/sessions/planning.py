@@ -22,13 +22,13 @@ from binnacle.store import agents, reports, sessions, task_moves
 from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.catalog import Catalog
 from binnacle.work.actor import SYSTEM, Actor
-from binnacle.work.session import SessionRecord, Terms
+from binnacle.work.session import SessionRecord, SessionTerms
 
 REPORTS = ("report_done", "done")
 """The tool, by its names, by which a recipe is known to let its agent report what came of a task."""
 
 
-class Made(NamedTuple):
+class PlanWithRecipe(NamedTuple):
     """A plan and the recipe it was made from."""
 
     recipe: Recipe
@@ -39,13 +39,13 @@ def make_plan(
     tx: Reader,
     project: Project,
     catalog: Catalog,
-    terms: Terms,
+    terms: SessionTerms,
     *,
     session: str = "",
     said: str = "",
     extra: str = "",
     first: Recipe | None = None,
-) -> Made:
+) -> PlanWithRecipe:
     """The plan of a session under these terms, as things stand now, with nothing that `first` did not have.
 
     `said` is what a person wants of it, `extra` what else its agent is to know.
@@ -63,10 +63,12 @@ def make_plan(
         extra=extra,
         sections=recipe.sections,
     )
-    return Made(recipe, plan(recipe, catalog, about, loaded, session=session))
+    return PlanWithRecipe(recipe, plan(recipe, catalog, about, loaded, session=session))
 
 
-def begin_session(tx: Writer, project: Project, recipe: Recipe, terms: Terms, *, name: str = "") -> SessionRecord:
+def begin_session(
+    tx: Writer, project: Project, recipe: Recipe, terms: SessionTerms, *, name: str = ""
+) -> SessionRecord:
     """Opens a session under these terms.
 
     What a session on the same task left undecided when it was killed is decided first. Where the recipe has the
@@ -119,7 +121,7 @@ def agent_of(tx: Reader, session: str) -> Actor:
 
 
 @contextmanager
-def serving_session(project: Project, terms: Terms) -> Iterator[str]:
+def serving_session(project: Project, terms: SessionTerms) -> Iterator[str]:
     """A session that lasts as long as its server. Leaving it decides what becomes of its task."""
     recipe = load_recipe(terms.recipe, catalog_of(project), repo=project.repo)
     with open_store(project) as store:
@@ -150,7 +152,7 @@ def _has_reports(recipe: Recipe) -> bool:
     return matching((rule.name for rule in recipe.tools), REPORTS) is not None
 
 
-def resume_session(project: Project, session: str) -> Terms:
+def resume_session(project: Project, session: str) -> SessionTerms:
     """The terms of a session that was planned before, once its files were found as they were written.
 
     Raises:
@@ -213,9 +215,9 @@ def kept_input(project: Project, session: str) -> str:
     return kept.input if kept else ""
 
 
-def terms_of(session: SessionRecord) -> Terms:
+def terms_of(session: SessionRecord) -> SessionTerms:
     """The terms a session was opened under."""
-    return Terms(session.recipe or "default", session.discipline, session.feature, session.task_id)
+    return SessionTerms(session.recipe or "default", session.discipline, session.feature, session.task_id)
 
 
 def session_folder(project: Project, session: str) -> str:

@@ -19,7 +19,7 @@ from binnacle.store import features, sessions, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM
-from binnacle.work.session import SessionRecord, Terms
+from binnacle.work.session import SessionRecord, SessionTerms
 
 RECIPE = "loop"
 """Of a run for which nobody named another."""
@@ -33,7 +33,7 @@ class RunSessions(NamedTuple):
     sessions: list[str]
     """One for each worker."""
 
-    terms: Terms
+    terms: SessionTerms
     said: str
     """What the person wants of it."""
 
@@ -45,7 +45,7 @@ class RunSessions(NamedTuple):
 
 
 def open_run(
-    project: Project, name: str, terms: Terms, *, recipe: str | None, said: str, workers: int, must_go_on: bool
+    project: Project, name: str, terms: SessionTerms, *, recipe: str | None, said: str, workers: int, must_go_on: bool
 ) -> RunSessions:
     """The sessions of the run called `name`. What it leaves out is as it was when the run was begun.
 
@@ -63,7 +63,7 @@ def open_run(
                 raise NotFound(f"no run {name!r} to go on with", hint="begin one: bn run SPEC")
         else:
             stack.enter_context(alone(project, before.id))
-            terms = Terms(recipe or before.recipe, terms.discipline or before.discipline, before.feature)
+            terms = SessionTerms(recipe or before.recipe, terms.discipline or before.discipline, before.feature)
             said = said or kept_input(project, before.id)
         if terms.feature is None and said and before is None:
             terms = terms._replace(feature=_ensure_feature(tx, name))
@@ -108,7 +108,7 @@ def own_session(tx: Reader, project: Project, name: str) -> SessionRecord | None
     return next((one for one in sessions.list_active_named(tx, name) if was_driven(project, one.id)), None)
 
 
-def _start(tx: Writer, name: str, terms: Terms) -> SessionRecord:
+def _start(tx: Writer, name: str, terms: SessionTerms) -> SessionRecord:
     return sessions.start(
         tx, name=name, recipe=terms.recipe, discipline=terms.discipline, feature=terms.feature, task_id=None
     )

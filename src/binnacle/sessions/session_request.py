@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from binnacle.work.session import Terms
+from binnacle.work.session import SessionTerms
 
 if TYPE_CHECKING:
     from binnacle.plan.recipe import Recipe
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 class SessionRequest(NamedTuple):
     """A session that a server serves."""
 
-    terms: Terms = Terms()
+    terms: SessionTerms = SessionTerms()
     id: str | None = None
     """Of the session in the store; None for a connection that nobody planned."""
 

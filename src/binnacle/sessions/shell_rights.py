@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 from binnacle.config.directories import PROJECT_DIR
 from binnacle.project.project import Project
-from binnacle.work.session import BARE, SessionRecord, Terms
+from binnacle.work.session import BARE, SessionRecord, SessionTerms
 
 if TYPE_CHECKING:
     from binnacle.plan.recipe import Recipe
-    from binnacle.plan.rights import Rights
+    from binnacle.plan.rights import SessionRights
     from binnacle.store.transaction import Reader
 
 
-def find_rights(project: Project, tx: "Reader") -> "Rights | None":
+def find_rights(project: Project, tx: "Reader") -> "SessionRights | None":
     """What the session that runs this command may do; None where it may do all that is not left to people.
 
     A person may do everything. An agent without a planned session is under the recipe `default`, which leaves nothing
@@ -30,20 +30,22 @@ def find_rights(project: Project, tx: "Reader") -> "Rights | None":
     return load_rights(project, tx, BARE)
 
 
-def load_rights(project: Project, tx: "Reader", terms: Terms, *, first: "Recipe | None" = None) -> "Rights":
+def load_rights(
+    project: Project, tx: "Reader", terms: SessionTerms, *, first: "Recipe | None" = None
+) -> "SessionRights":
     """What a session under these terms may do, as things stand now, with nothing that `first` did not have."""
     from binnacle.plan.recipe_limits import narrow
     from binnacle.plan.recipe_loader import load_recipe
-    from binnacle.plan.rights import Rights
+    from binnacle.plan.rights import SessionRights
     from binnacle.plan.session_plan import subject
     from binnacle.project.tool_catalog import catalog_of
 
     catalog = catalog_of(project)
     recipe = narrow(load_recipe(terms.recipe, catalog, repo=project.repo), first, catalog)
-    return Rights(recipe, catalog, subject(tx, terms.discipline, terms.feature, terms.task))
+    return SessionRights(recipe, catalog, subject(tx, terms.discipline, terms.feature, terms.task))
 
 
-def _rights_of(project: Project, tx: "Reader", session: SessionRecord) -> "Rights":
+def _rights_of(project: Project, tx: "Reader", session: SessionRecord) -> "SessionRights":
     """What a planned session may do now: a run plans its sessions again for every iteration."""
     from binnacle.plan.session_files import is_kept, read
     from binnacle.sessions.planning import session_folder, terms_of

@@ -13,7 +13,7 @@ from binnacle.store.store import DEFAULT_LEASE, Store
 from binnacle.store.transaction import IsGone, never_gone
 
 if TYPE_CHECKING:
-    from binnacle.store.engines.project_schema import Tenant
+    from binnacle.store.engines.project_schema import SchemaTenant
 
 
 def open_sqlite(
@@ -33,7 +33,7 @@ def open_sqlite(
 def open_postgres(
     url: str,
     *,
-    schema: "str | Tenant" = "binnacle",
+    schema: "str | SchemaTenant" = "binnacle",
     timeout: float = 10.0,
     lease: timedelta = DEFAULT_LEASE,
     is_gone: IsGone = never_gone,

@@ -50,7 +50,7 @@ class ReportTarget(NamedTuple):
     """The session that is bound to the task. Without one there is no end to wait for: reports are settled at once."""
 
 
-class Settled(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SettledTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of a task when the session that worked on it ended."""
 
     task_id: TaskId
@@ -71,7 +71,7 @@ class Settled(Struct, frozen=True, kw_only=True, omit_defaults=True):
     unblocked: tuple[TaskId, ...] = ()
 
 
-class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskAttempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one session reported at its end, and what it came to."""
 
     report: Report
@@ -82,7 +82,7 @@ class Outcomes(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the next one who works on a task should know of those before."""
 
     remaining: str = ""
-    tried: tuple[Attempt, ...] = ()
+    tried: tuple[TaskAttempt, ...] = ()
     """Newest first."""
 
     stuck: int = 0
@@ -128,7 +128,7 @@ def save_report(
     return report
 
 
-def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> tuple[ReportTarget, Report, Settled | None]:
+def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> tuple[ReportTarget, Report, SettledTask | None]:
     """Reports how the work on the task ended; settled now if no session is bound to the task."""
     on = find_target(tx)
     report = save_report(tx, on, kind, body)
@@ -157,7 +157,7 @@ def describe_loss(tx: Reader, on: ReportTarget, *, agents: Collection[str] = ())
     return f"it was taken by {holder} (claim {task.fence})"
 
 
-def settle(tx: Writer, session_id: str) -> Settled | None:
+def settle(tx: Writer, session_id: str) -> SettledTask | None:
     """Carries out what the reports of a session come to, once; None when there is nothing to settle.
 
     To be called when the session ends. The last closing report counts; without one the agent was stuck.
@@ -172,7 +172,7 @@ def is_due(tx: Reader, session: SessionRecord) -> bool:
     return task is not None and _holds(tx, ReportTarget(task, session))
 
 
-def settle_abandoned(tx: Writer, task_id: str, *, but: str, alive: Collection[str] = ()) -> list[Settled]:
+def settle_abandoned(tx: Writer, task_id: str, *, but: str, alive: Collection[str] = ()) -> list[SettledTask]:
     """Settles the sessions on a task that came before `but` and never were, because their server was killed.
 
     Those in `alive` are still at work and left alone. To be called before `but` takes the task. A session that
@@ -203,13 +203,13 @@ def load_outcomes(tx: Reader, task_id: str) -> Outcomes:
     counted = [report for report in reports if report.outcome not in ("", "superseded")]
     return Outcomes(
         remaining=remaining_of(counted),
-        tried=tuple(Attempt(report=report, said=words_of(report)) for report in counted[:MAX_TRIED_ATTEMPTS]),
+        tried=tuple(TaskAttempt(report=report, said=words_of(report)) for report in counted[:MAX_TRIED_ATTEMPTS]),
         stuck=len(stuck_in_a_row(counted)),
         questions=tuple(questions.list_task_questions(tx, task_id)),
     )
 
 
-def _settle(tx: Writer, session: SessionRecord, agents: Collection[str]) -> Settled | None:
+def _settle(tx: Writer, session: SessionRecord, agents: Collection[str]) -> SettledTask | None:
     task = tasks.TASKS.first(tx, "where id = ?", session.task_id)
     if task is None:
         return None
@@ -242,14 +242,14 @@ def _newest_start(tx: Reader, entity_id: str) -> Event | None:
     return EVENTS.first(tx, "where entity_id = ? and action = 'started' order by seq desc", entity_id)
 
 
-def _settle_task(tx: Writer, task: Task, report: Report, *, gone: str = "") -> Settled:
+def _settle_task(tx: Writer, task: Task, report: Report, *, gone: str = "") -> SettledTask:
     """Settles one report, the one that counts; `gone` says how the task was lost, if it was."""
     flags = _blocking_flags(tx, task.id)
     outcome, note, unblocked = _left(tx, task, report, gone) if gone else _carried_out(tx, task, report)
     REPORTS.update(tx, {"settled_at": tx.now, "outcome": outcome, "note": note}, "id = ?", report.id)
     said = {"task": task.id, "kind": report.kind, "outcome": outcome}
     tx.record("report", report.id, "settled", {**said, "note": note} if note else said)
-    return Settled(
+    return SettledTask(
         task_id=task.id,
         session=report.session,
         report=report.kind,

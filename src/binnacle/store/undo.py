@@ -39,7 +39,7 @@ class RecordedChange(Struct, frozen=True, kw_only=True):
     """Whether what there was before is known; it may have changed since all the same."""
 
 
-class Undone(Struct, frozen=True, kw_only=True):
+class UndoneChange(Struct, frozen=True, kw_only=True):
     """What undoing led to."""
 
     changes: tuple[RecordedChange, ...]
@@ -101,7 +101,7 @@ def choose(tx: Reader, actor: str, number: int) -> RecordedChange:
     return _change(tx, entry, is_undone=False)
 
 
-def undo(tx: Writer, changes: Sequence[RecordedChange]) -> Undone:
+def undo(tx: Writer, changes: Sequence[RecordedChange]) -> UndoneChange:
     """Undoes changes, the newest first, all or none.
 
     Raises:
@@ -120,7 +120,7 @@ def undo(tx: Writer, changes: Sequence[RecordedChange]) -> Undone:
         touched |= dict.fromkeys(row_restoration.list_task_ids(images))
         _record(tx, change)
     tx.undoes = tuple(change.number for change in changes)
-    return Undone(changes=tuple(changes), task_ids=tuple(touched), warnings=tuple(warnings))
+    return UndoneChange(changes=tuple(changes), task_ids=tuple(touched), warnings=tuple(warnings))
 
 
 def _entries(tx: Reader, actor: str) -> list[_Entry]:

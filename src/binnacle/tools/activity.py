@@ -21,7 +21,7 @@ SIGN_OF_LIFE_SECONDS = 30.0
 """Seconds after which a session that makes changes is noted as alive again."""
 
 
-class Activity:
+class SessionActivity:
     """What one session has done. Sessions never share it."""
 
     def __init__(self) -> None:

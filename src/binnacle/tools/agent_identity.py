@@ -156,7 +156,7 @@ def _choose_only(found: Sequence[Agent], process: Process) -> Agent:
     return connected[0]
 
 
-class Reaped(NamedTuple):
+class ReapedAgent(NamedTuple):
     """A stale agent whose registration was ended."""
 
     agent: Agent
@@ -167,7 +167,7 @@ class Reaped(NamedTuple):
     """The tasks given back."""
 
 
-def reap(tx: Writer, *, only_gone: bool = False) -> list[Reaped]:
+def reap(tx: Writer, *, only_gone: bool = False) -> list[ReapedAgent]:
     """Ends the registration of every stale agent and gives back its tasks. It signals no process.
 
     With `only_gone`, only agents whose process is gone count, not silent ones.
@@ -180,5 +180,5 @@ def reap(tx: Writer, *, only_gone: bool = False) -> list[Reaped]:
         if is_gone or (not only_gone and current_status(agent, now=tx.now) == "stale"):
             how = "its process is gone" if is_gone else f"silent since {agent.active_at:%H:%M} UTC"
             released: list[str] = list(agents.end(tx, agent.id, reason=f"stale: {how}"))
-            found.append(Reaped(agent, how, released))
+            found.append(ReapedAgent(agent, how, released))
     return found

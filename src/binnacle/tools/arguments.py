@@ -7,11 +7,11 @@ import msgspec
 
 from binnacle.errors import InvalidInput, did_you_mean
 from binnacle.tools.json_schema import Schema, input_schema
-from binnacle.tools.tool_spec import Alias, ToolSpec
+from binnacle.tools.tool_spec import ToolAlias, ToolSpec
 from binnacle.wire.jsonrpc import UNREADABLE
 
 
-def parse(spec: ToolSpec, alias: Alias | None, raw: bytes) -> Any:
+def parse(spec: ToolSpec, alias: ToolAlias | None, raw: bytes) -> Any:
     """The arguments as a value of the tool's parameters; those of an upstream tool unchanged.
 
     Raises:
@@ -63,14 +63,14 @@ def _rename_keys(node: Any, words: Mapping[str, str]) -> Any:
     }
 
 
-def _wrap_item(spec: ToolSpec, alias: Alias, own: dict[str, Any]) -> dict[str, Any]:
+def _wrap_item(spec: ToolSpec, alias: ToolAlias, own: dict[str, Any]) -> dict[str, Any]:
     """Puts the fields of the single element into a list."""
     outer = {name for name in spec.parameters.__struct_fields__ if name != alias.item}
     item = {key: value for key, value in own.items() if key not in outer}
     return {alias.item: [item], **{key: value for key, value in own.items() if key in outer}}
 
 
-def _explain(spec: ToolSpec, alias: Alias | None, given: dict[str, Any], problem: str) -> InvalidInput:
+def _explain(spec: ToolSpec, alias: ToolAlias | None, given: dict[str, Any], problem: str) -> InvalidInput:
     """The problem that msgspec found, in words an agent can act on."""
     schema = input_schema(spec, alias)
     name = alias.name if alias else spec.name

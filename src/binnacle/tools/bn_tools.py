@@ -17,7 +17,7 @@ from binnacle.passthrough.capture import OnOutput
 from binnacle.passthrough.completed_call import EXIT_NOT_FOUND, EXIT_TIMED_OUT, CompletedCall
 from binnacle.tools.caller import Caller, SessionControl
 from binnacle.tools.outcome import ToolReply, as_json
-from binnacle.tools.tool_spec import Contract, Hints, ToolSpec
+from binnacle.tools.tool_spec import ToolErrorContract, ToolHints, ToolSpec
 from binnacle.work import steps
 from binnacle.work.session import Session
 from binnacle.work.task import check_can_hold
@@ -45,14 +45,14 @@ PLACE_VARIABLES = ("BN_AGENT_ID", "BN_SESSION", "BN_REPO", "BN_MCP_TOKEN")
 """Variables of the server that would make a command run elsewhere or act as someone else."""
 
 
-class SetAgent(Struct, kw_only=True, forbid_unknown_fields=True):
+class SetAgentParams(Struct, kw_only=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="absolute path of the repository")]
     agent_id: Annotated[
         str | None, Meta(description="agent id (bna-…) from a shell's 'bn orient'; links your calls to that agent")
     ] = None
 
 
-class BnRun(Struct, kw_only=True, forbid_unknown_fields=True):
+class BnRunParams(Struct, kw_only=True, forbid_unknown_fields=True):
     args: Annotated[tuple[str, ...], Meta(description="arguments of bn", examples=[["ready", "-H"]])]
 
 
@@ -66,16 +66,16 @@ class CommandResult(Struct, kw_only=True, omit_defaults=True):
     truncated: bool = False
 
 
-class Orient(Struct, kw_only=True, forbid_unknown_fields=True):
+class OrientParams(Struct, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str | None, Meta(description="name of the agent")] = None
     type: Literal["worker", "planner", "reviewer", "buddy"] | None = None
 
 
-class Goodbye(Struct, kw_only=True, forbid_unknown_fields=True):
+class GoodbyeParams(Struct, kw_only=True, forbid_unknown_fields=True):
     reason: Annotated[str | None, Meta(description="the result")] = None
 
 
-class Shell:
+class BnTools:
     """The four tools. They change the caller's session through its `SessionControl`."""
 
     def __init__(self, run: RunArguments, *, timeout: float) -> None:
@@ -86,7 +86,7 @@ class Shell:
     def specs(self) -> list[ToolSpec]:
         """The tools, ready for the catalog."""
         margin = self._timeout + 10
-        changes = Hints(read_only=False)
+        changes = ToolHints(read_only=False)
         return [
             ToolSpec(
                 name="binnacle-set_agent",
@@ -95,13 +95,13 @@ class Shell:
                 "before bn_run. All your calls then work in that repository. Returns the `session` that every tool "
                 "takes, for when several agents share a connection.",
                 category=CATEGORY,
-                hints=Hints(read_only=False, idempotent=True),
-                parameters=SetAgent,
+                hints=ToolHints(read_only=False, idempotent=True),
+                parameters=SetAgentParams,
                 run=self._set_agent,
                 opens_session=True,
                 errors=(
-                    Contract(code="E_NO_PROJECT", when="the path is in no project"),
-                    Contract(code="E_NOT_FOUND", when="no such agent, or it has ended"),
+                    ToolErrorContract(code="E_NO_PROJECT", when="the path is in no project"),
+                    ToolErrorContract(code="E_NOT_FOUND", when="no such agent, or it has ended"),
                 ),
             ),
             ToolSpec(
@@ -109,15 +109,15 @@ class Shell:
                 title="Run a bn command",
                 description="Run a bn command. Returns stdout, stderr and exit_code. `bn --help` lists the commands.",
                 category=CATEGORY,
-                hints=Hints(read_only=False, destructive=True),
-                parameters=BnRun,
+                hints=ToolHints(read_only=False, destructive=True),
+                parameters=BnRunParams,
                 output=CommandResult,
                 run=self._bn_run,
                 timeout=margin,
                 prefix=True,
                 errors=(
-                    Contract(code="E_PREREQUISITE", when="binnacle-set_agent was not called"),
-                    Contract(code="E_REFUSED", when="gui, mcp, orient and goodbye cannot be passed through"),
+                    ToolErrorContract(code="E_PREREQUISITE", when="binnacle-set_agent was not called"),
+                    ToolErrorContract(code="E_REFUSED", when="gui, mcp, orient and goodbye cannot be passed through"),
                 ),
             ),
             ToolSpec(
@@ -127,7 +127,7 @@ class Shell:
                 "can goodbye end the process.",
                 category=CATEGORY,
                 hints=changes,
-                parameters=Orient,
+                parameters=OrientParams,
                 run=self._orient,
                 opens_session=True,
                 timeout=margin,
@@ -139,13 +139,13 @@ class Shell:
                 "shell.",
                 category=CATEGORY,
                 hints=changes,
-                parameters=Goodbye,
+                parameters=GoodbyeParams,
                 run=self._goodbye,
                 timeout=margin,
             ),
         ]
 
-    async def _set_agent(self, caller: Caller, given: SetAgent) -> ToolReply:
+    async def _set_agent(self, caller: Caller, given: SetAgentParams) -> ToolReply:
         opened = await _control(caller).move(given.path, given.agent_id, is_named=caller.is_named)
         data = {
             "success": True,
@@ -156,7 +156,7 @@ class Shell:
         }
         return ToolReply(data, as_json(data))
 
-    async def _bn_run(self, caller: Caller, given: BnRun) -> ToolReply:
+    async def _bn_run(self, caller: Caller, given: BnRunParams) -> ToolReply:
         control = _control(caller)
         if not control.is_open:
             if caller.actor.is_shared:
@@ -174,7 +174,7 @@ class Shell:
         )
         return ToolReply(data, as_json(data), is_error=done.exit_code in (EXIT_TIMED_OUT, EXIT_NOT_FOUND))
 
-    async def _orient(self, caller: Caller, given: Orient) -> ToolReply:
+    async def _orient(self, caller: Caller, given: OrientParams) -> ToolReply:
         _check_place(caller.session)
         opened = await _control(caller).register(given.name)
         # One word each, so that a value that looks like an option stays a value.
@@ -183,7 +183,7 @@ class Shell:
         data["session"] = opened.handle
         return ToolReply(data, as_json(data))
 
-    async def _goodbye(self, caller: Caller, given: Goodbye) -> ToolReply:
+    async def _goodbye(self, caller: Caller, given: GoodbyeParams) -> ToolReply:
         _check_place(caller.session)
         control = _control(caller)
         data = await self._answer(caller, await control.identify(), ["goodbye", "--", given.reason or ""])

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct, field
 
-from binnacle.tools.activity import Activity
+from binnacle.tools.activity import SessionActivity
 from binnacle.wire.mcp import CallingClient
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
@@ -62,7 +62,7 @@ class Caller(Struct, kw_only=True):
     """One client of the catalog: an MCP connection, or a command."""
 
     session: Session
-    activity: Activity = field(default_factory=Activity)
+    activity: SessionActivity = field(default_factory=SessionActivity)
     progress: Progress = _ignore_progress
     client: CallingClient | None = None
     """None if there is no client to ask."""

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from binnacle.errors import NotFound, did_you_mean
-from binnacle.tools.tool_spec import Alias, ToolSpec
+from binnacle.tools.tool_spec import ToolAlias, ToolSpec
 
 
 class FoundTool(NamedTuple):
     """A tool, and the alias by which it was found."""
 
     spec: ToolSpec
-    alias: Alias | None
+    alias: ToolAlias | None
 
 
 class Catalog:

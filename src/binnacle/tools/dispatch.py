@@ -13,7 +13,7 @@ from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.hints import render_hint
 from binnacle.tools.host_remarks import Worded, fit_remarks, fit_text
 from binnacle.tools.outcome import Outcome, ToolReply, as_json, failed, succeeded
-from binnacle.tools.tool_spec import Alias, ToolSpec
+from binnacle.tools.tool_spec import ToolAlias, ToolSpec
 from binnacle.work import steps
 
 NO_WAY = "this session has no tool for the next step; tools/list names those it has"
@@ -99,7 +99,7 @@ class Dispatcher:
         one = self._by_tool.get(spec.name)
         return one.worded if one is not None and spec.has_remarks else None
 
-    async def _answer(self, spec: ToolSpec, alias: Alias | None, raw: bytes, caller: Caller) -> ToolReply:
+    async def _answer(self, spec: ToolSpec, alias: ToolAlias | None, raw: bytes, caller: Caller) -> ToolReply:
         values = arguments.parse(spec, alias, raw)
         _check_identity(spec, caller)
         self._check_prerequisites(spec, caller)

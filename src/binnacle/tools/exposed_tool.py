@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from binnacle.tools.json_schema import input_schema, output_schema
-from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
+from binnacle.tools.tool_spec import ToolAlias, ToolHints, ToolSpec
 
 
 class ExposedTool(NamedTuple):
@@ -14,7 +14,7 @@ class ExposedTool(NamedTuple):
 
     name: str
     spec: ToolSpec
-    alias: Alias | None = None
+    alias: ToolAlias | None = None
     worded: Callable[[str], str] | None = None
     """Rewords the tool's descriptions so that they fit the session."""
 
@@ -48,7 +48,7 @@ def _worded(node: Any, worded: Callable[[str], str]) -> Any:
     return {key: value for key, value in found.items() if key != "description" or value != ""}
 
 
-def _annotations(hints: Hints) -> Mapping[str, bool]:
+def _annotations(hints: ToolHints) -> Mapping[str, bool]:
     """The annotations that differ from the protocol's defaults. Reading is never destructive, always idempotent."""
     found = {"readOnlyHint": hints.read_only, "openWorldHint": hints.open_world}
     if not hints.read_only:

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from binnacle.tools.tool_spec import Alias, ToolSpec
+from binnacle.tools.tool_spec import ToolAlias, ToolSpec
 
 Schema = dict[str, Any]
 
 
-def input_schema(spec: ToolSpec, alias: Alias | None = None) -> Schema:
+def input_schema(spec: ToolSpec, alias: ToolAlias | None = None) -> Schema:
     """The schema of a tool's arguments, when it is called by its own name or by `alias`."""
     schema = schema_of(spec.parameters)
     if alias is None:

@@ -9,11 +9,18 @@ from msgspec import UNSET, Meta, Struct
 
 from binnacle.bridge.jobs.protocol import EDITOR_NEEDED, BridgeError
 from binnacle.bridge.manifest import ScriptEntry, ScriptManifest
-from binnacle.bridge.metadata import TIMEOUT_PARAMETER, Parameter, ParameterHint, ScriptMetadata, tool_name, value_type
+from binnacle.bridge.metadata import (
+    TIMEOUT_PARAMETER,
+    ParameterHint,
+    ScriptMetadata,
+    ScriptParameter,
+    tool_name,
+    value_type,
+)
 from binnacle.errors import InvalidInput
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply, as_json
-from binnacle.tools.tool_spec import Alias, Contract, Hints, ToolSpec
+from binnacle.tools.tool_spec import ToolAlias, ToolErrorContract, ToolHints, ToolSpec
 
 DEADLINE_MARGIN_MILLISECONDS = 2000
 """Milliseconds beyond the caller's own timeout, so that the script can report the timeout itself."""
@@ -79,7 +86,7 @@ def status_tool(status: Callable[[], Awaitable[dict[str, Any]]]) -> ToolSpec:
         description="Whether a debug host answers, which debug adapters are installed and how to get others.",
         when_to_use="Use it first, and when a debug tool fails with a host error.",
         category="bridge",
-        hints=Hints(read_only=True),
+        hints=ToolHints(read_only=True),
         parameters=msgspec.defstruct("BridgeStatus", [], forbid_unknown_fields=True, kw_only=True),
         run=run,
         timeout=None,
@@ -110,7 +117,7 @@ def _spec(
         description=mcp.description or about.description,
         when_to_use=_guidance(about, tools),
         category=about.category,
-        hints=Hints(
+        hints=ToolHints(
             read_only=about.is_read_only,
             destructive=mcp.safety.destructive,
             idempotent=about.is_idempotent,
@@ -118,11 +125,11 @@ def _spec(
         ),
         parameters=parameter_struct(about),
         run=run,
-        aliases=tuple(Alias(name=name) for name in mcp.aliases),
+        aliases=tuple(ToolAlias(name=name) for name in mcp.aliases),
         timeout=None,
         # Only the host knows whether a program is being debugged; earlier calls do not show it.
         prerequisites=tuple(tools.get(one, tool_name(one)) for one in mcp.relationships.requires) if is_own else (),
-        errors=tuple(Contract(code=one.code, when=one.summary) for one in mcp.error_contract.errors),
+        errors=tuple(ToolErrorContract(code=one.code, when=one.summary) for one in mcp.error_contract.errors),
         prefix=True,
         has_remarks=not is_own,
         joins=is_own,
@@ -145,7 +152,7 @@ def parameter_struct(about: ScriptMetadata) -> type[Struct]:
     return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
 
 
-def _field(name: str, one: Parameter, hint: ParameterHint) -> Any:
+def _field(name: str, one: ScriptParameter, hint: ParameterHint) -> Any:
     kind = value_type(one)
     told = (hint.description or one.description, hint.note, *hint.pitfalls)
     description = "; ".join(text for text in told if text)

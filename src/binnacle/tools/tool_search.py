@@ -15,7 +15,7 @@ from msgspec import Meta, Raw, Struct
 from binnacle.errors import InvalidInput, Refused
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply
-from binnacle.tools.tool_spec import Contract, Hints, ToolSpec
+from binnacle.tools.tool_spec import ToolErrorContract, ToolHints, ToolSpec
 
 FINDERS = SEARCH, CALL = "tool_search", "tool_call"
 
@@ -65,7 +65,7 @@ class ToolHit(NamedTuple):
     entry: Entry
 
 
-class Index:
+class ToolIndex:
     """A search index of tools. Built once for each list of tools."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -112,7 +112,7 @@ class Index:
             place = self._text.find(word, end)
 
 
-def search(index: Index, query: str, limit: int) -> list[ToolHit]:
+def search(index: ToolIndex, query: str, limit: int) -> list[ToolHit]:
     """The tools that fit a query best, best first. A tool whose name is the query comes first."""
     asked = list(dict.fromkeys(_words(query)))
     asked = [word for word in asked if word not in NOISE][:MAX_QUERY_WORDS] or asked[:MAX_QUERY_WORDS]
@@ -147,22 +147,22 @@ def fit_budget(entries: Sequence[tuple[str, int]], budget: int, keep: Collection
     return listed
 
 
-class ToolSearch(Struct, kw_only=True, forbid_unknown_fields=True):
+class ToolSearchParams(Struct, kw_only=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(description="what the tool should do, in a few words, or a part of its name")]
     limit: Annotated[int, Meta(ge=1, le=50)] = 8
 
 
-class CallByName(Struct, kw_only=True, forbid_unknown_fields=True):
+class CallByNameParams(Struct, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(description="name of the tool, from tool_search")]
     arguments: Annotated[
         Any, Meta(description="arguments of the tool, by its schema", extra_json_schema={"type": "object"})
     ] = {}
 
 
-class Finder:
+class ToolFinder:
     """The two tools that find and call tools which are not listed."""
 
-    def __init__(self, index: Callable[[], Index], invoke: Invoke) -> None:
+    def __init__(self, index: Callable[[], ToolIndex], invoke: Invoke) -> None:
         """`index` returns the index of the tools that the session may use now."""
         self._index = index
         self._invoke = invoke
@@ -176,8 +176,8 @@ class Finder:
                 description="Find tools that are not listed. Returns their names, what they do and need, and the "
                 "schemas of the best. Call them with tool_call.",
                 category="tools",
-                hints=Hints(read_only=True, idempotent=True),
-                parameters=ToolSearch,
+                hints=ToolHints(read_only=True, idempotent=True),
+                parameters=ToolSearchParams,
                 run=self._search,
                 prefix=True,
             ),
@@ -186,16 +186,18 @@ class Finder:
                 title="Call a tool that is not listed",
                 description="Call a tool that tool_search found.",
                 category="tools",
-                hints=Hints(read_only=False, destructive=True, open_world=True),
-                parameters=CallByName,
+                hints=ToolHints(read_only=False, destructive=True, open_world=True),
+                parameters=CallByNameParams,
                 run=self._call,
                 timeout=None,  # the tool that is called has its own
                 prefix=True,
-                errors=(Contract(code="E_NOT_FOUND", when="no tool has that name; look for it with tool_search"),),
+                errors=(
+                    ToolErrorContract(code="E_NOT_FOUND", when="no tool has that name; look for it with tool_search"),
+                ),
             ),
         ]
 
-    async def _search(self, caller: Caller, given: ToolSearch) -> ToolReply:  # noqa: ARG002
+    async def _search(self, caller: Caller, given: ToolSearchParams) -> ToolReply:  # noqa: ARG002
         index = self._index()
         hits = search(index, given.query, given.limit)
         if not hits:
@@ -213,13 +215,13 @@ class Finder:
         ]
         return ToolReply({"tools": tools}, _as_text(hits, schemas))
 
-    async def _call(self, caller: Caller, given: CallByName) -> ToolReply:
+    async def _call(self, caller: Caller, given: CallByNameParams) -> ToolReply:
         if given.name in (SEARCH, CALL):
             raise Refused(f"{given.name} cannot be called through {CALL}", hint=f"call {given.name} itself")
         return await self._invoke(caller, given.name, msgspec.json.encode(_arguments(given)))
 
 
-def _arguments(given: CallByName) -> dict[str, Any]:
+def _arguments(given: CallByNameParams) -> dict[str, Any]:
     """The arguments of the other tool. Models often send a nested object as text."""
     found = given.arguments
     if isinstance(found, str):
@@ -234,7 +236,7 @@ def _arguments(given: CallByName) -> dict[str, Any]:
     return found
 
 
-def _score(index: Index, word: str) -> dict[int, float]:
+def _score(index: ToolIndex, word: str) -> dict[int, float]:
     """The score of each tool for one word of a query: that of the best matching indexed word."""
     scores: dict[int, float] = {}
     for known, likeness in index.like(word):

@@ -12,7 +12,7 @@ Run = Callable[[Caller, Any], Awaitable[ToolReply]]
 """Executes a call with valid arguments: a value of the tool's `parameters`."""
 
 
-class Hints(Struct, frozen=True, kw_only=True):
+class ToolHints(Struct, frozen=True, kw_only=True):
     """How a tool behaves. Some clients run only read-only tools without asking the user."""
 
     read_only: bool
@@ -21,7 +21,7 @@ class Hints(Struct, frozen=True, kw_only=True):
     open_world: bool = False
 
 
-class Alias(Struct, frozen=True, kw_only=True):
+class ToolAlias(Struct, frozen=True, kw_only=True):
     """Another name of a tool, for agents that remember it."""
 
     name: str
@@ -32,7 +32,7 @@ class Alias(Struct, frozen=True, kw_only=True):
     """Parameter of the tool → what the alias calls it. The tool's own name is accepted too."""
 
 
-class Contract(Struct, frozen=True, kw_only=True):
+class ToolErrorContract(Struct, frozen=True, kw_only=True):
     """An error that a tool may answer with, and what to do then."""
 
     code: str
@@ -49,12 +49,12 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     description: str
     when_to_use: str = ""
     category: str
-    hints: Hints
+    hints: ToolHints
     parameters: type[Struct]
     """What it takes. Schema and validation are derived from it."""
 
     run: Run
-    aliases: tuple[Alias, ...] = ()
+    aliases: tuple[ToolAlias, ...] = ()
     output: type[Struct] | None = None
     """The type of its data, if it helps an agent to know it beforehand."""
 
@@ -64,7 +64,7 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     prerequisites: tuple[str, ...] = ()
     """Tools that must be called before this one."""
 
-    errors: tuple[Contract, ...] = ()
+    errors: tuple[ToolErrorContract, ...] = ()
     prefix: bool = False
     """Whether errors read `[E_CODE] message`, as for scripts and upstream tools, or `error: message`, as for work."""
 

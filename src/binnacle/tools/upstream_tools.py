@@ -7,10 +7,10 @@ from msgspec import Raw, Struct
 
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply
-from binnacle.tools.tool_spec import Alias, Hints, ToolSpec
+from binnacle.tools.tool_spec import ToolAlias, ToolHints, ToolSpec
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.listing.screening import decode_entry
-from binnacle.upstream.toolsets.prefixed import Offer
+from binnacle.upstream.toolsets.prefixed import OfferedTool
 from binnacle.upstream.toolsets.tool_names import display_name
 from binnacle.upstream.toolsets.toolset import Result
 from binnacle.wire.hidden_text import make_readable
@@ -40,7 +40,7 @@ class _Progress(Struct):
     message: str = ""
 
 
-class Unread(Struct):
+class UnreadParams(Struct):
     """Parameters that only the upstream server decodes."""
 
 
@@ -49,7 +49,7 @@ def upstream_tools(gateway: Gateway, used: Callable[[str], None]) -> Iterable[To
     return [_spec(gateway, offer, used) for offer in gateway.offers().values()]
 
 
-def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSpec:
+def _spec(gateway: Gateway, offer: OfferedTool, used: Callable[[str], None]) -> ToolSpec:
     shown = display_name(offer.server, offer.tool.name)
     try:
         entry = msgspec.json.decode(offer.entry, type=_Entry)
@@ -69,15 +69,15 @@ def _spec(gateway: Gateway, offer: Offer, used: Callable[[str], None]) -> ToolSp
         title=entry.title or said.title or shown,
         description=entry.description,
         category=f"upstream: {offer.server}",
-        hints=Hints(
+        hints=ToolHints(
             read_only=said.read_only,
             destructive=said.destructive and not said.read_only,
             idempotent=said.idempotent or said.read_only,
             open_world=said.open_world,
         ),
-        parameters=Unread,
+        parameters=UnreadParams,
         run=run,
-        aliases=(Alias(name=shown),),
+        aliases=(ToolAlias(name=shown),),
         timeout=None,
         prefix=True,
         foreign=offer.entry,

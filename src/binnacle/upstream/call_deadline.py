@@ -8,7 +8,7 @@ from types import TracebackType
 from msgspec import Raw
 
 from binnacle.errors import TimedOut
-from binnacle.upstream.server_bounds import MAX_CALL_SECONDS, PROGRESS_AT_ONCE, PROGRESS_PER_SECOND, Allowance
+from binnacle.upstream.server_bounds import MAX_CALL_SECONDS, PROGRESS_AT_ONCE, PROGRESS_PER_SECOND, RateAllowance
 
 
 class CallDeadline:
@@ -30,7 +30,7 @@ class CallDeadline:
         """When it ends in any case, by the loop's clock."""
 
         self._is_running = False
-        self._allowance: Allowance | None = None
+        self._allowance: RateAllowance | None = None
 
     async def __aenter__(self) -> None:
         self._last = asyncio.get_running_loop().time() + max(self._seconds, MAX_CALL_SECONDS)
@@ -54,7 +54,7 @@ class CallDeadline:
     def note_progress(self, progress: Raw) -> None:
         """The server has reported progress, and so shown that it is at work."""
         if self._allowance is None:
-            self._allowance = Allowance(PROGRESS_AT_ONCE, PROGRESS_PER_SECOND)
+            self._allowance = RateAllowance(PROGRESS_AT_ONCE, PROGRESS_PER_SECOND)
         if not self._allowance.take(time.monotonic()):
             return
         if self._extends and self._is_running and not self._timeout.expired():

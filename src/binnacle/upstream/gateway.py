@@ -24,7 +24,7 @@ from binnacle.upstream.server_bounds import MAX_NOTES
 from binnacle.upstream.supervisor import SupervisedServer
 from binnacle.upstream.toolsets.audited import AuditLog
 from binnacle.upstream.toolsets.chain import SharedParts, ToolsetChain, wrap_server
-from binnacle.upstream.toolsets.prefixed import Offer, prefix_tools
+from binnacle.upstream.toolsets.prefixed import OfferedTool, prefix_tools
 from binnacle.upstream.toolsets.tool_names import display_name
 from binnacle.upstream.toolsets.toolset import RequestKind, Result, UpstreamRequest
 from binnacle.wire.jsonrpc import RpcError
@@ -69,7 +69,7 @@ class Gateway:
             results_folder=os.path.join(folder, "results"),
         )
         self._links = ResourceLinks()
-        self._offers: dict[str, Offer] | None = None
+        self._offers: dict[str, OfferedTool] | None = None
         """None when it has to be found out again, as `_contents`."""
 
         self._contents: ContentIndex | None = None
@@ -165,13 +165,13 @@ class Gateway:
         self._contents = self._offers = None
         self._on_change()
 
-    def offers(self) -> Mapping[str, Offer]:
+    def offers(self) -> Mapping[str, OfferedTool]:
         """The tools of all servers, by the names they are offered under."""
         if self._offers is None:
             self._offers = self._find_offers()
         return self._offers
 
-    def _find_offers(self) -> dict[str, Offer]:
+    def _find_offers(self) -> dict[str, OfferedTool]:
         listings = {}
         for name, server in self._servers.items():
             if server.client is not None:

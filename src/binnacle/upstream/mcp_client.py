@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 from binnacle import __version__
 from binnacle.errors import UpstreamDown, UpstreamError
 from binnacle.upstream import server_bounds
-from binnacle.upstream.server_bounds import ListedEntries, ListKind, Pages
+from binnacle.upstream.server_bounds import ListedEntries, ListKind, PagedList
 from binnacle.upstream.transports.transport import OutgoingRequest, Receive, Transport, normalize_id
 from binnacle.wire import jsonrpc
 from binnacle.wire.hidden_text import make_readable
@@ -265,7 +265,7 @@ class McpClient:
     async def entries(self, kind: ListKind, *, until: float = math.inf) -> ListedEntries:
         """A list over all its pages, within its bounds. After `until`, by the loop's clock, no further page is read."""
         method, key = LIST_METHODS[kind]
-        pages = Pages(kind)
+        pages = PagedList(kind)
         cursor = pages.add(await self.ask(method, {}), key)
         while cursor is not None:
             if asyncio.get_running_loop().time() > until:

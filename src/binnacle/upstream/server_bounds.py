@@ -77,7 +77,7 @@ class ListedEntries(NamedTuple):
     """What was held back, and why."""
 
 
-class Pages:
+class PagedList:
     """Puts a list together, page by page."""
 
     def __init__(self, kind: ListKind) -> None:
@@ -152,7 +152,7 @@ class Pages:
 
 def bounded(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:
     """As many entries of a list as are kept of one."""
-    pages = Pages(kind)
+    pages = PagedList(kind)
     pages.extend(entries)
     return pages.listed.entries
 
@@ -190,7 +190,7 @@ class RereadPace:
         self._next_at = now + self._pause
 
 
-class Allowance:
+class RateAllowance:
     """So many at once, and so many in each further second."""
 
     def __init__(self, at_once: int, per_second: float) -> None:

@@ -24,7 +24,7 @@ def is_planned(session_id: str | None) -> bool:
     return session_id is not None and session_id.startswith(PLANNED_PREFIX)
 
 
-class Terms(NamedTuple):
+class SessionTerms(NamedTuple):
     """What a session is for: its recipe, discipline, feature and task. Its plan is made from this."""
 
     recipe: str = "default"
@@ -38,7 +38,7 @@ class Terms(NamedTuple):
         return not (self.discipline or self.feature or self.task)
 
 
-BARE = Terms()
+BARE = SessionTerms()
 """The terms of a session that was not planned."""
 
 Proof = Literal["terminal", "variable", "secret", "process", "connection", "token", "handle", "nothing"]
@@ -64,7 +64,7 @@ class Session(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     """The folder in which its commands run."""
 
-    terms: Terms = BARE
+    terms: SessionTerms = BARE
     proof: Proof = "terminal"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from binnacle.config.clients.client_start import LAUNCHERS, ClientStart, Given
+from binnacle.config.clients.client_start import LAUNCHERS, ClientStart, SessionInput
 from binnacle.errors import ConfigError
 
 SERVERS: dict[str, dict[str, Any]] = {
@@ -30,7 +30,7 @@ def home(tmp_path, monkeypatch) -> Path:
 
 
 def start(client: str, tmp_path: Path, **changes: Any) -> ClientStart:
-    given = Given(
+    given = SessionInput(
         prompt=PROMPT,
         config="/s/bns-1/mcp.json",
         servers=SERVERS,

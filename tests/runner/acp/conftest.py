@@ -13,7 +13,7 @@ from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents.acp_agent import AcpAgent, open_agent
 from binnacle.runner.agents.acp_session import AcpSession
 from binnacle.runner.agents.agent_commands import AgentCommand
-from binnacle.runner.agents.permissions import Decision, PermissionRequest, decide
+from binnacle.runner.agents.permissions import PermissionDecision, PermissionRequest, decide
 from binnacle.runner.agents.turn import Turn
 from binnacle.wire import acp
 from processes.conftest import ground  # noqa: F401 - a fixture
@@ -63,7 +63,7 @@ class Lead:
         given = {"on_update": self.hear, "ask": self.allow, "silence": LONG, "within": LONG}
         return session.prompt("\n".join(steps), **(given | options))
 
-    async def allow(self, request: PermissionRequest) -> Decision:
+    async def allow(self, request: PermissionRequest) -> PermissionDecision:
         self.requests.append(request)
         return decide(request, allow=True, by="test")
 

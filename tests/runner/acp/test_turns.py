@@ -7,7 +7,7 @@ import pytest
 
 from binnacle.errors import AgentError, AgentLimited, AgentLogin, AgentSilent
 from binnacle.runner.agents import acp_session as sessions
-from binnacle.runner.agents.permissions import Decision, PermissionRequest, decide
+from binnacle.runner.agents.permissions import PermissionDecision, PermissionRequest, decide
 from binnacle.runner.agents.turn import MAX_TEXT_CHARACTERS
 from binnacle.wire import acp
 from runner.acp.conftest import Lead
@@ -100,7 +100,7 @@ class TestQuestions:
     def test_while_a_person_thinks_the_agent_is_heard_and_its_silence_is_not_held_against_it(self, lead):
         silence = 2.0
 
-        async def think(request: PermissionRequest) -> Decision:
+        async def think(request: PermissionRequest) -> PermissionDecision:
             async with lead.session() as other:  # as long as it takes another agent to be silent for too long
                 with pytest.raises(AgentSilent):
                     await lead.prompt(other, "hang", on_update=lambda _: None, silence=silence)
@@ -113,7 +113,7 @@ class TestQuestions:
         async def work() -> list[str]:
             both = asyncio.Barrier(2)
 
-            async def together(request: PermissionRequest) -> Decision:
+            async def together(request: PermissionRequest) -> PermissionDecision:
                 await both.wait()
                 return await lead.allow(request)
 
@@ -128,7 +128,7 @@ class TestQuestions:
         assert lead.run(work()) == ["s1", "s2"]
 
     def test_a_question_that_fails_ends_the_turn_with_that_fault(self, lead):
-        async def fail(_: PermissionRequest) -> Decision:
+        async def fail(_: PermissionRequest) -> PermissionDecision:
             raise AgentError("nobody is there")
 
         with pytest.raises(AgentError, match="nobody is there"):
@@ -156,7 +156,7 @@ class TestCancel:
         async def work() -> None:
             asked = asyncio.Event()
 
-            async def never(_: PermissionRequest) -> Decision:
+            async def never(_: PermissionRequest) -> PermissionDecision:
                 asked.set()
                 await asyncio.Event().wait()
                 raise AssertionError

@@ -17,7 +17,7 @@ from binnacle.processes.keeper import Keeper
 from binnacle.runner.agents.acp_agent import AcpAgent, open_agent
 from binnacle.runner.agents.acp_session import AcpSession
 from binnacle.runner.agents.agent_commands import resolve_agent
-from binnacle.runner.agents.permissions import Approve, Decision, OwnTools, PermissionRequest, by_policy
+from binnacle.runner.agents.permissions import Approve, OwnTools, PermissionDecision, PermissionRequest, by_policy
 from binnacle.runner.agents.turn import Turn
 from binnacle.wire import acp
 from processes.ground import Ground
@@ -136,7 +136,7 @@ class Lead:
         self.model = model
         self.home = Path(place.cwd)
         self.updates: list[acp.Update] = []
-        self.decisions: list[tuple[PermissionRequest, Decision]] = []
+        self.decisions: list[tuple[PermissionRequest, PermissionDecision]] = []
         self.heard = asyncio.Event()
         env = AGENTS[name](model.url)
         env["PATH"] = os.pathsep.join([env["PATH"], os.environ["PATH"]])
@@ -173,7 +173,7 @@ class Lead:
     async def prompt(self, session: AcpSession, *steps: Json, approve: Approve = "none") -> Turn:
         policy = by_policy(approve, own=lambda: OWN)
 
-        async def ask(request: PermissionRequest) -> Decision:
+        async def ask(request: PermissionRequest) -> PermissionDecision:
             decision = await policy(request)
             self.decisions.append((request, decision))
             return decision

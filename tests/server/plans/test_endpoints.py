@@ -10,8 +10,8 @@ from binnacle.errors import NotFound, NotReady, Refused
 from binnacle.server import session_endpoints
 from binnacle.server.bearer_tokens import OneToken
 from binnacle.server.catalog_provider import CatalogProvider
-from binnacle.server.http_connection import Application, ServedConnection
-from binnacle.server.http_routes import Routes
+from binnacle.server.http_connection import HttpApplication, ServedConnection
+from binnacle.server.http_routes import HttpRoutes
 from binnacle.server.mcp_over_http import McpOverHttp
 from binnacle.server.mcp_server import McpServer
 from binnacle.server.session_endpoints import SessionEndpoints
@@ -49,7 +49,7 @@ class Port:
         self.opened: list[str] = []
         self.closed: list[str] = []
         self.token = token
-        self.faces: Application = SessionEndpoints(self.make_face("main", "/mcp"), "/mcp", self._open)
+        self.faces: HttpApplication = SessionEndpoints(self.make_face("main", "/mcp"), "/mcp", self._open)
         self.connections: set[ServedConnection] = set()
 
     def make_face(self, name: str, path: str) -> McpOverHttp:
@@ -170,7 +170,7 @@ def test_a_body_that_came_while_its_session_was_opened_is_not_lost():
 def test_the_sessions_of_a_run_are_hidden_from_other_machines_and_want_their_token_before_the_body():
     async def main():
         async with port("secret") as at:
-            faces = Routes()
+            faces = HttpRoutes()
             with faces.shown("/mcp/a", at.make_face("a", "/mcp/a")):
                 at.faces = faces
                 for lines, status in (

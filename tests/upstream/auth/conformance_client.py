@@ -10,7 +10,7 @@ from binnacle.errors import UpstreamLogin
 from binnacle.upstream.auth.authorizer_factory import make_authorizer
 from binnacle.upstream.auth.login import login
 from binnacle.upstream.auth.secret_store import FileSecrets
-from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.configuration.server_config import AuthConfig, ConfigSource, ServerConfig
 from binnacle.upstream.mcp_client import McpClient
 from binnacle.upstream.transports.http_client import new_session
 from binnacle.upstream.transports.http_session import HttpSession
@@ -22,7 +22,7 @@ LOGINS = 3
 
 def a_config(url: str) -> ServerConfig:
     given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    auth = Auth(
+    auth = AuthConfig(
         type="oauth",
         client_id=given.get("client_id", ""),
         client_secret=given.get("client_secret", ""),

@@ -5,11 +5,11 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from binnacle.upstream.auth.grant import Grant, decode, encode, key_of
+from binnacle.upstream.auth.grant import LoginGrant, decode, encode, key_of
 from binnacle.upstream.auth.login import login
 from binnacle.upstream.auth.oauth_authorizer import OAuth
 from binnacle.upstream.auth.secret_store import FileSecrets
-from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.configuration.server_config import AuthConfig, ConfigSource, ServerConfig
 from binnacle.upstream.redaction import Redactor
 from binnacle.upstream.transports.http_client import new_session
 from binnacle.upstream.transports.http_session import HttpSession
@@ -30,7 +30,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 def a_server(url: str, **auth: Any) -> ServerConfig:
     auth.setdefault("type", "oauth")
     return ServerConfig(
-        name="crm", transport="http", url=url, auth=Auth(**auth), source=ConfigSource("user", "mcp.json", 3)
+        name="crm", transport="http", url=url, auth=AuthConfig(**auth), source=ConfigSource("user", "mcp.json", 3)
     )
 
 
@@ -116,11 +116,11 @@ class Desk:
         """As a process has it that was just started."""
         return OAuth(config or self.config(), secrets=self.secrets, http=self.http, redactor=self.redactor)
 
-    async def kept(self, config: ServerConfig | None = None) -> Grant | None:
+    async def kept(self, config: ServerConfig | None = None) -> LoginGrant | None:
         config = config or self.config()
         return decode(await self.secrets.load(key_of(config)), config)
 
-    async def keep(self, grant: Grant) -> None:
+    async def keep(self, grant: LoginGrant) -> None:
         await self.secrets.save(key_of(self.config()), encode(grant))
 
     async def call(self, authorizer: Any, url: str = "") -> int:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binnacle.errors import UpstreamError
-from binnacle.upstream.auth.challenge import Challenge, parse_challenge
+from binnacle.upstream.auth.challenge import AuthChallenge, parse_challenge
 from binnacle.upstream.auth.provider_discovery import (
     covers,
     is_same_issuer,
@@ -110,19 +110,19 @@ def test_places_that_somebody_elsewhere_names_and_are_not_asked(url):
 @pytest.mark.parametrize(
     ("header", "found"),
     [
-        ("", Challenge()),
-        ("Bearer", Challenge()),
-        ('Bearer realm="x", error=invalid_token', Challenge(error="invalid_token")),
+        ("", AuthChallenge()),
+        ("Bearer", AuthChallenge()),
+        ('Bearer realm="x", error=invalid_token', AuthChallenge(error="invalid_token")),
         (
             'bearer error="insufficient_scope" , scope="a b",error_description="say \\"please\\", now"',
-            Challenge("insufficient_scope", 'say "please", now', ("a", "b")),
+            AuthChallenge("insufficient_scope", 'say "please", now', ("a", "b")),
         ),
         (
             'Basic realm="b, scope=\\"no\\"", Bearer resource_metadata="https://x/y?a=1,2", scope=one',
-            Challenge(scopes=("one",), resource_metadata="https://x/y?a=1,2"),
+            AuthChallenge(scopes=("one",), resource_metadata="https://x/y?a=1,2"),
         ),
-        ('DPoP algs="ES256", error="other", Bearer error="mine"', Challenge(error="mine")),
-        ('Basic error="not for us"', Challenge()),
+        ('DPoP algs="ES256", error="other", Bearer error="mine"', AuthChallenge(error="mine")),
+        ('Basic error="not for us"', AuthChallenge()),
     ],
 )
 def test_challenges_are_read(header, found):
@@ -131,5 +131,5 @@ def test_challenges_are_read(header, found):
 
 @given(st.text())
 def test_any_challenge_can_be_read(header):
-    assert isinstance(parse_challenge(header), Challenge)
-    assert isinstance(parse_challenge(f"Bearer {header}"), Challenge)
+    assert isinstance(parse_challenge(header), AuthChallenge)
+    assert isinstance(parse_challenge(f"Bearer {header}"), AuthChallenge)

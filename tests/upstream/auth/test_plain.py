@@ -9,7 +9,7 @@ from binnacle.upstream.auth import static_credentials
 from binnacle.upstream.auth.authorizer import Authorizer
 from binnacle.upstream.auth.authorizer_factory import make_authorizer
 from binnacle.upstream.auth.secret_store import FileSecrets
-from binnacle.upstream.configuration.server_config import Auth, ConfigSource, ServerConfig
+from binnacle.upstream.configuration.server_config import AuthConfig, ConfigSource, ServerConfig
 from binnacle.upstream.redaction import Redactor
 from binnacle.upstream.transports.http_client import new_session
 from upstream.auth.person import a_server, run
@@ -199,7 +199,7 @@ def test_a_file_that_comes_later_is_found(tmp_path):
 
 
 def test_no_secret_is_in_a_repr():
-    auth = Auth(type="api_key", api_key="planted-secret", client_secret="planted-secret")
+    auth = AuthConfig(type="api_key", api_key="planted-secret", client_secret="planted-secret")
     config = ServerConfig(
         name="x",
         transport="http",

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from binnacle.errors import BinnacleError
-from binnacle.upstream.auth.callback_listener import Receiver
+from binnacle.upstream.auth.callback_listener import CallbackListener
 from binnacle.upstream.auth.login import login
 from binnacle.upstream.transports.http_client import new_session
 from upstream.auth import browser
@@ -102,7 +102,7 @@ def test_processes_are_started_without_secrets(tmp_path, monkeypatch):
 
 def test_the_place_to_start_leads_to_the_login_once():
     async def main():
-        async with new_session() as http, Receiver() as receiver:
+        async with new_session() as http, CallbackListener() as receiver:
             receiver.login_url = "https://login.example/?state=x"
             async with (await http.open()).get(receiver.start_url, allow_redirects=False) as page:
                 assert page.headers["Location"] == "https://login.example/?state=x"

@@ -49,7 +49,7 @@ class SavedBreakpoints(Struct, kw_only=True, rename="camel", omit_defaults=True)
     """Filters of exceptions; None for what an adapter does by default."""
 
 
-class Breakpoints:
+class WorkspaceBreakpoints:
     """All of a workspace. Every change is on disk when it returns."""
 
     def __init__(self, file: str) -> None:

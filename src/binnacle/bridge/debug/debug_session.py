@@ -39,7 +39,7 @@ from collections.abc import Callable
 from typing import Any
 
 from binnacle.bridge.debug import debug_errors
-from binnacle.bridge.debug.breakpoints import Breakpoint, Breakpoints
+from binnacle.bridge.debug.breakpoints import Breakpoint, WorkspaceBreakpoints
 from binnacle.bridge.debug.cancellable_wait import (
     CallCancelled,
     ChangeSignal,
@@ -49,7 +49,7 @@ from binnacle.bridge.debug.cancellable_wait import (
 )
 from binnacle.bridge.debug.dap import AdapterGone, AdapterRefused, DapConnection, OnEvent, OnRequest, connect_patiently
 from binnacle.bridge.debug.debug_target import LAUNCH_TIMEOUT_SECONDS, DebugTarget
-from binnacle.bridge.debug.launch_request import Launch
+from binnacle.bridge.debug.launch_request import DebugLaunch
 from binnacle.bridge.debug.program_output import ProgramOutput
 from binnacle.bridge.debug.reference_ids import ReferenceIds
 from binnacle.bridge.debug.session_recorder import SessionRecorder
@@ -77,10 +77,10 @@ class DebugSession:
 
     def __init__(
         self,
-        launch: Launch,
+        launch: DebugLaunch,
         *,
         keeper: Keeper,
-        breakpoints: Breakpoints,
+        breakpoints: WorkspaceBreakpoints,
         references: ReferenceIds[DebugTarget],
         recorder: SessionRecorder,
     ) -> None:

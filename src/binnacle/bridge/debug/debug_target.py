@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from binnacle.bridge.debug import adapter_dialects, hit_conditions
-from binnacle.bridge.debug.breakpoints import Breakpoint, Breakpoints
+from binnacle.bridge.debug.breakpoints import Breakpoint, WorkspaceBreakpoints
 from binnacle.bridge.debug.cancellable_wait import ChangeSignal
 from binnacle.bridge.debug.dap import (
     AdapterGone,
@@ -20,7 +20,7 @@ from binnacle.bridge.debug.dap import (
     OnRequest,
     body_of,
 )
-from binnacle.bridge.debug.launch_request import Launch
+from binnacle.bridge.debug.launch_request import DebugLaunch
 from binnacle.bridge.debug.program_output import ProgramOutput
 from binnacle.bridge.debug.reference_ids import ReferenceIds
 
@@ -75,7 +75,7 @@ class BoundBreakpoint(Struct, kw_only=True):
 class TargetSession(Protocol):
     """What a process needs of the session that it belongs to."""
 
-    launch: Launch
+    launch: DebugLaunch
     references: "ReferenceIds[DebugTarget]"
     output: ProgramOutput
     signal: ChangeSignal
@@ -142,7 +142,7 @@ class DebugTarget:
         self._has_stopped = False
 
     async def begin(
-        self, connect: Connect, request: str, configuration: dict[str, Any], breakpoints: Breakpoints
+        self, connect: Connect, request: str, configuration: dict[str, Any], breakpoints: WorkspaceBreakpoints
     ) -> None:
         """Connects, launches or attaches, and sets all breakpoints before the program's first line.
 
@@ -171,7 +171,7 @@ class DebugTarget:
         if self.state == "starting":
             self.state = "running"
 
-    async def _configure(self, breakpoints: Breakpoints) -> None:
+    async def _configure(self, breakpoints: WorkspaceBreakpoints) -> None:
         async with self._sending:
             self.is_configured = True
             for path in breakpoints.paths():
@@ -215,23 +215,23 @@ class DebugTarget:
         self.evaluating = None
         self.session.signal.fire()
 
-    async def send_lines(self, path: str, breakpoints: Breakpoints) -> None:
+    async def send_lines(self, path: str, breakpoints: WorkspaceBreakpoints) -> None:
         """Sets the breakpoints of one file again."""
         async with self._sending:
             if self.is_configured and self.state != "terminated":
                 await self._send_lines(path, breakpoints)
 
-    async def send_functions(self, breakpoints: Breakpoints) -> None:
+    async def send_functions(self, breakpoints: WorkspaceBreakpoints) -> None:
         async with self._sending:
             if self.is_configured and self.state != "terminated":
                 await self._send_functions(breakpoints)
 
-    async def send_exceptions(self, breakpoints: Breakpoints) -> None:
+    async def send_exceptions(self, breakpoints: WorkspaceBreakpoints) -> None:
         async with self._sending:
             if self.is_configured and self.state != "terminated":
                 await self._send_exceptions(breakpoints)
 
-    async def _send_lines(self, path: str, breakpoints: Breakpoints) -> None:
+    async def _send_lines(self, path: str, breakpoints: WorkspaceBreakpoints) -> None:
         wanted = breakpoints.of(path)
         source = {"path": path, "name": path.rpartition("/")[2]}
         answer = await self.ask("setBreakpoints", source=source, breakpoints=[self._line(one) for one in wanted])
@@ -246,14 +246,14 @@ class DebugTarget:
             del line["hitCondition"]
         return line
 
-    async def _send_functions(self, breakpoints: Breakpoints) -> None:
+    async def _send_functions(self, breakpoints: WorkspaceBreakpoints) -> None:
         if self.capabilities.get("supportsFunctionBreakpoints"):
             await self.ask("setFunctionBreakpoints", breakpoints=[one.to_dap() for one in breakpoints.functions])
         elif breakpoints.functions:
             names = ", ".join(one.name for one in breakpoints.functions)
             self.session.note(f"{self.adapter} has no breakpoints on functions, so there is none on {names}")
 
-    async def _send_exceptions(self, breakpoints: Breakpoints) -> None:
+    async def _send_exceptions(self, breakpoints: WorkspaceBreakpoints) -> None:
         offered = self.capabilities.get("exceptionBreakpointFilters") or []
         if not offered:
             return

@@ -4,10 +4,10 @@ import asyncio
 import os
 
 from binnacle.bridge.debug import debug_errors
-from binnacle.bridge.debug.breakpoints import Breakpoints
+from binnacle.bridge.debug.breakpoints import WorkspaceBreakpoints
 from binnacle.bridge.debug.debug_session import DebugSession
 from binnacle.bridge.debug.debug_target import DebugTarget
-from binnacle.bridge.debug.launch_request import Launch
+from binnacle.bridge.debug.launch_request import DebugLaunch
 from binnacle.bridge.debug.reference_ids import ReferenceIds
 from binnacle.bridge.debug.session_recorder import SessionRecorder
 from binnacle.config.directories import data_dir
@@ -30,7 +30,7 @@ class Debugger:
         """Where breakpoints and recordings are kept."""
 
         self.keeper = keeper
-        self.breakpoints = Breakpoints(os.path.join(self.folder, "breakpoints.json"))
+        self.breakpoints = WorkspaceBreakpoints(os.path.join(self.folder, "breakpoints.json"))
         self.references = ReferenceIds[DebugTarget]()
         self.sessions: dict[str, DebugSession] = {}
         self.current: DebugSession | None = None
@@ -44,7 +44,7 @@ class Debugger:
     def live(self) -> list[DebugSession]:
         return [one for one in self.sessions.values() if not one.is_over]
 
-    def new_session(self, launch: Launch) -> DebugSession:
+    def new_session(self, launch: DebugLaunch) -> DebugSession:
         """A session that is yet to begin."""
         if len(self.live()) >= MAX_LIVE_SESSIONS:
             ids = ", ".join(one.id for one in self.live())

@@ -20,7 +20,7 @@ import types
 from typing import Any
 
 
-class Stream:
+class SocketStream:
     """A socket, read and written as debugpy expects of a file.
 
     Not a buffered file of Python: closing one waits for the lock that its reader holds while it waits for data.
@@ -72,7 +72,7 @@ def from_socket(cls: Any, sock: socket.socket, name: "str | None" = None) -> Any
             sock.shutdown(socket.SHUT_RDWR)
         sock.close()
 
-    stream = Stream(sock)
+    stream = SocketStream(sock)
     return cls(stream, stream, name or repr(sock), clean_up)
 
 

@@ -48,7 +48,7 @@ class StartParams(Struct, kw_only=True, rename="camel"):
     wait: bool = True
 
 
-class Launch(Struct, frozen=True, kw_only=True):
+class DebugLaunch(Struct, frozen=True, kw_only=True):
     """Something to debug, ready for its adapter."""
 
     title: str
@@ -81,7 +81,7 @@ class Launch(Struct, frozen=True, kw_only=True):
 PROGRAM_PARAMETERS = ("launch", "program", "module", "pytest", "port", "pid")
 
 
-def prepare_launch(start: StartParams, workspace: str) -> Launch:
+def prepare_launch(start: StartParams, workspace: str) -> DebugLaunch:
     """Checks everything that can be checked before a process is started.
 
     Raises:
@@ -210,7 +210,7 @@ def _adapter(configuration: dict[str, Any]) -> Adapter:
     return found
 
 
-def _launch(configuration: dict[str, Any], adapter: Adapter, found: FoundAdapter, cwd: str) -> Launch:
+def _launch(configuration: dict[str, Any], adapter: Adapter, found: FoundAdapter, cwd: str) -> DebugLaunch:
     request = str(configuration.get("request") or "launch")
     if request not in ("launch", "attach"):
         raise debug_error("E_INVALID_PARAMS", f"no such request: {request!r}", "one of: launch, attach")
@@ -247,7 +247,7 @@ def _launch(configuration: dict[str, Any], adapter: Adapter, found: FoundAdapter
             full["env"] = [f"{name}={value}" for name, value in full["env"].items()]
         case "delve":
             full, folder = _for_go(full, request)
-    return Launch(
+    return DebugLaunch(
         title=title,
         adapter=found,
         request=request,

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Needs, arg, call, calls, reads
+from binnacle.cli.command import CommandNeeds, arg, call, calls, reads
 from binnacle.cli.commands.task import FORCE, ID, TASK, answer_of
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
@@ -12,7 +12,7 @@ from binnacle.store import dependencies
 ON = arg("on", metavar="ON", completes="task", help="the task it waits for")
 
 
-def _needs(args: Namespace) -> Needs:
+def _needs(args: Namespace) -> CommandNeeds:
     return calls(call("task_update", id=args.id, depends_on=[args.on], force=args.force))
 
 

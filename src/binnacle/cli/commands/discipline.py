@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
-from binnacle.cli.command import READS, Group, Needs, arg, by_person, changes, reads
+from binnacle.cli.command import READS, CommandNeeds, Group, arg, by_person, changes, reads
 from binnacle.cli.commands.feature import given_fields
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
@@ -48,10 +48,10 @@ def _fields(context: Context, args: Namespace) -> dict[str, Any]:
     return found
 
 
-def _needs_of_fields(tool: str) -> Callable[[Namespace], Needs]:
+def _needs_of_fields(tool: str) -> Callable[[Namespace], CommandNeeds]:
     """What a discipline may not use, and what its servers run, is for people to say."""
 
-    def needs(args: Namespace) -> Needs:
+    def needs(args: Namespace) -> CommandNeeds:
         if args.denied_tools is not None or args.upstreams is not None:
             return by_person("say which tools a discipline may not use, or which servers it brings")
         return changes(tool)

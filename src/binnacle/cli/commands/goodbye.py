@@ -40,7 +40,7 @@ GENERIC = {
 """The answers over MCP: to an agent registered from a shell, to an unknown one, and to one registered by MCP."""
 
 
-class Leaving(NamedTuple):
+class LeavingAgent(NamedTuple):
     """Who says goodbye, and the process that ends with it."""
 
     agent: Agent
@@ -90,7 +90,7 @@ def goodbye(context: Context, args: Namespace) -> Any:
     return answer
 
 
-def _leaving(tx: Reader) -> Leaving:
+def _leaving(tx: Reader) -> LeavingAgent:
     """Who runs this command.
 
     Raises:
@@ -105,13 +105,13 @@ def _leaving(tx: Reader) -> Leaving:
         )
     target = process_of(agent)
     if target is None:
-        return Leaving(agent, None, "The registered process is gone. End your process yourself.")
+        return LeavingAgent(agent, None, "The registered process is gone. End your process yourself.")
     if target.pid == 1:
-        return Leaving(agent, None, "Process 1 is never signalled. End your process yourself.")
+        return LeavingAgent(agent, None, "Process 1 is never signalled. End your process yourself.")
     if target.pid not in {process.pid for process in above}:
         hint = f"Process {target.pid} is not above this command. End it with: bn agent kill {agent.id}"
-        return Leaving(agent, None, hint)
-    return Leaving(agent, target)
+        return LeavingAgent(agent, None, hint)
+    return LeavingAgent(agent, target)
 
 
 def _over_mcp(context: Context, args: Namespace) -> Any:
@@ -138,7 +138,7 @@ def _check_planner(agent: Agent, *, force: bool) -> None:
         )
 
 
-def _answer(leaving: Leaving, args: Namespace, held: list[Any]) -> dict[str, Any]:
+def _answer(leaving: LeavingAgent, args: Namespace, held: list[Any]) -> dict[str, Any]:
     agent, target = leaving.agent, leaving.target
     answer = {
         "agent_id": agent.id,

@@ -11,13 +11,13 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, NotFound, Refused, UsageError, did_you_mean
-from binnacle.work.session import Terms
+from binnacle.work.session import SessionTerms
 
 if TYPE_CHECKING:
-    from binnacle.config.clients.client_start import ClientStart, Launcher
+    from binnacle.config.clients.client_start import ClientLauncher, ClientStart
     from binnacle.plan.recipe import Recipe
     from binnacle.plan.session_plan import SessionPlan
-    from binnacle.sessions.planning import Made
+    from binnacle.sessions.planning import PlanWithRecipe
     from binnacle.store.transaction import Writer
     from binnacle.work.actor import Actor
 
@@ -31,7 +31,7 @@ INHERITED = ("BN_AGENT_ID", "BN_MCP_SESSION", "BN_SESSION")
 """Variables by which the session and its client would be taken for the agent that starts them."""
 
 
-class Begun(NamedTuple):
+class PreparedSession(NamedTuple):
     """A session whose files are written."""
 
     session: str
@@ -77,7 +77,7 @@ def launch(context: Context, args: Namespace) -> Any:
     if program is None and not args.print:
         raise NotFound(f"{args.client} is not installed, or not on PATH", hint=launcher.install)
     said = clean_text(sys.stdin.read() if args.input == "-" else args.input or "", what="input")
-    terms = Terms(args.recipe, args.discipline, args.feature, args.task)
+    terms = SessionTerms(args.recipe, args.discipline, args.feature, args.task)
     by = context.actor
     for name in INHERITED:
         os.environ.pop(name, None)
@@ -88,7 +88,7 @@ def launch(context: Context, args: Namespace) -> Any:
     return None
 
 
-def _launcher(name: str) -> "Launcher":
+def _launcher(name: str) -> "ClientLauncher":
     from binnacle.config.clients.client_start import LAUNCHERS
 
     if name not in LAUNCHERS:
@@ -97,7 +97,7 @@ def _launcher(name: str) -> "Launcher":
     return LAUNCHERS[name]
 
 
-def _preview(context: Context, args: Namespace, launcher: "Launcher", terms: Terms, said: str) -> Any:
+def _preview(context: Context, args: Namespace, launcher: "ClientLauncher", terms: SessionTerms, said: str) -> Any:
     """How the client would be started now."""
     import msgspec
 
@@ -113,7 +113,9 @@ def _preview(context: Context, args: Namespace, launcher: "Launcher", terms: Ter
     return {"command": start.command, "env": dict(start.env), "prompt": plan.prompt.text.strip(), "files": files}
 
 
-def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms, said: str, *, by: "Actor") -> Begun:
+def _begin(
+    context: Context, args: Namespace, launcher: "ClientLauncher", terms: SessionTerms, said: str, *, by: "Actor"
+) -> PreparedSession:
     """Opens the session and writes its files: both, or neither."""
     from binnacle.project.store_opening import open_store
     from binnacle.sessions.planning import session_folder
@@ -133,10 +135,10 @@ def _begin(context: Context, args: Namespace, launcher: "Launcher", terms: Terms
             if folder:
                 _remove(folder, _home(folder))
             raise
-    return Begun(plan.session, recipe, start, secret, _named_variables(plan, project.repo))
+    return PreparedSession(plan.session, recipe, start, secret, _named_variables(plan, project.repo))
 
 
-def _make_plan(tx: "Writer", context: Context, args: Namespace, terms: Terms, said: str) -> "Made":
+def _make_plan(tx: "Writer", context: Context, args: Namespace, terms: SessionTerms, said: str) -> "PlanWithRecipe":
     from binnacle.plan.recipe_loader import load_recipe
     from binnacle.project.tool_catalog import catalog_of
     from binnacle.sessions.planning import begin_session, make_plan
@@ -147,10 +149,10 @@ def _make_plan(tx: "Writer", context: Context, args: Namespace, terms: Terms, sa
     return make_plan(tx, context.project, catalog, terms, session=session.id, said=said)
 
 
-def _find_start(context: Context, args: Namespace, launcher: "Launcher", plan: "SessionPlan") -> "ClientStart":
+def _find_start(context: Context, args: Namespace, launcher: "ClientLauncher", plan: "SessionPlan") -> "ClientStart":
     """How the client is started on a plan."""
     from binnacle.config.clients.client_files import find_worktree
-    from binnacle.config.clients.client_start import Given
+    from binnacle.config.clients.client_start import SessionInput
     from binnacle.plan.session_files import paths, session_servers
     from binnacle.sessions.planning import session_folder
 
@@ -165,7 +167,7 @@ def _find_start(context: Context, args: Namespace, launcher: "Launcher", plan: "
         )
     servers = session_servers(plan, cwd=project.repo)
     start = launcher.start(
-        Given(
+        SessionInput(
             prompt=prompt,
             config=paths(folder).config,
             home=_home(folder),
@@ -226,13 +228,13 @@ def _terminal(args: Namespace) -> str | None:
     return "/dev/tty"
 
 
-def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
+def _run(context: Context, args: Namespace, program: str, begun: PreparedSession) -> int:
     """Runs the client until it ends, and the session with it. Returns what the client ended with."""
     from contextlib import ExitStack
 
     from binnacle.config.child_environment import for_agent
     from binnacle.config.store_access import password_in_file
-    from binnacle.lifecycle.foreground import Foreground
+    from binnacle.lifecycle.foreground import ForegroundProgram
     from binnacle.project.session_locks import present
     from binnacle.sessions.planning import session_folder
 
@@ -241,7 +243,7 @@ def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
         terminal = _terminal(args)
         stdin = stack.enter_context(open(terminal, "rb")) if terminal else None
         # Until the session is over: a second Ctrl-C must not leave it half ended.
-        client = stack.enter_context(Foreground())
+        client = stack.enter_context(ForegroundProgram())
         stack.enter_context(present(project, begun.session))
         stack.enter_context(password_in_file(os.environ, project.settings.text("store.url"), project.data_dir))
         reason = "the client could not be started"
@@ -261,7 +263,7 @@ def _run(context: Context, args: Namespace, program: str, begun: Begun) -> int:
     return code
 
 
-def _end(context: Context, begun: Begun, reason: str) -> None:
+def _end(context: Context, begun: PreparedSession, reason: str) -> None:
     from binnacle.project.store_opening import open_store
     from binnacle.sessions.planning import end_session
     from binnacle.work.actor import SYSTEM

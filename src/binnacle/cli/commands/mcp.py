@@ -13,7 +13,7 @@ from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
 from binnacle.errors import NotReady, PersonNeeded, UsageError
 from binnacle.sessions.session_request import SessionRequest
-from binnacle.work.session import Terms
+from binnacle.work.session import SessionTerms
 
 MCP = Group("mcp")
 
@@ -82,7 +82,7 @@ def serve(context: Context, args: Namespace) -> Any:
 @contextmanager
 def _session(context: Context, args: Namespace) -> Iterator[SessionRequest]:
     """The session to be served. One that begins with the server also ends with it."""
-    terms = Terms(args.recipe or "default", args.discipline, args.feature, args.task)
+    terms = SessionTerms(args.recipe or "default", args.discipline, args.feature, args.task)
     is_chosen = args.recipe is not None or not terms.is_bare
     if (own := _session_above(context, is_chosen=is_chosen or args.session is not None)) is not None:
         _check_own(context, args, own)

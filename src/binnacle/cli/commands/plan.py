@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from binnacle.cli.command import READS, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.work.session import Terms
+from binnacle.work.session import SessionTerms
 
 if TYPE_CHECKING:
     from binnacle.plan.recipe import Recipe
     from binnacle.plan.session_plan import SessionPlan
-    from binnacle.sessions.planning import Made
+    from binnacle.sessions.planning import PlanWithRecipe
     from binnacle.tools.catalog import Catalog
 
 PLAN = Group("plan")
@@ -29,11 +29,11 @@ def make_session_plan(context: Context, args: Namespace, *, recipe: str, said: s
     return _make(context, args, recipe=recipe, said=said).plan
 
 
-def _make(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "Made":
+def _make(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "PlanWithRecipe":
     from binnacle.project.tool_catalog import catalog_of
     from binnacle.sessions.planning import make_plan
 
-    terms = Terms(recipe, args.discipline, args.feature, args.task)
+    terms = SessionTerms(recipe, args.discipline, args.feature, args.task)
     with context.reading() as tx:
         return make_plan(tx, context.project, catalog_of(context.project), terms, said=said)
 

@@ -9,7 +9,7 @@ from binnacle.cli.commands.plan import SUBJECT, make_session_plan
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import Duplicate, InvalidInput
-from binnacle.work.session import Terms
+from binnacle.work.session import SessionTerms
 
 if TYPE_CHECKING:
     from binnacle.plan.session_plan import SessionPlan
@@ -55,7 +55,7 @@ def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
     from binnacle.sessions.planning import make_plan
 
     project, catalog = context.project, catalog_of(context.project)
-    terms = Terms(args.recipe, args.discipline, args.feature, args.task)
+    terms = SessionTerms(args.recipe, args.discipline, args.feature, args.task)
     template = read_template(project, args.template)
     with context.reading() as tx:
         made = make_plan(tx, project, catalog, terms, said=said)

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, Needs, arg, call, calls, reads
+from binnacle.cli.command import CommandNeeds, Group, arg, call, calls, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
@@ -35,7 +35,7 @@ def filter_of(args: Namespace, *, feature: str | None = None) -> TaskFilter:
     )
 
 
-def _needs(args: Namespace) -> Needs:
+def _needs(args: Namespace) -> CommandNeeds:
     if not args.claim:
         return reads("task_next", "task_list")
     which = {"feature": args.feature, "discipline": args.discipline, "kind": args.kind, "force": args.force}

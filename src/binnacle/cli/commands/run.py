@@ -176,7 +176,7 @@ async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> "Ru
     import signal
 
     from binnacle.app import run
-    from binnacle.cli.run_lines import Lines, print_json
+    from binnacle.cli.run_lines import RunLines, print_json
     from binnacle.cli.screen import Screen
     from binnacle.runner.run_control import RunControl
 
@@ -186,7 +186,7 @@ async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> "Ru
         loop.add_signal_handler(number, control.stop)
     go = partial(run.run, context.project, wanted, control=control)
     if not _has_person(context, args):
-        return await go(tell=print_json if context.asked == "json" else Lines(Screen(sys.stderr)).tell, person=None)
+        return await go(tell=print_json if context.asked == "json" else RunLines(Screen(sys.stderr)).tell, person=None)
     from binnacle.cli.run_additions import add_note, add_task
     from binnacle.cli.run_view import LiveView
 

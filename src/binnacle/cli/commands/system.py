@@ -27,7 +27,7 @@ _SAID = {
 _DONE = "Done! Run 'bn orient' to verify setup."
 
 
-class Item(NamedTuple):
+class SetupItem(NamedTuple):
     """One file that `init` is about."""
 
     question: str
@@ -36,7 +36,7 @@ class Item(NamedTuple):
     """What is left to do once the file is written."""
 
 
-class Wish(NamedTuple):
+class EntryOptions(NamedTuple):
     """How the entries of clients are to be written."""
 
     scope: Scope | None
@@ -115,7 +115,7 @@ def init(context: Context, args: Namespace) -> Any:
     if args.user and args.project:
         raise UsageError("--user and --project exclude each other", hint="leave both out for each client's usual file")
     worktree = find_worktree(context.start)
-    wish = Wish(scope=_scope(args), allow=args.allow, recipe=_recipe(args.recipe, worktree))
+    wish = EntryOptions(scope=_scope(args), allow=args.allow, recipe=_recipe(args.recipe, worktree))
     names = _named(args)
     if not (args.yes or args.remove or args.dry_run or names) and sys.stdin.isatty() and sys.stdout.isatty():
         _converse(context, worktree, wish)
@@ -151,10 +151,10 @@ def _scope(args: Namespace) -> Scope | None:
     return "user" if args.user else "project" if args.project else None
 
 
-def _section(worktree: str) -> Item:
+def _section(worktree: str) -> SetupItem:
     from binnacle.config.clients.setup_plan import agents_target
 
-    return Item("Write AGENTS.md section?", agents_target(os.path.join(worktree, "AGENTS.md"), root=worktree))
+    return SetupItem("Write AGENTS.md section?", agents_target(os.path.join(worktree, "AGENTS.md"), root=worktree))
 
 
 def _recipe(name: str | None, worktree: str) -> str | None:
@@ -167,7 +167,7 @@ def _recipe(name: str | None, worktree: str) -> str | None:
     return name
 
 
-def _client(client: KnownClient, worktree: str, wish: Wish) -> Item:
+def _client(client: KnownClient, worktree: str, wish: EntryOptions) -> SetupItem:
     from binnacle.config.clients.client_files import find_file, is_in_project
     from binnacle.config.clients.setup_plan import client_target
 
@@ -176,7 +176,7 @@ def _client(client: KnownClient, worktree: str, wish: Wish) -> Item:
     notes = [client.note] if path.startswith(worktree + os.sep) else []
     notes += [client.unattended] if wish.allow else []
     target = client_target(client, path, allow=wish.allow, recipe=wish.recipe, root=root)
-    return Item(f"Write {client.title} MCP config?", target, "; ".join(filter(None, notes)))
+    return SetupItem(f"Write {client.title} MCP config?", target, "; ".join(filter(None, notes)))
 
 
 def _answer(change: "FileChange", note: str, *, diff: bool) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def _missing_command(files: list[dict[str, Any]]) -> str:
     return "'bn' is not on PATH, where the clients look for it" if is_written and not which("bn") else ""
 
 
-def _converse(context: Context, worktree: str, wish: Wish) -> None:
+def _converse(context: Context, worktree: str, wish: EntryOptions) -> None:
     """Asks about each file, and writes it when told to."""
     from binnacle.config.clients.client_files import is_found
     from binnacle.config.clients.setup_plan import carry_out, plan

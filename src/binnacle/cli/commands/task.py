@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from binnacle.cli.command import Group, Needs, ToolCall, arg, call, calls, reading, reads
+from binnacle.cli.command import CommandNeeds, Group, ToolCall, arg, call, calls, reading, reads
 from binnacle.cli.commands.ready import FILTERS, filter_of
 from binnacle.cli.context import Context
 from binnacle.cli.paging import OFFSET, limit_arg
@@ -69,17 +69,17 @@ def fields_of(context: Context, args: Namespace) -> dict[str, Any]:
     return found
 
 
-def _needs_of_add(args: Namespace) -> Needs:
+def _needs_of_add(args: Namespace) -> CommandNeeds:
     steps: list[tuple[ToolCall, ...]] = [(ToolCall("task_add"),)]
     if args.source is None:
         status = "draft" if args.draft else args.status
         more = {"status": status, "depends_on": args.after, **_options(args)}
         given = [call("task_add", title=title, **more).arguments for title in args.titles]
         steps = [(ToolCall("task_add", {"tasks": given}),)]
-    return Needs((*steps, *([(ToolCall("queue_add"),)] if args.queue else [])))
+    return CommandNeeds((*steps, *([(ToolCall("queue_add"),)] if args.queue else [])))
 
 
-def _needs_of_update(args: Namespace) -> Needs:
+def _needs_of_update(args: Namespace) -> CommandNeeds:
     more = {name: getattr(args, name) for name in ("title", "status", "fence", "force")} | {
         "reason": args.reason or None
     }
@@ -92,9 +92,9 @@ def _needs_of_update(args: Namespace) -> Needs:
     return calls(*found)
 
 
-def _needs_of_move(args: Namespace) -> Needs:
+def _needs_of_move(args: Namespace) -> CommandNeeds:
     given = [{"id": one, "feature": args.to, "force": args.force} for one in args.ids]
-    return Needs(tuple((call("task_move", **one), call("task_update", **one)) for one in given))
+    return CommandNeeds(tuple((call("task_move", **one), call("task_update", **one)) for one in given))
 
 
 def _options(args: Namespace) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
-from binnacle.cli.command import Needs, arg, call, calls
+from binnacle.cli.command import CommandNeeds, arg, call, calls
 from binnacle.cli.commands.task import FENCE, FORCE, ID, TASK, answer_of
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
@@ -36,10 +36,10 @@ def _move_each(context: Context, args: Namespace, move: Callable[..., TaskMove],
     return change_each(context, args, lambda tx, one: _answer(move(tx, one, **given)))
 
 
-def needs_of_move(status: str, tool: str = "") -> Callable[[Namespace], Needs]:
+def needs_of_move(status: str, tool: str = "") -> Callable[[Namespace], CommandNeeds]:
     """What it takes to bring a task to a status: the `tool` for just that, or one for all of them."""
 
-    def needs(args: Namespace) -> Needs:
+    def needs(args: Namespace) -> CommandNeeds:
         given = {name: getattr(args, name, None) or None for name in ("id", "reason", "fence", "force")}
         own = [call(tool, **given)] if tool else []
         return calls(*own, call("task_status", status=status, **given), call("task_update", status=status, **given))
@@ -47,14 +47,14 @@ def needs_of_move(status: str, tool: str = "") -> Callable[[Namespace], Needs]:
     return needs
 
 
-def _needs_of_block(args: Namespace) -> Needs:
+def _needs_of_block(args: Namespace) -> CommandNeeds:
     if args.on is None:
         return needs_of_move("blocked", "task_block")(args)
     given = {"id": args.id, "reason": args.reason, "fence": args.fence, "force": args.force}
     return calls(call("task_block", on=args.on, **given))
 
 
-def _needs_of_split(args: Namespace) -> Needs:
+def _needs_of_split(args: Namespace) -> CommandNeeds:
     parts = [{"title": title} for title in args.titles]
     return calls(call("task_split", id=args.id, parts=parts, chain=args.chain, force=args.force))
 

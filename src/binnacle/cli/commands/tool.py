@@ -11,7 +11,7 @@ from binnacle.cli.screen import Screen
 if TYPE_CHECKING:
     from binnacle.tools.catalog import Catalog
     from binnacle.tools.dispatch import Dispatcher
-    from binnacle.tools.work.access import Access
+    from binnacle.tools.work.access import StoreAccess
 
 TOOL = Group("tool")
 
@@ -63,7 +63,7 @@ def call(context: Context, args: Namespace) -> Any:
     return {**outcome.envelope, "text": outcome.text} if context.human else outcome.envelope
 
 
-def _dispatcher(context: Context, catalog: "Catalog", access: "Access") -> "Dispatcher":
+def _dispatcher(context: Context, catalog: "Catalog", access: "StoreAccess") -> "Dispatcher":
     """Calls the tools of the catalog that the caller may call, within the limits of their session."""
     from binnacle.tools.dispatch import Dispatcher
 

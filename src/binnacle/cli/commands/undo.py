@@ -4,7 +4,7 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import READS, Group, Needs, arg, by_person
+from binnacle.cli.command import READS, CommandNeeds, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.paging import say_how_many_more
 from binnacle.cli.screen import Screen
@@ -27,7 +27,7 @@ class _DryRun(Exception):
     """Leaves a transaction without a change."""
 
 
-def _needs(args: Namespace) -> Needs:
+def _needs(args: Namespace) -> CommandNeeds:
     return READS if args.list or args.dry_run else by_person("undo a change")
 
 

@@ -194,12 +194,14 @@ def faults(name: str, entry: dict[str, Any], repo: str) -> Iterator[tuple[str, s
     """What is wrong with an entry wherever it is used. Variables that are not defined here may be elsewhere."""
     from binnacle.upstream.configuration.server_config import ConfigSource
     from binnacle.upstream.configuration.server_entry import ServerEntry, build_server
-    from binnacle.upstream.configuration.variable_expansion import Variables, has_variable
+    from binnacle.upstream.configuration.variable_expansion import ProjectVariables, has_variable
 
     words = str(entry)
     # An entry that is switched off is held to its shape only, not to what its variables stand for.
     checked = entry | ({"enabled": False} if has_variable(words) else {})
-    _, problems = build_server(ServerEntry(name, checked, ConfigSource("cli")), Variables({}, repo=repo), repo=repo)
+    _, problems = build_server(
+        ServerEntry(name, checked, ConfigSource("cli")), ProjectVariables({}, repo=repo), repo=repo
+    )
     yield from ((problem.message, problem.hint) for problem in problems)
 
 

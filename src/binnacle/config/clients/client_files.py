@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from binnacle.config.clients.known_clients import Folder, KnownClient, Scope
+from binnacle.config.clients.known_clients import ClientFolder, KnownClient, Scope
 from binnacle.config.place import find_repo
 
 
@@ -43,7 +43,7 @@ def is_found(client: KnownClient) -> bool:
     return has_run or any(shutil.which(program) for program in client.programs)
 
 
-def locate(folder: Folder) -> str:
+def locate(folder: ClientFolder) -> str:
     """The path of a client's directory, whether it exists or not."""
     moved = os.environ.get(folder.variable) if folder.variable else None
     if moved:

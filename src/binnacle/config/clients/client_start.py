@@ -24,7 +24,7 @@ Servers = Mapping[str, Mapping[str, Any]]
 """MCP servers by name, in the shape of `mcp.json`."""
 
 
-class Given(NamedTuple):
+class SessionInput(NamedTuple):
     """What a client is started on."""
 
     prompt: str
@@ -60,28 +60,28 @@ class ClientStart(NamedTuple):
     """What in its home leads elsewhere, by path."""
 
 
-class Launcher(NamedTuple):
+class ClientLauncher(NamedTuple):
     """A client that can be started on a session."""
 
-    start: Callable[[Given], ClientStart]
+    start: Callable[[SessionInput], ClientStart]
     install: str
     """How to get it."""
 
 
-def claude(given: Given) -> ClientStart:
+def claude(given: SessionInput) -> ClientStart:
     """Claude Code. The prompt first: its options take every word that follows them."""
     options = [f"--mcp-config={given.config}", "--strict-mcp-config", f"--allowedTools=mcp__{given.ours}__*"]
     return ClientStart(["claude", given.prompt, *options, *_headless(given, "-p")])
 
 
-def copilot(given: Given) -> ClientStart:
+def copilot(given: SessionInput) -> ClientStart:
     """GitHub Copilot CLI."""
     others = [f"--disable-mcp-server={name}" for name in _others("copilot", given)]
     options = [f"--additional-mcp-config=@{given.config}", f"--allow-tool={given.ours}", *others]
     return ClientStart(["copilot", "-i" if given.is_interactive else "-p", given.prompt, *options])
 
 
-def opencode(given: Given) -> ClientStart:
+def opencode(given: SessionInput) -> ClientStart:
     """opencode. Its settings for one run come in a variable; what a person put there stays."""
     settings = parse_settings("OPENCODE_CONFIG_CONTENT", given.environ.get("OPENCODE_CONFIG_CONTENT", ""))
     off = {name: {"enabled": False} for name in _others("opencode", given)}
@@ -91,7 +91,7 @@ def opencode(given: Given) -> ClientStart:
     return ClientStart(["opencode", *how, given.prompt], {"OPENCODE_CONFIG_CONTENT": json.dumps(settings)})
 
 
-def codex(given: Given) -> ClientStart:
+def codex(given: SessionInput) -> ClientStart:
     """Codex."""
     words = ["codex", *_headless(given, "exec")]
     for name in _others("codex", given):
@@ -105,7 +105,7 @@ def codex(given: Given) -> ClientStart:
     return ClientStart([*words, given.prompt])
 
 
-def gemini(given: Given) -> ClientStart:
+def gemini(given: SessionInput) -> ClientStart:
     """Gemini CLI. It takes servers only from settings, so it gets a home that has others and shares all else."""
     home = locate(CLIENTS["gemini"].folder)
     path = os.path.join(home, "settings.json")
@@ -133,7 +133,7 @@ def _entries(folder: str) -> list[str]:
         return []
 
 
-def goose(given: Given) -> ClientStart:
+def goose(given: SessionInput) -> ClientStart:
     """goose. Without a profile it has no tools of its own either, so those for files and the shell are named."""
     words = ["goose", "run", "--no-profile", "--with-builtin", "developer"]
     for server in given.servers.values():
@@ -147,26 +147,26 @@ def goose(given: Given) -> ClientStart:
 
 
 LAUNCHERS = {
-    "claude": Launcher(claude, "npm install -g @anthropic-ai/claude-code"),
-    "copilot": Launcher(copilot, "npm install -g @github/copilot"),
-    "opencode": Launcher(opencode, "npm install -g opencode-ai"),
-    "codex": Launcher(codex, "npm install -g @openai/codex"),
-    "gemini": Launcher(gemini, "npm install -g @google/gemini-cli"),
-    "goose": Launcher(goose, "see https://block.github.io/goose"),
+    "claude": ClientLauncher(claude, "npm install -g @anthropic-ai/claude-code"),
+    "copilot": ClientLauncher(copilot, "npm install -g @github/copilot"),
+    "opencode": ClientLauncher(opencode, "npm install -g opencode-ai"),
+    "codex": ClientLauncher(codex, "npm install -g @openai/codex"),
+    "gemini": ClientLauncher(gemini, "npm install -g @google/gemini-cli"),
+    "goose": ClientLauncher(goose, "see https://block.github.io/goose"),
 }
 """Every client that can be started, by its name, which is also that of its program."""
 
 
-def _others(client: str, given: Given) -> list[str]:
+def _others(client: str, given: SessionInput) -> list[str]:
     """The other servers that a client's own files name."""
     return [name for name in configured_servers(client, given.worktree) if name not in given.servers]
 
 
-def _headless(given: Given, word: str) -> list[str]:
+def _headless(given: SessionInput, word: str) -> list[str]:
     return [] if given.is_interactive else [word]
 
 
-def _variables(given: Given) -> list[str]:
+def _variables(given: SessionInput) -> list[str]:
     """The variables that decide where our server finds the project's data."""
     return sorted(name for name in given.environ if name.startswith(("BN_", "XDG_")))
 

@@ -84,7 +84,7 @@ class EntryPlace(NamedTuple):
         return [*wanted, _RECIPE, self.recipe, *options]
 
 
-class Editor(NamedTuple):
+class TextEditor(NamedTuple):
     """Two changes of a text that undo each other. Neither touches a byte outside of our entry."""
 
     put: Callable[[ConfigText], str]

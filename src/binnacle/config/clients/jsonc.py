@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from binnacle.config.clients.config_text import NAME, REMOTE_KEYS, ConfigText, EntryPlace
-from binnacle.config.clients.jsonc_parser import COMMENT, Member, Node, parse
+from binnacle.config.clients.jsonc_parser import COMMENT, JsoncMember, JsoncNode, parse
 
 
 def put(source: ConfigText, place: EntryPlace) -> str:
@@ -87,7 +87,7 @@ def _step(source: ConfigText, place: EntryPlace) -> str:
     return _mend(source, root, ours.node, place.wanted(ours.node.value))
 
 
-def _mend(source: ConfigText, root: Node, node: Node, entry: dict[str, Any]) -> str:
+def _mend(source: ConfigText, root: JsoncNode, node: JsoncNode, entry: dict[str, Any]) -> str:
     """The text with the first difference fixed between our entry and the object that is there for it."""
     for key in sorted(REMOTE_KEYS - entry.keys()):
         if member := _member(source, node, key, repr(NAME)):
@@ -101,7 +101,7 @@ def _mend(source: ConfigText, root: Node, node: Node, entry: dict[str, Any]) -> 
     return source.text
 
 
-def _member(source: ConfigText, node: Node, key: str, name: str) -> Member | None:
+def _member(source: ConfigText, node: JsoncNode, key: str, name: str) -> JsoncMember | None:
     """The member called `key`, if the node is an object with at most one of them."""
     _check_object(source, node, name)
     found = [member for member in node.members if member.key == key]
@@ -110,7 +110,7 @@ def _member(source: ConfigText, node: Node, key: str, name: str) -> Member | Non
     return found[0] if found else None
 
 
-def _check_object(source: ConfigText, node: Node, name: str) -> None:
+def _check_object(source: ConfigText, node: JsoncNode, name: str) -> None:
     if not isinstance(node.value, dict):
         raise source.fault(f"{name} is not an object", at=node.start, hint="make it an object: {}")
 
@@ -148,7 +148,7 @@ class _Layout(NamedTuple):
         return f"{json.dumps(key)}: {_render(value, self.newline + self.indent, self.unit)}"
 
 
-def _layout(source: ConfigText, root: Node, node: Node) -> _Layout:
+def _layout(source: ConfigText, root: JsoncNode, node: JsoncNode) -> _Layout:
     text = source.text
     whole = text[root.start : root.end]
     first = root.members[0].start if root.members else root.start
@@ -169,7 +169,7 @@ def _indent(text: str, index: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _insert(source: ConfigText, root: Node, node: Node, key: str, value: Any) -> str:
+def _insert(source: ConfigText, root: JsoncNode, node: JsoncNode, key: str, value: Any) -> str:
     """The text with a new last member in an object. Comments stay before it, where they are."""
     text = source.text
     layout = _layout(source, root, node)
@@ -185,7 +185,7 @@ def _insert(source: ConfigText, root: Node, node: Node, key: str, value: Any) ->
     return _splice(_splice(text, at, at, gap + member), last.node.end, last.node.end, ",")
 
 
-def _insert_first(text: str, node: Node, member: str, layout: _Layout) -> str:
+def _insert_first(text: str, node: JsoncNode, member: str, layout: _Layout) -> str:
     if layout.is_flat:
         return _splice(text, node.end - 1, node.end - 1, member)
     at, _ = _after_comments(text, node.start + 1, node.end - 1)
@@ -195,7 +195,7 @@ def _insert_first(text: str, node: Node, member: str, layout: _Layout) -> str:
     return _splice(text, at, node.end - 1, layout.newline + layout.indent + member + rest)
 
 
-def _cut(text: str, node: Node, member: Member) -> str:
+def _cut(text: str, node: JsoncNode, member: JsoncMember) -> str:
     """The text without one member of an object."""
     index = node.members.index(member)
     previous = node.members[index - 1] if index else None

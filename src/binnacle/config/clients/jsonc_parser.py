@@ -23,27 +23,27 @@ _MAX_DEPTH = 200
 """Levels of nesting. No configuration has as many; beyond a thousand Python would give up in a worse place."""
 
 
-class Node(NamedTuple):
+class JsoncNode(NamedTuple):
     """A value and the span of text it stands in."""
 
     start: int
     end: int
     value: Any
-    members: "tuple[Member, ...]" = ()
+    members: "tuple[JsoncMember, ...]" = ()
     """Of an object, in order."""
 
 
-class Member(NamedTuple):
+class JsoncMember(NamedTuple):
     """A key of an object with its value."""
 
     key: str
     start: int
-    node: Node
+    node: JsoncNode
     comma: int
     """Where the comma after it is; -1 without one."""
 
 
-def parse(source: ConfigText) -> Node | None:
+def parse(source: ConfigText) -> JsoncNode | None:
     """The value of a text; None when there is nothing but space and comments.
 
     Raises:
@@ -68,7 +68,7 @@ def _skip(source: ConfigText, index: int) -> int:
     return match.end()
 
 
-def _value(source: ConfigText, index: int, depth: int) -> Node:
+def _value(source: ConfigText, index: int, depth: int) -> JsoncNode:
     opening = source.text[index : index + 1]
     if depth > _MAX_DEPTH:
         raise source.fault("nested too deeply", at=index)
@@ -76,28 +76,28 @@ def _value(source: ConfigText, index: int, depth: int) -> Node:
         return _object(source, index, depth)
     if opening == "[":
         *items, bracket = _items(source, index, depth)
-        return Node(index, bracket.end, [item.value for item in items])
+        return JsoncNode(index, bracket.end, [item.value for item in items])
     scalar = _SCALAR.match(source.text, index)
     if not scalar:
         raise source.fault(f"expected a value, not {_shown(source, index)}", at=index)
     try:
-        return Node(index, scalar.end(), json.loads(scalar[0]))
+        return JsoncNode(index, scalar.end(), json.loads(scalar[0]))
     except ValueError as error:  # a whole number of thousands of digits
         raise source.fault(str(error), at=index) from error
 
 
-def _items(source: ConfigText, index: int, depth: int) -> Iterator[Node]:
+def _items(source: ConfigText, index: int, depth: int) -> Iterator[JsoncNode]:
     """The elements of an array, then the bracket that ends it."""
     index = _skip(source, index + 1)
     while source.text[index : index + 1] != "]":
         node = _value(source, index, depth + 1)
         yield node
         index, _ = _comma(source, node.end, "]")
-    yield Node(index, index + 1, None)
+    yield JsoncNode(index, index + 1, None)
 
 
-def _object(source: ConfigText, start: int, depth: int) -> Node:
-    members: list[Member] = []
+def _object(source: ConfigText, start: int, depth: int) -> JsoncNode:
+    members: list[JsoncMember] = []
     index = _skip(source, start + 1)
     while source.text[index : index + 1] != "}":
         key = _SCALAR.match(source.text, index)
@@ -109,8 +109,8 @@ def _object(source: ConfigText, start: int, depth: int) -> Node:
         node = _value(source, _skip(source, colon + 1), depth + 1)
         begin = index
         index, comma = _comma(source, node.end, "}")
-        members.append(Member(json.loads(key[0]), begin, node, comma))
-    return Node(start, index + 1, {member.key: member.node.value for member in members}, tuple(members))
+        members.append(JsoncMember(json.loads(key[0]), begin, node, comma))
+    return JsoncNode(start, index + 1, {member.key: member.node.value for member in members}, tuple(members))
 
 
 def _comma(source: ConfigText, index: int, end: str) -> tuple[int, int]:

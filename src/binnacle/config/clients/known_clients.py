@@ -16,7 +16,7 @@ Format = Literal["jsonc", "toml", "yaml"]
 Scope = Literal["project", "user"]
 
 
-class Folder(NamedTuple):
+class ClientFolder(NamedTuple):
     """A client's own directory."""
 
     path: str
@@ -39,7 +39,7 @@ class KnownClient(NamedTuple):
     """Key under which it keeps its servers."""
 
     entry: dict[str, Any]
-    folder: Folder
+    folder: ClientFolder
     """Its directory in the person's home."""
 
     user: tuple[str, ...]
@@ -83,7 +83,7 @@ CLIENTS = {
             "jsonc",
             "servers",
             {"type": "stdio", **_COMMAND, "cwd": "${workspaceFolder}"},
-            folder=Folder(_CODE),
+            folder=ClientFolder(_CODE),
             user=("User/mcp.json",),
             project=(".vscode/mcp.json",),
             programs=("code",),
@@ -94,7 +94,7 @@ CLIENTS = {
             "jsonc",
             "mcpServers",
             {"type": "local", **_COMMAND, "tools": ["*"]},
-            folder=Folder("~/.copilot", "COPILOT_HOME"),
+            folder=ClientFolder("~/.copilot", "COPILOT_HOME"),
             user=("mcp-config.json",),
             # Not .mcp.json, which it reads too: there, Claude Code stumbles over "tools".
             project=(".github/mcp.json",),
@@ -110,7 +110,7 @@ CLIENTS = {
             "jsonc",
             "mcpServers",
             {"type": "stdio", **_COMMAND},
-            folder=Folder("~", "CLAUDE_CONFIG_DIR"),
+            folder=ClientFolder("~", "CLAUDE_CONFIG_DIR"),
             signs=(".claude", ".claude.json"),
             user=(".claude.json",),
             project=(".mcp.json",),
@@ -126,7 +126,7 @@ CLIENTS = {
             "jsonc",
             "mcpServers",
             _COMMAND,
-            folder=Folder("~/.cursor"),
+            folder=ClientFolder("~/.cursor"),
             user=("mcp.json",),
             project=(".cursor/mcp.json",),
             programs=("cursor", "cursor-agent"),
@@ -137,7 +137,7 @@ CLIENTS = {
             "jsonc",
             "context_servers",
             _COMMAND,
-            folder=Folder("$CONFIG/zed"),
+            folder=ClientFolder("$CONFIG/zed"),
             user=("settings.json",),
             project=(".zed/settings.json",),
             programs=("zed", "zeditor"),
@@ -149,7 +149,7 @@ CLIENTS = {
             "jsonc",
             "mcp",
             {"type": "local", "command": ["bn", "mcp", "serve"]},
-            folder=Folder("$CONFIG/opencode"),
+            folder=ClientFolder("$CONFIG/opencode"),
             user=("opencode.json", "opencode.jsonc"),
             project=("opencode.json", "opencode.jsonc"),
             also=(".opencode/opencode.json", ".opencode/opencode.jsonc"),
@@ -161,7 +161,7 @@ CLIENTS = {
             "toml",
             "mcp_servers",
             _COMMAND,
-            folder=Folder("~/.codex", "CODEX_HOME"),
+            folder=ClientFolder("~/.codex", "CODEX_HOME"),
             user=("config.toml",),
             project=(".codex/config.toml",),
             programs=("codex",),
@@ -176,7 +176,7 @@ CLIENTS = {
             "jsonc",
             "mcpServers",
             _COMMAND,
-            folder=Folder("~/.gemini", "GEMINI_CLI_HOME", ".gemini"),
+            folder=ClientFolder("~/.gemini", "GEMINI_CLI_HOME", ".gemini"),
             user=("settings.json",),
             project=(".gemini/settings.json",),
             programs=("gemini",),
@@ -197,7 +197,7 @@ CLIENTS = {
                 "args": ["mcp", "serve"],
                 "timeout": 300,
             },
-            folder=Folder("$CONFIG/goose"),
+            folder=ClientFolder("$CONFIG/goose"),
             user=("config.yaml",),
             project=(),
             programs=("goose",),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
 
-from binnacle.config.clients.config_text import NAME, ConfigText, Editor, EntryPlace, find_recipe
+from binnacle.config.clients.config_text import NAME, ConfigText, EntryPlace, TextEditor, find_recipe
 from binnacle.config.clients.foreign_files import backups, locked, read, write
 from binnacle.config.clients.known_clients import KnownClient
 from binnacle.errors import ConfigError
@@ -26,7 +26,7 @@ class SetupTarget(NamedTuple):
 
     client: str
     path: str
-    editor: Editor
+    editor: TextEditor
     root: str | None = None
     """The checkout that the file belongs to; None for one of the person's own."""
 
@@ -48,7 +48,7 @@ def agents_target(path: str, *, root: str | None = None) -> SetupTarget:
     """AGENTS.md with our section, in the checkout `root`."""
     from binnacle.config.clients import agents_section
 
-    return SetupTarget(AGENTS, path, Editor(agents_section.put, agents_section.take, agents_section.BEGIN), root)
+    return SetupTarget(AGENTS, path, TextEditor(agents_section.put, agents_section.take, agents_section.BEGIN), root)
 
 
 def client_target(
@@ -69,7 +69,7 @@ def client_target(
 
     place = allowing if allow else plain
     return SetupTarget(
-        client.name, path, Editor(partial(edit, "put", place), partial(edit, "take", place), NAME, puts), root
+        client.name, path, TextEditor(partial(edit, "put", place), partial(edit, "take", place), NAME, puts), root
     )
 
 

@@ -18,7 +18,7 @@ import select
 import sys
 
 from binnacle.processes.facts import MARK_VARIABLE
-from binnacle.processes.frames import Unpacker, pack
+from binnacle.processes.frames import FrameUnpacker, pack
 from binnacle.processes.keeper_process.launch import LaunchRequest, launch
 from binnacle.processes.linux import adopt_orphans, set_process_name
 from binnacle.processes.process_tree import ProcessTree
@@ -46,7 +46,7 @@ def main(descriptor: int, token: str) -> None:
     KeeperService(_socket.socket(fileno=descriptor), token.encode()).run()
 
 
-class Program:
+class KeptProgram:
     """What a keeper was asked to start: a process tree, and whether it ever ran."""
 
     def __init__(self, tree: ProcessTree, report: int) -> None:
@@ -64,7 +64,7 @@ class KeeperService:
     def __init__(self, connection: _socket.socket, token: bytes) -> None:
         self._connection = connection
         self._token = token
-        self._unpacker = Unpacker()
+        self._unpacker = FrameUnpacker()
         self._passed: list[list[int]] = []
         """Descriptors that came before the end of their message."""
 
@@ -72,7 +72,7 @@ class KeeperService:
         self._is_closed = False
         """Whether the other side says no more. It may still listen."""
 
-        self._programs: dict[int, Program] = {}
+        self._programs: dict[int, KeptProgram] = {}
         self._trees = ProcessTrees()
         self._alarm, wakeup = os.pipe()
         os.set_blocking(self._alarm, False)
@@ -148,7 +148,7 @@ class KeeperService:
                 self._say("lost", number)
             else:
                 pid, report = launch(LaunchRequest(argv, {**dict(env), MARK_VARIABLE: mark}, cwd, descriptors))
-                self._programs[number] = Program(
+                self._programs[number] = KeptProgram(
                     self._trees.add(ProcessTree(number=number, mark=mark, root=pid)), report
                 )
                 self._poll.register(report, select.POLLIN)
@@ -158,7 +158,7 @@ class KeeperService:
             for descriptor in descriptors:
                 os.close(descriptor)
 
-    def _hear_report(self, program: Program) -> None:
+    def _hear_report(self, program: KeptProgram) -> None:
         """Passes on what a new program had to say before it ran, or that it runs."""
         problem = os.read(program.report, 4096)
         self._poll.unregister(program.report)

@@ -45,7 +45,7 @@ class PermissionRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
+class PermissionDecision:
     """The answer to a request."""
 
     is_allowed: bool
@@ -56,22 +56,22 @@ class Decision:
     """`own tool`, `policy` or `person`."""
 
 
-AskPermission = Callable[[PermissionRequest], Awaitable[Decision]]
+AskPermission = Callable[[PermissionRequest], Awaitable[PermissionDecision]]
 """Decides on a request."""
 
 AskPerson = Callable[[PermissionRequest], Awaitable[bool]]
 """Asks the person whether a request is allowed."""
 
 
-def decide(request: PermissionRequest, *, allow: bool, by: str) -> Decision:
+def decide(request: PermissionRequest, *, allow: bool, by: str) -> PermissionDecision:
     """A decision by the option that means it: for this once before for always."""
     wanted = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
     found = {option.kind: option.option_id for option in reversed(request.options)}
     option_id = next((found[kind] for kind in wanted if kind in found), None)
-    return Decision(is_allowed=allow and option_id is not None, option_id=option_id, by=by)
+    return PermissionDecision(is_allowed=allow and option_id is not None, option_id=option_id, by=by)
 
 
-def outcome_of(decision: Decision) -> acp.PermissionSelected | acp.PermissionCancelled:
+def outcome_of(decision: PermissionDecision) -> acp.PermissionSelected | acp.PermissionCancelled:
     """A decision as the agent is told."""
     return (
         acp.PermissionCancelled()
@@ -156,7 +156,7 @@ def by_policy(approve: Approve, *, own: Callable[[], OwnTools], person: AskPerso
     `own` is asked at every request: the tools of a session change while it runs.
     """
 
-    async def decide_one(request: PermissionRequest) -> Decision:
+    async def decide_one(request: PermissionRequest) -> PermissionDecision:
         if own().has(request):
             return decide(request, allow=True, by="own tool")
         if approve == "ask" and person is not None:

@@ -37,7 +37,7 @@ MAX_MERGE_ATTEMPTS = 5
 """How often a merge is computed again because somebody else moved the branch."""
 
 
-class Merger:
+class BranchMerger:
     """Merges into one branch. `folder` holds the lock that all runs of the repository share."""
 
     def __init__(self, git: Git, folder: str, into: str) -> None:

@@ -11,10 +11,10 @@ from binnacle.runner.ports import Worker
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.trees.git import Git, commit_message
 from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge, WorkerTree
-from binnacle.runner.trees.worktrees import Worktrees
+from binnacle.runner.trees.worktrees import RunWorktrees
 
 
-class Trees(Protocol):
+class RunTrees(Protocol):
     """The folders of a run."""
 
     async def refresh(self, context: RunContext, worker: Worker) -> None:
@@ -61,7 +61,7 @@ class InPlace:
             _warn(context, worker, f"not committed: {error.message}", error.hint)
         else:
             if done is not None:
-                context.tell(run_events.Committed(worker=worker.number, commit=done.id, files=done.files))
+                context.tell(run_events.ChangesCommitted(worker=worker.number, commit=done.id, files=done.files))
 
     async def keep_left(self, context: RunContext, worker: Worker, finished: FinishedIteration | None) -> None:
         """What is not committed here may as well be the person's."""
@@ -73,7 +73,7 @@ class InPlace:
 class InWorktrees:
     """Every agent works in a tree of its own, whose branch is merged into that of the run after each iteration."""
 
-    def __init__(self, worktrees: Worktrees) -> None:
+    def __init__(self, worktrees: RunWorktrees) -> None:
         """Closes them when it is closed."""
         self._worktrees = worktrees
         self._open = AsyncExitStack()
@@ -108,7 +108,7 @@ class InWorktrees:
         try:
             done = await self._worktrees.commit(tree, message)
             if done is not None:
-                context.tell(run_events.Committed(worker=worker.number, commit=done.id, files=done.files))
+                context.tell(run_events.ChangesCommitted(worker=worker.number, commit=done.id, files=done.files))
             if tree.number:
                 await self._merge(context, worker, tree, f"Merge {tree.branch}: {message}")
         except BinnacleError as error:
@@ -160,4 +160,4 @@ async def _message(context: RunContext, finished: FinishedIteration) -> str:
 
 
 def _warn(context: RunContext, worker: Worker, message: str, hint: str) -> None:
-    context.tell(run_events.Warned(worker=worker.number, message=message, hint=hint))
+    context.tell(run_events.WarningReported(worker=worker.number, message=message, hint=hint))

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 from binnacle.config.private_files import private_opener
 from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
-from binnacle.runner.trees.branch_merges import Merger, why_needed
+from binnacle.runner.trees.branch_merges import BranchMerger, why_needed
 from binnacle.runner.trees.file_lock import hold_lock
 from binnacle.runner.trees.git import LONG_GIT_TIMEOUT_SECONDS, Commit, Git
 from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge, WorkerTree
@@ -41,7 +41,7 @@ class KeptBranch(NamedTuple):
     reason: str
 
 
-class Worktrees:
+class RunWorktrees:
     """The trees of one run. Leaving it removes those whose work is in its branch; the others are then in `kept`."""
 
     def __init__(self, start: str, folder: str, name: str, *, own_branch: bool = False) -> None:
@@ -60,7 +60,7 @@ class Worktrees:
         self._name = name
         self._has_own_branch = own_branch
         self._open: AsyncExitStack
-        self._merger: Merger
+        self._merger: BranchMerger
         self._git: Git
         self.home: WorkerTree
         """Where the branch of the run is checked out."""
@@ -77,7 +77,7 @@ class Worktrees:
             self.home = WorkerTree(0, root, self._base)
             if self._has_own_branch:
                 self.home = WorkerTree(0, self._path(RUN_TREE), self._branch(RUN_TREE))
-            self._merger = Merger(self._git, self._folder, self.home.branch)
+            self._merger = BranchMerger(self._git, self._folder, self.home.branch)
             async with self._merger.alone() as git:
                 await self._finish_removing(git)
                 await git.ask("worktree", "prune")

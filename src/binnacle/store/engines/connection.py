@@ -1,7 +1,7 @@
 """The seam between the two engines and everything above them: a connection that runs SQL.
 
 SQL is written once, in the subset both engines share, with `?` for values. What
-differs is a value of `Dialect`.
+differs is a value of `SqlDialect`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ writer out from its beginning, so that a rule checked in it still holds when it 
 """
 
 
-class Dialect(NamedTuple):
+class SqlDialect(NamedTuple):
     """What the engines spell differently."""
 
     name: Literal["sqlite", "postgres"]
@@ -35,7 +35,7 @@ class Dialect(NamedTuple):
 class StoreConnection(Protocol):
     """One connection to one store. Not for use by several threads at once."""
 
-    dialect: Dialect
+    dialect: SqlDialect
     location: str
     """Where the store is, for people; without passwords."""
 

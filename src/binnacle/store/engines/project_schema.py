@@ -23,7 +23,7 @@ MAX_SCHEMA_CHARACTERS = 50
 """Shorter than what PostgreSQL takes, so that the name of the channel made from it fits too."""
 
 
-class Tenant(Struct, frozen=True, kw_only=True):
+class SchemaTenant(Struct, frozen=True, kw_only=True):
     """A project that looks for its schema."""
 
     name: str
@@ -53,7 +53,7 @@ class SchemaChoice(Struct, frozen=True):
     """Whether the comment says so already."""
 
 
-def choose_schema(schemas: Mapping[str, SchemaOwner | None], tenant: Tenant) -> SchemaChoice:
+def choose_schema(schemas: Mapping[str, SchemaOwner | None], tenant: SchemaTenant) -> SchemaChoice:
     """The schema of `tenant` among those there are; a new one if none is.
 
     Raises:
@@ -85,7 +85,7 @@ def choose_schema(schemas: Mapping[str, SchemaOwner | None], tenant: Tenant) -> 
     return _choice(FIRST_SCHEMA if is_first else schema, None, tenant)
 
 
-def _choice(schema: str, owner: SchemaOwner | None, tenant: Tenant) -> SchemaChoice:
+def _choice(schema: str, owner: SchemaOwner | None, tenant: SchemaTenant) -> SchemaChoice:
     known = owner.repositories if owner else ()
     wanted = SchemaOwner(
         binnacle=owner.binnacle if owner else tenant.name, repositories=tuple(sorted({*known, *tenant.fingerprints}))

@@ -18,10 +18,10 @@ from binnacle.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from binnacle.store.engines.connection import Dialect, Row, TransactionMode
+from binnacle.store.engines.connection import Row, SqlDialect, TransactionMode
 from binnacle.work import steps
 
-SQLITE = Dialect(
+SQLITE = SqlDialect(
     name="sqlite",
     identity="integer primary key autoincrement",
     text="text",

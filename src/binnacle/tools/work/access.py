@@ -37,7 +37,7 @@ LOOK_SECONDS = 1.0
 """Seconds between checks for lapsed claims."""
 
 
-class Access:
+class StoreAccess:
     """The access of the tools to one store. Closing it closes every connection."""
 
     def __init__(self, open_store: Open, *, patience: float) -> None:

@@ -2,14 +2,14 @@
 
 from binnacle.tools.tool_spec import ToolSpec
 from binnacle.tools.work import comments, features, intents, journal, project, tasks
-from binnacle.tools.work.access import Access
+from binnacle.tools.work.access import StoreAccess
 from binnacle.tools.work.typed_tool import declared_names, specs
 
 MODULES = (tasks, comments, features, journal, project, intents)
 """Importing them declares their tools, in the order in which agents see them."""
 
 
-def work_tools(access: Access) -> list[ToolSpec]:
+def work_tools(access: StoreAccess) -> list[ToolSpec]:
     """Every tool that changes or reads the work, executed through `access`."""
     return specs(access)
 

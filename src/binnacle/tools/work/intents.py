@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from binnacle.store import interim_reports, reports
-from binnacle.store.reports import Settled
+from binnacle.store.reports import SettledTask
 from binnacle.store.transaction import Writer
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.work.task_text import Lines
@@ -167,7 +167,7 @@ def _close(tx: Writer, closing: ReportKind, said: dict[str, str], *, detail: str
     return ToolReply(data, text)
 
 
-def _format_settled(settled: Settled) -> str:
+def _format_settled(settled: SettledTask) -> str:
     why = f" ({settled.note})" if settled.note else ""
     more = f"\nnow ready: {', '.join(settled.unblocked)}" if settled.unblocked else ""
     return f"Reported {settled.report}: {settled.task_id} is {settled.outcome}{why}{more}"

@@ -8,7 +8,7 @@ from binnacle.store import learnings
 from binnacle.store import notes as store_notes
 from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.outcome import ToolReply
-from binnacle.tools.tool_spec import Alias
+from binnacle.tools.tool_spec import ToolAlias
 from binnacle.tools.work.task_text import Limit
 from binnacle.tools.work.typed_tool import tool
 from binnacle.work.journal import Note, parse_note_type
@@ -53,7 +53,7 @@ def learning_add(
 @tool(
     title="Read learnings",
     category=LEARNINGS,
-    aliases=["read_learnings", Alias(name="get_feature_learnings")],
+    aliases=["read_learnings", ToolAlias(name="get_feature_learnings")],
     synonyms={"feature_name": "feature", "name": "feature"},
 )
 def learning_list(tx: Reader, *, feature: FeatureName = None) -> ToolReply:

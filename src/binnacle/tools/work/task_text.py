@@ -61,7 +61,7 @@ def new_task(given: TaskInput | PartInput) -> NewTask:
     return NewTask(provenance="agent", **fields)
 
 
-class Enrichment(TypedDict, total=False):
+class TaskEnrichment(TypedDict, total=False):
     """What turns a draft into a task, in addition to pseudocode."""
 
     acceptance_criteria: Lines
@@ -70,7 +70,7 @@ class Enrichment(TypedDict, total=False):
     estimated_turns: int
 
 
-class TaskChanges(Enrichment, total=False):
+class TaskChanges(TaskEnrichment, total=False):
     """The fields of a task that can be changed."""
 
     title: str

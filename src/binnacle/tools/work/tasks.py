@@ -12,9 +12,8 @@ from binnacle.store.transaction import Reader, Writer
 from binnacle.store.views.search import find_text
 from binnacle.store.views.task_details import load_details
 from binnacle.tools.outcome import ToolReply, as_json
-from binnacle.tools.tool_spec import Alias
+from binnacle.tools.tool_spec import ToolAlias
 from binnacle.tools.work.task_text import (
-    Enrichment,
     Fence,
     Kind,
     Limit,
@@ -23,6 +22,7 @@ from binnacle.tools.work.task_text import (
     Priority,
     Status,
     TaskChanges,
+    TaskEnrichment,
     TaskInput,
     TaskRef,
     line,
@@ -49,7 +49,7 @@ MAX_OFFSET = (1 << 31) - 1
 @tool(
     title="Add tasks",
     category=CHANGE,
-    aliases=[Alias(name="task-add", renames={"title": "content"}), Alias(name="create_task", item="tasks")],
+    aliases=[ToolAlias(name="task-add", renames={"title": "content"}), ToolAlias(name="create_task", item="tasks")],
     synonyms={"content": "title"},
     errors=[
         ("E_DUPLICATE", "a task has that title; the error names it"),
@@ -318,7 +318,7 @@ def task_move(tx: Writer, id: TaskRef, feature: str) -> ToolReply:  # noqa: A002
 @tool(
     title="Add to a task's context",
     category=CHANGE,
-    aliases=["update_task_context", Alias(name="add_context_file")],
+    aliases=["update_task_context", ToolAlias(name="add_context_file")],
     idempotent=True,
     synonyms=ID | {"file_path": "files", "context_files": "files", "file": "files"},
     errors=[GONE, LOST],
@@ -353,7 +353,7 @@ def task_enrich(
     tx: Writer,
     id: TaskRef,  # noqa: A002
     pseudocode: Annotated[str, Meta(description="how to do it, in steps")],
-    **more: Unpack[Enrichment],
+    **more: Unpack[TaskEnrichment],
 ) -> ToolReply:
     """Turns a draft into a task that can be taken."""
     changes = {"pseudocode": pseudocode, **more}

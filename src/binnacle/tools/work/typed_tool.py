@@ -9,8 +9,8 @@ import msgspec
 from binnacle.store.transaction import Writer
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply
-from binnacle.tools.tool_spec import Alias, Contract, Hints, ToolSpec
-from binnacle.tools.work.access import Access
+from binnacle.tools.tool_spec import ToolAlias, ToolErrorContract, ToolHints, ToolSpec
+from binnacle.tools.work.access import StoreAccess
 from binnacle.work.actor import Actor
 
 Function = Callable[..., ToolReply]
@@ -22,7 +22,7 @@ def tool(
     *,
     title: str,
     category: str,
-    aliases: Iterable[Alias | str] = (),
+    aliases: Iterable[ToolAlias | str] = (),
     destructive: bool = False,
     idempotent: bool = False,
     claims: bool = False,
@@ -41,8 +41,8 @@ def tool(
         options: dict[str, Any] = {
             "title": title,
             "category": category,
-            "aliases": tuple(Alias(name=one) if isinstance(one, str) else one for one in aliases),
-            "errors": tuple(Contract(code=code, when=text) for code, text in errors),
+            "aliases": tuple(ToolAlias(name=one) if isinstance(one, str) else one for one in aliases),
+            "errors": tuple(ToolErrorContract(code=code, when=text) for code, text in errors),
             "synonyms": synonyms or {},
             "when_to_use": when,
         }
@@ -53,7 +53,7 @@ def tool(
     return declare
 
 
-def specs(access: Access) -> list[ToolSpec]:
+def specs(access: StoreAccess) -> list[ToolSpec]:
     """Every declared tool, executed through `access`."""
     return [_spec(function, dict(options), access) for function, options in _declared]
 
@@ -67,7 +67,7 @@ def declared_names() -> list[str]:
     ]
 
 
-def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSpec:
+def _spec(function: Function, options: dict[str, Any], access: StoreAccess) -> ToolSpec:
     hints = get_type_hints(function, include_extras=True)
     code = function.__code__
     first, *others = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -76,7 +76,7 @@ def _spec(function: Function, options: dict[str, Any], access: Access) -> ToolSp
     optional = _optional_fields(function, hints)
     writes = issubclass(hints[first], Writer)
     claims = options.pop("claims")
-    behaviour = Hints(
+    behaviour = ToolHints(
         read_only=not writes,
         destructive=options.pop("destructive"),
         idempotent=options.pop("idempotent") or not writes,

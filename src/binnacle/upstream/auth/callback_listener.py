@@ -24,7 +24,7 @@ _HEAD = (
 )
 
 
-class Receiver:
+class CallbackListener:
     """Listens from entering to leaving it. Answers nothing but its own two pages.
 
     The browser is sent to `start_url`, which leads to the login page once: the arguments of a browser can be seen by

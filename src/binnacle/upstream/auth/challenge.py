@@ -13,7 +13,7 @@ _PART = re.compile(
 MAX_CHALLENGE_CHARACTERS = 16 << 10
 
 
-class Challenge(NamedTuple):
+class AuthChallenge(NamedTuple):
     """What a server says about the login that it wants."""
 
     error: str = ""
@@ -23,7 +23,7 @@ class Challenge(NamedTuple):
     """Where it describes itself (RFC 9728)."""
 
 
-def parse_challenge(header: str) -> Challenge:
+def parse_challenge(header: str) -> AuthChallenge:
     """The bearer challenge in a header; an empty one where there is none, or none that can be read."""
     header = header[:MAX_CHALLENGE_CHARACTERS]
     found: dict[str, str] = {}
@@ -36,7 +36,7 @@ def parse_challenge(header: str) -> Challenge:
         elif is_bearer:
             value = part["plain"] if part["quoted"] is None else re.sub(r"\\(.)", r"\1", part["quoted"])
             found.setdefault(part["name"].lower(), value)
-    return Challenge(
+    return AuthChallenge(
         found.get("error", ""),
         found.get("error_description", ""),
         tuple(found.get("scope", "").split()),

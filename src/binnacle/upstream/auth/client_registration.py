@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from binnacle.errors import ConfigError, UpstreamError
 from binnacle.upstream.auth import oauth_requests
-from binnacle.upstream.auth.grant import Grant, Method, OAuthClient
+from binnacle.upstream.auth.grant import LoginGrant, Method, OAuthClient
 from binnacle.upstream.auth.provider_discovery import Provider, is_same_issuer
 from binnacle.upstream.auth.token_endpoint import describe_refusal
 from binnacle.upstream.configuration.server_config import ServerConfig
@@ -24,7 +24,7 @@ class _Registered(Struct):
     error_description: Any = None
 
 
-def known_client(config: ServerConfig, provider: Provider, before: Grant | None) -> OAuthClient | None:
+def known_client(config: ServerConfig, provider: Provider, before: LoginGrant | None) -> OAuthClient | None:
     """Who we are there without asking; None if we have to register first.
 
     What was registered is used again with the issuer that it was registered with, and with no other.

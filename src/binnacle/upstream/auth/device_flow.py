@@ -10,7 +10,7 @@ from msgspec import Struct
 from binnacle.errors import UpstreamDown, UpstreamError
 from binnacle.upstream.auth import oauth_requests, token_endpoint
 from binnacle.upstream.auth.client_registration import DEVICE_GRANT
-from binnacle.upstream.auth.grant import Grant
+from binnacle.upstream.auth.grant import LoginGrant
 from binnacle.upstream.auth.token_endpoint import TokenRefused
 from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.redaction import Redactor
@@ -37,13 +37,13 @@ class _Started(Struct):
 
 async def sign_in_by_device(
     http: HttpSession,
-    grant: Grant,
+    grant: LoginGrant,
     endpoint: str,
     *,
     near: ServerConfig,
     show: Callable[[str], None],
     redactor: Redactor,
-) -> Grant:
+) -> LoginGrant:
     """Shows the person a code and waits until they have typed it in.
 
     Raises:
@@ -72,7 +72,9 @@ async def sign_in_by_device(
     raise TokenRefused("expired_token", "the code was not entered in time")
 
 
-async def _start(http: HttpSession, grant: Grant, endpoint: str, *, near: ServerConfig, redactor: Redactor) -> _Started:
+async def _start(
+    http: HttpSession, grant: LoginGrant, endpoint: str, *, near: ServerConfig, redactor: Redactor
+) -> _Started:
     headers, identity = token_endpoint.identified(grant.client)
     form = {"resource": grant.resource, "client_id": grant.client.id, **identity}
     if grant.scopes:

@@ -33,7 +33,7 @@ class OAuthClient(Struct, frozen=True, kw_only=True):
         return f"Client({self.method})"
 
 
-class Grant(Struct, frozen=True, kw_only=True):
+class LoginGrant(Struct, frozen=True, kw_only=True):
     """A login. Its repr shows no secret."""
 
     version: Literal[1] = 1
@@ -55,7 +55,7 @@ class Grant(Struct, frozen=True, kw_only=True):
     """What the server refused a request for; the next login asks for it."""
 
     def __repr__(self) -> str:
-        return f"Grant({self.resource!r} by {self.issuer!r})"
+        return f"LoginGrant({self.resource!r} by {self.issuer!r})"
 
     def is_due(self, now: float) -> bool:
         """Whether it is time to renew it."""
@@ -74,7 +74,7 @@ class Grant(Struct, frozen=True, kw_only=True):
         last = min(EXPIRY_MARGIN_SECONDS, (self.expires_at - self.issued_at) / 8)
         return now >= self.expires_at - max(last, 0.0)
 
-    def revoked(self, *, is_known: bool) -> "Grant":
+    def revoked(self, *, is_known: bool) -> "LoginGrant":
         """What is left when the login is no longer accepted: what was asked for, and who we are if that is known."""
         client = self.client if is_known else msgspec.structs.replace(self.client, redirect_uri="")
         return msgspec.structs.replace(self, client=client, access_token="", refresh_token="", expires_at=None)
@@ -91,16 +91,16 @@ def key_of(config: ServerConfig) -> str:
     return f"{config.name}-{sha256(told.encode()).hexdigest()[:20]}"
 
 
-def encode(grant: Grant) -> str:
+def encode(grant: LoginGrant) -> str:
     return msgspec.json.encode(grant).decode()
 
 
-def decode(text: str | None, config: ServerConfig) -> Grant | None:
+def decode(text: str | None, config: ServerConfig) -> LoginGrant | None:
     """A login as it was kept; None if there is none that can be read and is for this server."""
     if text is None:
         return None
     try:
-        grant = msgspec.json.decode(text, type=Grant)
+        grant = msgspec.json.decode(text, type=LoginGrant)
     except (msgspec.DecodeError, UnicodeError):
         return None  # of a newer Binnacle, or damaged: to sign in again fixes both
     from binnacle.upstream.auth.provider_discovery import covers

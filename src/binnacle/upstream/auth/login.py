@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from binnacle.errors import ConfigError, TimedOut, UpstreamError, UpstreamLogin
 from binnacle.upstream import upstream_steps
 from binnacle.upstream.auth import browser, client_registration, provider_discovery, token_endpoint
-from binnacle.upstream.auth.callback_listener import Receiver
+from binnacle.upstream.auth.callback_listener import CallbackListener
 from binnacle.upstream.auth.device_flow import sign_in_by_device
-from binnacle.upstream.auth.grant import Grant, OAuthClient, decode, encode, key_of, together
+from binnacle.upstream.auth.grant import LoginGrant, OAuthClient, decode, encode, key_of, together
 from binnacle.upstream.auth.provider_discovery import DiscoveredProvider
 from binnacle.upstream.auth.secret_store import SecretStore
 from binnacle.upstream.auth.token_endpoint import TokenRefused
@@ -43,10 +43,10 @@ class _Attempt(NamedTuple):
     show: Show
     redactor: Redactor
 
-    def grant(self, client: OAuthClient) -> Grant:
+    def grant(self, client: OAuthClient) -> LoginGrant:
         """A login without tokens yet."""
         provider = self.found.provider
-        return Grant(
+        return LoginGrant(
             resource=self.found.resource,
             issuer=provider.issuer,
             token_endpoint=provider.token_endpoint,
@@ -132,7 +132,7 @@ async def logout(config: ServerConfig, *, secrets: SecretStore, http: HttpSessio
     return SignedOut(was_there, still_good)
 
 
-async def _revoked(grant: Grant | None, config: ServerConfig, http: HttpSession) -> str:
+async def _revoked(grant: LoginGrant | None, config: ServerConfig, http: HttpSession) -> str:
     """Revokes a login; says why that was not possible."""
     if grant is None or not (grant.access_token or grant.refresh_token):
         return ""
@@ -158,7 +158,7 @@ def _check(config: ServerConfig) -> None:
     check_private(config)
 
 
-def _scopes(config: ServerConfig, found: DiscoveredProvider, before: Grant | None) -> tuple[str, ...]:
+def _scopes(config: ServerConfig, found: DiscoveredProvider, before: LoginGrant | None) -> tuple[str, ...]:
     """What to ask for: what is configured, else what the server says; and what it refused something for."""
     scopes = config.auth.scopes or found.scopes
     if before is not None and before.wanted:
@@ -167,7 +167,7 @@ def _scopes(config: ServerConfig, found: DiscoveredProvider, before: Grant | Non
     return together(scopes, ["offline_access"]) if "offline_access" in found.provider.scopes and scopes else scopes
 
 
-async def _by_device(attempt: _Attempt, before: Grant | None) -> Grant:
+async def _by_device(attempt: _Attempt, before: LoginGrant | None) -> LoginGrant:
     config, provider = attempt.config, attempt.found.provider
     if not provider.device_endpoint:
         raise ConfigError(
@@ -188,12 +188,12 @@ async def _by_device(attempt: _Attempt, before: Grant | None) -> Grant:
 
 
 async def _by_code(
-    attempt: _Attempt, before: Grant | None, read_redirect: ReadRedirect | None, *, open_browser: bool
-) -> Grant:
+    attempt: _Attempt, before: LoginGrant | None, read_redirect: ReadRedirect | None, *, open_browser: bool
+) -> LoginGrant:
     config, provider = attempt.config, attempt.found.provider
     known = client_registration.known_client(config, provider, before)
     port = urlsplit(known.redirect_uri).port or 0 if known and known.redirect_uri else 0
-    async with Receiver(port) as receiver:
+    async with CallbackListener(port) as receiver:
         uri = receiver.redirect_uri
         if known is None or (known.redirect_uri and known.redirect_uri != uri):
             known = await client_registration.register(
@@ -214,7 +214,7 @@ async def _by_code(
         return await token_endpoint.ask(attempt.http, grant, form, near=config, redactor=attempt.redactor)
 
 
-def _login_url(attempt: _Attempt, grant: Grant, receiver: Receiver, verifier: str) -> str:
+def _login_url(attempt: _Attempt, grant: LoginGrant, receiver: CallbackListener, verifier: str) -> str:
     digest = hashlib.sha256(verifier.encode()).digest()
     asked = {
         "response_type": "code",
@@ -234,7 +234,7 @@ def _login_url(attempt: _Attempt, grant: Grant, receiver: Receiver, verifier: st
 
 
 @contextlib.asynccontextmanager
-async def _show_attempt(attempt: _Attempt, receiver: Receiver, *, open_browser: bool) -> AsyncIterator[None]:
+async def _show_attempt(attempt: _Attempt, receiver: CallbackListener, *, open_browser: bool) -> AsyncIterator[None]:
     """While the block runs, the person has the login page, or at least its address."""
     login_url = receiver.login_url
     if open_browser and browser.is_there():
@@ -248,7 +248,7 @@ async def _show_attempt(attempt: _Attempt, receiver: Receiver, *, open_browser: 
         yield
 
 
-async def _answer(attempt: _Attempt, receiver: Receiver, read_redirect: ReadRedirect | None) -> dict[str, str]:
+async def _answer(attempt: _Attempt, receiver: CallbackListener, read_redirect: ReadRedirect | None) -> dict[str, str]:
     """The answer of the login page, from the browser or from the person, whoever is first."""
     waits = {asyncio.create_task(receiver.wait_answer())}
     if read_redirect is not None:
@@ -266,7 +266,7 @@ async def _answer(attempt: _Attempt, receiver: Receiver, read_redirect: ReadRedi
         await asyncio.gather(*waits, return_exceptions=True)
 
 
-async def _pasted(attempt: _Attempt, receiver: Receiver, read_redirect: ReadRedirect) -> dict[str, str]:
+async def _pasted(attempt: _Attempt, receiver: CallbackListener, read_redirect: ReadRedirect) -> dict[str, str]:
     """What a person pasted. Nothing at all means that they leave it to the browser."""
     attempt.show("If that browser is on another machine: paste the address that it ends up at, or the code.")
     for _ in range(MAX_PASTES):

@@ -14,7 +14,7 @@ import msgspec
 from binnacle.errors import UpstreamLogin
 from binnacle.upstream import upstream_steps
 from binnacle.upstream.auth import challenge, token_endpoint
-from binnacle.upstream.auth.grant import Grant, decode, encode, key_of, together
+from binnacle.upstream.auth.grant import LoginGrant, decode, encode, key_of, together
 from binnacle.upstream.auth.secret_store import SecretStore
 from binnacle.upstream.auth.token_endpoint import TokenRefused
 from binnacle.upstream.configuration.server_config import ServerConfig
@@ -59,11 +59,11 @@ class OAuth:
         self._http = http
         self._redactor = redactor
         self._is_asked_for = is_asked_for
-        self._grant: Grant | None = None
+        self._grant: LoginGrant | None = None
         self._is_kept = True
         """Whether it is also where logins are kept; one that could not be saved is only here."""
 
-        self._renewal: asyncio.Task[Grant] | None = None
+        self._renewal: asyncio.Task[LoginGrant] | None = None
         self._replacement = ""
         """The token that we got because the one before was refused."""
 
@@ -111,7 +111,7 @@ class OAuth:
             await asyncio.wait({self._renewal}, timeout=CLOSE_SECONDS)
             self._renewal.cancel()
 
-    async def _kept(self) -> Grant | None:
+    async def _kept(self) -> LoginGrant | None:
         """The login as it is kept, which another process may have made or renewed."""
         if not self._is_asked_for:
             return None
@@ -123,17 +123,17 @@ class OAuth:
         self._grant = found if found is not None and (found.access_token or found.refresh_token) else None
         return self._grant
 
-    async def _renewed(self, spent: Grant) -> Grant:
+    async def _renewed(self, spent: LoginGrant) -> LoginGrant:
         """A login that is good, instead of one that is not. Who is cancelled here leaves the renewal to the others."""
         return await asyncio.shield(self._begin_renewal(spent))
 
-    def _begin_renewal(self, spent: Grant) -> asyncio.Task[Grant]:
+    def _begin_renewal(self, spent: LoginGrant) -> asyncio.Task[LoginGrant]:
         if self._renewal is None or self._renewal.done():
             self._renewal = asyncio.create_task(self._renew(spent.access_token))
             self._renewal.add_done_callback(_heard)
         return self._renewal
 
-    async def _renew(self, spent: str) -> Grant:
+    async def _renew(self, spent: str) -> LoginGrant:
         self._next_attempt = time.monotonic() + RENEW_RETRY_SECONDS
         async with self._secrets.exclusive(self._key):
             grant = await self._kept()
@@ -155,7 +155,7 @@ class OAuth:
             self._is_kept = True
             return renewed
 
-    async def _refused(self, grant: Grant, refusal: TokenRefused) -> UpstreamLogin:
+    async def _refused(self, grant: LoginGrant, refusal: TokenRefused) -> UpstreamLogin:
         if refusal.error in REVOKED_ERRORS:
             self._grant = None
             await self._secrets.save(
@@ -184,7 +184,7 @@ class OAuth:
         return UpstreamLogin(f"{name} needs a login: {why}", hint=upstream_steps.sign_in(name))
 
 
-def _heard(renewal: asyncio.Task[Grant]) -> None:
+def _heard(renewal: asyncio.Task[LoginGrant]) -> None:
     """Whoever waits hears of a failure; that nobody may wait is no reason for a warning."""
     with contextlib.suppress(asyncio.CancelledError):
         renewal.exception()

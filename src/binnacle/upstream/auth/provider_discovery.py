@@ -134,14 +134,14 @@ def covers(resource: str, url: str) -> bool:
     return below.startswith(above)
 
 
-async def _probe(config: ServerConfig, http: HttpSession) -> challenge.Challenge:
+async def _probe(config: ServerConfig, http: HttpSession) -> challenge.AuthChallenge:
     """Asks the server without credentials, to be told what it wants. Its silence is not the end."""
     url = resource_of(config.url)
     try:
         answer = await oauth_requests.post(http, url, what="server", near=config, body=_PROBE, headers=_PROBE_HEADERS)
     except UpstreamError:
-        return challenge.Challenge()
-    return challenge.parse_challenge(answer.challenge) if answer.status in (401, 403) else challenge.Challenge()
+        return challenge.AuthChallenge()
+    return challenge.parse_challenge(answer.challenge) if answer.status in (401, 403) else challenge.AuthChallenge()
 
 
 async def _describe(config: ServerConfig, http: HttpSession, named: str) -> _ResourceMetadata | None:

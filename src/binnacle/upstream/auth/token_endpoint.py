@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from binnacle.errors import UpstreamDown
 from binnacle.upstream.auth import oauth_requests
-from binnacle.upstream.auth.grant import Grant, OAuthClient
+from binnacle.upstream.auth.grant import LoginGrant, OAuthClient
 from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.redaction import Redactor
 from binnacle.upstream.transports.http_session import HttpSession
@@ -44,8 +44,8 @@ class _Answer(Struct):
 
 
 async def ask(
-    http: HttpSession, grant: Grant, form: dict[str, str], *, near: ServerConfig, redactor: Redactor
-) -> Grant:
+    http: HttpSession, grant: LoginGrant, form: dict[str, str], *, near: ServerConfig, redactor: Redactor
+) -> LoginGrant:
     """`grant` with new tokens, for what `form` holds.
 
     Raises:
@@ -81,13 +81,13 @@ async def ask(
     return renewed
 
 
-async def renew(http: HttpSession, grant: Grant, *, near: ServerConfig, redactor: Redactor) -> Grant:
+async def renew(http: HttpSession, grant: LoginGrant, *, near: ServerConfig, redactor: Redactor) -> LoginGrant:
     """Tokens for the refresh token of a login. Where it is not replaced, it stays good."""
     form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
     return await ask(http, grant, form, near=near, redactor=redactor)
 
 
-async def revoke(http: HttpSession, grant: Grant, *, near: ServerConfig, redactor: Redactor) -> None:
+async def revoke(http: HttpSession, grant: LoginGrant, *, near: ServerConfig, redactor: Redactor) -> None:
     """Has the tokens of a login made worthless where they came from (RFC 7009).
 
     Raises:
@@ -115,7 +115,7 @@ async def revoke(http: HttpSession, grant: Grant, *, near: ServerConfig, redacto
         )
 
 
-def learn(grant: Grant, redactor: Redactor) -> None:
+def learn(grant: LoginGrant, redactor: Redactor) -> None:
     """The redactor knows the secrets of a login from now on."""
     redactor.add("access_token", grant.access_token)
     redactor.add("refresh_token", grant.refresh_token)

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from binnacle.errors import ConfigError, UpstreamError
 from binnacle.upstream.configuration.server_config import ServerConfig
-from binnacle.upstream.transports.address_policy import Nearness, spelled_nearness
+from binnacle.upstream.transports.address_policy import AddressNearness, spelled_nearness
 
 _HTTP = {"ws": "http", "wss": "https"}
 
@@ -69,7 +69,7 @@ def check_place(url: str, what: str, *, near: str) -> None:
         is_url = False
     if not is_url or parts.scheme not in ("http", "https"):
         raise UpstreamError(f"the {what} is not a usable URL", hint="the server's operator has to fix it")
-    if spelled_nearness(parts.hostname or "") >= Nearness.HERE and not is_local(near):
+    if spelled_nearness(parts.hostname or "") >= AddressNearness.HERE and not is_local(near):
         raise UpstreamError(f"the {what} leads to this machine, and was not asked: {origin(url)}", hint=CHECK_HINT)
     if parts.scheme == "http" and not is_local(url):
         raise UpstreamError(f"the {what} is not https, and was not asked: {origin(url)}", hint=CHECK_HINT)

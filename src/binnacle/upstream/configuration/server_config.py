@@ -16,7 +16,7 @@ HIDDEN_VALUE = "‹hidden›"
 """Stands where a value may be a secret."""
 
 
-class Auth(Struct, frozen=True, kw_only=True):
+class AuthConfig(Struct, frozen=True, kw_only=True):
     """How we show a server who we are. Its repr shows no secret."""
 
     type: AuthType = "none"
@@ -31,7 +31,7 @@ class Auth(Struct, frozen=True, kw_only=True):
     client_metadata_url: str = ""
 
     def __repr__(self) -> str:
-        return f"Auth(type={self.type!r})"
+        return f"AuthConfig(type={self.type!r})"
 
 
 class ToolRules(Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     """The complete entry, before variables were filled in."""
 
     headers: dict[str, str] = {}
-    auth: Auth = Auth()
+    auth: AuthConfig = AuthConfig()
     variables: tuple[str, ...] = ()
     """Variables that are filled in anywhere, also where a default may stand for one: of the environment, and ours."""
 

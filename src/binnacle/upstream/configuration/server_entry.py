@@ -14,7 +14,7 @@ from binnacle.upstream.configuration import entry_fields
 from binnacle.upstream.configuration.entry_fields import Reader, WrongValue
 from binnacle.upstream.configuration.server_config import (
     SERVER_NAME,
-    Auth,
+    AuthConfig,
     ConfigProblem,
     ConfigSource,
     ServerConfig,
@@ -22,7 +22,7 @@ from binnacle.upstream.configuration.server_config import (
     ToolRules,
     TransportKind,
 )
-from binnacle.upstream.configuration.variable_expansion import Variables, variables_in
+from binnacle.upstream.configuration.variable_expansion import ProjectVariables, variables_in
 
 KeyPath = tuple[str, ...]
 
@@ -129,7 +129,7 @@ class ServerEntry(NamedTuple):
 class _Reading:
     """One entry being read. Collects what is wrong, so that all of it is said at once."""
 
-    def __init__(self, entry: ServerEntry, variables: Variables) -> None:
+    def __init__(self, entry: ServerEntry, variables: ProjectVariables) -> None:
         self.entry = entry
         self.problems: list[ConfigProblem] = []
         self.has_unknown = False
@@ -250,7 +250,7 @@ def _translated(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[KeyP
 
 
 def build_server(
-    entry: ServerEntry, variables: Variables, *, repo: str
+    entry: ServerEntry, variables: ProjectVariables, *, repo: str
 ) -> tuple[ServerConfig | None, list[ConfigProblem]]:
     """The server that an entry describes, or what is wrong with it."""
     if problem := _unusable(entry):
@@ -383,7 +383,7 @@ def _server(entry: ServerEntry, values: dict[str, Any], repo: str) -> ServerConf
     values.setdefault("pin", "warn" if entry.source.kind in ("user", "cli") else "strict")
     return ServerConfig(
         name=entry.name,
-        auth=Auth(**auth | {"type": _auth_type(auth)}),
+        auth=AuthConfig(**auth | {"type": _auth_type(auth)}),
         tools=ToolRules(**tools),
         limits=ServerLimits(**limits),
         source=entry.source,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from binnacle.config.clients.config_text import ConfigText as Text
 from binnacle.config.clients.foreign_files import read
-from binnacle.config.clients.jsonc_parser import Member, Node, parse
+from binnacle.config.clients.jsonc_parser import JsoncMember, JsoncNode, parse
 from binnacle.config.directories import trust_file
 from binnacle.config.trust import is_trusted
 from binnacle.errors import ConfigError, did_you_mean
@@ -24,7 +24,7 @@ from binnacle.upstream.configuration.entry_fields import is_unicode
 from binnacle.upstream.configuration.server_config import ConfigProblem, ConfigSource, LoadedServers, ServerConfig
 from binnacle.upstream.configuration.server_entry import KeyPath, ServerEntry, build_server, written_url
 from binnacle.upstream.configuration.server_trust import FOREIGN, trust_item
-from binnacle.upstream.configuration.variable_expansion import Variables
+from binnacle.upstream.configuration.variable_expansion import ProjectVariables
 
 CONTAINERS = ("servers", "mcpServers", "mcp_servers")
 """Keys that servers stand below; new files get the first."""
@@ -69,7 +69,7 @@ def load_servers(
     """
     environ = os.environ if environ is None else environ
     written = read_entries(repo, flags=flags, discipline=discipline, environ=environ)
-    variables = Variables(environ, repo=repo)
+    variables = ProjectVariables(environ, repo=repo)
     servers: dict[str, ServerConfig] = {}
     problems = list(written.problems)
     for entry in written.entries.values():
@@ -165,7 +165,7 @@ def read_config(file: ConfigFile) -> tuple[list[ServerEntry], list[ConfigProblem
 
 
 def _read_container(
-    file: ConfigFile, container: Member, lines: "_Lines", entries: list[ServerEntry], problems: list[ConfigProblem]
+    file: ConfigFile, container: JsoncMember, lines: "_Lines", entries: list[ServerEntry], problems: list[ConfigProblem]
 ) -> None:
     if not isinstance(container.node.value, dict):
         where = f"{file.path}:{lines.at(container.start)}"
@@ -182,14 +182,14 @@ def _read_container(
         entries.append(entry)
 
 
-def _misplaced(member: Member, where: str) -> ConfigProblem:
+def _misplaced(member: JsoncMember, where: str) -> ConfigProblem:
     value = member.node.value
     is_server = isinstance(value, dict) and not value.keys().isdisjoint(("command", "url"))
     hint = "put it below 'servers'" if is_server else did_you_mean(member.key, (*CONTAINERS[:2], *_BESIDE))
     return ConfigProblem(member.key, where, f"{member.key}: unknown key", hint)
 
 
-def _starts(node: Node, path: KeyPath = ()) -> Iterator[tuple[KeyPath, int]]:
+def _starts(node: JsoncNode, path: KeyPath = ()) -> Iterator[tuple[KeyPath, int]]:
     """Where each key below an object stands in the text."""
     for member in node.members:
         yield (*path, member.key), member.start

@@ -13,7 +13,7 @@ from binnacle.upstream.configuration.server_entry import ServerEntry, build_serv
 from binnacle.upstream.configuration.server_loader import read_entries, read_shared
 from binnacle.upstream.configuration.server_target import mask_target
 from binnacle.upstream.configuration.server_trust import is_allowed, trust_item_of
-from binnacle.upstream.configuration.variable_expansion import Variables
+from binnacle.upstream.configuration.variable_expansion import ProjectVariables
 from binnacle.upstream.listing.list_cache import ListCache
 
 
@@ -66,7 +66,7 @@ def read_overview(
 ) -> ServersOverview:
     """What is configured for the project in `repo`."""
     written = read_entries(repo, flags=flags, discipline=discipline, environ=environ)
-    variables = Variables(os.environ if environ is None else environ, repo=repo)
+    variables = ProjectVariables(os.environ if environ is None else environ, repo=repo)
     servers: dict[str, ConfiguredServer] = {}
     for name, entry in written.entries.items():
         config, problems = build_server(entry, variables, repo=repo)
@@ -101,14 +101,14 @@ def find_items(repo: str, disciplines: Iterable[Mapping[str, Any]] = ()) -> list
     written = {entry.name: entry for entry in read_shared(repo)}
     for name, data in ((name, data) for one in disciplines for name, data in one.items()):
         written.setdefault(name, ServerEntry(name, data, ConfigSource("discipline")))
-    variables = Variables(os.environ, repo=repo)
+    variables = ProjectVariables(os.environ, repo=repo)
     built = (build_server(entry, variables, repo=repo)[0] for entry in written.values())
     return [trust_item_of(config) for config in built if config and config.enabled]
 
 
 def allowed_entries(servers: Mapping[str, Any], repo: str) -> dict[str, Any]:
     """Those of a discipline's servers, as they were written, that a session may use now."""
-    variables = Variables(os.environ, repo=repo)
+    variables = ProjectVariables(os.environ, repo=repo)
     built = {
         name: build_server(ServerEntry(name, data, ConfigSource("discipline")), variables, repo=repo)[0]
         for name, data in servers.items()

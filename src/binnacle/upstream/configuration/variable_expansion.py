@@ -30,7 +30,7 @@ class UndefinedVariable(NamedTuple):
     hint: str
 
 
-class Variables:
+class ProjectVariables:
     """What variables stand for in one project."""
 
     def __init__(self, environ: Mapping[str, str], *, repo: str) -> None:

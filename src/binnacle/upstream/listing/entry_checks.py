@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from binnacle.upstream.listing.output_schemas import check_usable
-from binnacle.upstream.listing.schema_repair import Unfit, repair_schema
+from binnacle.upstream.listing.schema_repair import UnfitValue, repair_schema
 from binnacle.upstream.listing.screening import decode_entry
 from binnacle.upstream.server_bounds import MAX_NAME_CHARACTERS, NOT_OFFERED, ListedEntries, ListKind
 from binnacle.wire.hidden_text import make_visible
@@ -33,7 +33,7 @@ class _Fitted(NamedTuple):
 
 
 _Reader = Callable[[Any], _Fitted]
-"""Takes a value of the protocol. Raises `Unfit` for one that is not."""
+"""Takes a value of the protocol. Raises `UnfitValue` for one that is not."""
 
 
 class _Shape(NamedTuple):
@@ -45,50 +45,50 @@ class _Shape(NamedTuple):
 
 def _text(value: Any) -> _Fitted:
     if not isinstance(value, str):
-        raise Unfit("is no text")
+        raise UnfitValue("is no text")
     return _Fitted(value)
 
 
 def _name(value: Any) -> _Fitted:
     if not value:
-        raise Unfit("is empty")
+        raise UnfitValue("is empty")
     return _text(value)
 
 
 def _flag(value: Any) -> _Fitted:
     if not isinstance(value, bool):
-        raise Unfit("is neither true nor false")
+        raise UnfitValue("is neither true nor false")
     return _Fitted(value)
 
 
 def _number(value: Any) -> _Fitted:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Unfit("is no number")
+        raise UnfitValue("is no number")
     return _Fitted(value)
 
 
 def _priority(value: Any) -> _Fitted:
     if not 0 <= _number(value).value <= 1:
-        raise Unfit("is not between 0 and 1")
+        raise UnfitValue("is not between 0 and 1")
     return _Fitted(value)
 
 
 def _moment(value: Any) -> _Fitted:
     if not _MOMENT.fullmatch(_text(value).value):
-        raise Unfit("is no moment with a time zone")
+        raise UnfitValue("is no moment with a time zone")
     return _Fitted(value)
 
 
 def _texts(value: Any) -> _Fitted:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise Unfit("is no list of texts")
+        raise UnfitValue("is no list of texts")
     return _Fitted(value)
 
 
 def _choice(*words: str) -> _Reader:
     def read(value: Any) -> _Fitted:
         if value not in words:
-            raise Unfit(f"is none of {', '.join(words)}")
+            raise UnfitValue(f"is none of {', '.join(words)}")
         return _Fitted(value)
 
     return read
@@ -96,13 +96,13 @@ def _choice(*words: str) -> _Reader:
 
 def _audience(value: Any) -> _Fitted:
     if not set(_texts(value).value) <= {"user", "assistant"}:
-        raise Unfit("is none of user, assistant")
+        raise UnfitValue("is none of user, assistant")
     return _Fitted(value)
 
 
 def _free_object(value: Any) -> _Fitted:
     if not isinstance(value, dict):
-        raise Unfit("is no object")
+        raise UnfitValue("is no object")
     return _Fitted(value)
 
 
@@ -127,13 +127,13 @@ def _objects(shape: _Shape) -> _Reader:
 
     def read(value: Any) -> _Fitted:
         if not isinstance(value, list):
-            raise Unfit("is no list")
+            raise UnfitValue("is no list")
         found: list[Any] = []
         changes: list[str] = []
         for number, one in enumerate(value):
             try:
                 fitted = _fit(one, shape)
-            except Unfit as error:
+            except UnfitValue as error:
                 changes.append(f"{number} left out, it {error}")
                 continue
             found.append(fitted.value)
@@ -151,7 +151,7 @@ def _fit(value: Any, shape: _Shape) -> _Fitted:
     """
     given = _free_object(value).value
     if missing := next((key for key in shape.required if given.get(key) is None), None):
-        raise Unfit(f"has no {missing}")
+        raise UnfitValue(f"has no {missing}")
     found: dict[str, Any] = {}
     changes: list[str] = []
     for key, member in given.items():
@@ -163,9 +163,9 @@ def _fit(value: Any, shape: _Shape) -> _Fitted:
         else:
             try:
                 fitted = reader(member)
-            except Unfit as error:
+            except UnfitValue as error:
                 if key in shape.required:
-                    raise Unfit(f"has a wrong {key}: it {error}") from error
+                    raise UnfitValue(f"has a wrong {key}: it {error}") from error
                 changes.append(f"{key} left out, it {error}")
                 continue
             found[key] = fitted.value
@@ -215,7 +215,7 @@ def parse_entries(kind: ListKind, entries: Iterable[Raw]) -> ListedEntries:
         called = _called(given, f"{kind.removesuffix('s')} {number}")
         try:
             fitted = _fit_entry(kind, given)
-        except Unfit as error:
+        except UnfitValue as error:
             held.setdefault(f"{NOT_OFFERED}, it {error}", []).append(called)
             continue
         found.append(Raw(msgspec.json.encode(fitted.value)) if fitted.changes else entry)

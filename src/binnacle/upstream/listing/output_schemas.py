@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from binnacle.upstream.listing.schema_repair import Unfit
+from binnacle.upstream.listing.schema_repair import UnfitValue
 from binnacle.upstream.listing.screening import MAX_SCHEMA_DEPTH, NAMED_SCHEMA_KEYS, VALUE_KEYS
 
 SCHEMA_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
@@ -73,17 +73,17 @@ def check_usable(schema: dict[str, Any]) -> None:
 def _check_words(schema: dict[str, Any]) -> None:
     for key, value in schema.items():
         if key in _NAMING or key in _OF_AJV:
-            raise Unfit(f"has {key!r} in it, which clients cannot all read")
+            raise UnfitValue(f"has {key!r} in it, which clients cannot all read")
         if not _is_value_of(key, value):
-            raise Unfit(f"has a wrong {key!r}: {str(value)[:40]!r}")
+            raise UnfitValue(f"has a wrong {key!r}: {str(value)[:40]!r}")
     _check_types(schema.get("type", []))
     if schema.get("enum") == []:
-        raise Unfit("has an empty 'enum'")
+        raise UnfitValue("has an empty 'enum'")
     if "nullable" in schema and "type" not in schema:
-        raise Unfit("has 'nullable' without 'type'")
+        raise UnfitValue("has 'nullable' without 'type'")
     for pattern in (*schema.get("patternProperties", ()), schema.get("pattern", "")):
         if not is_pattern_for_all(pattern):
-            raise Unfit(f"has a pattern that clients cannot all read: {pattern[:40]!r}")
+            raise UnfitValue(f"has a pattern that clients cannot all read: {pattern[:40]!r}")
 
 
 def _is_value_of(key: str, value: Any) -> bool:
@@ -98,7 +98,7 @@ def _is_value_of(key: str, value: Any) -> bool:
 def _check_types(types: Any) -> None:
     for kind in types if isinstance(types, list) else [types]:
         if not isinstance(kind, str) or kind not in SCHEMA_TYPES:
-            raise Unfit(f"names an unknown type: {str(kind)[:40]!r}")
+            raise UnfitValue(f"names an unknown type: {str(kind)[:40]!r}")
 
 
 def is_pattern_for_all(pattern: str) -> bool:
@@ -117,7 +117,7 @@ def is_pattern_for_all(pattern: str) -> bool:
 def _schemas_in(node: Any, depth: int) -> Iterator[dict[str, Any]]:
     """A schema and all that are in it."""
     if depth > MAX_SCHEMA_DEPTH:
-        raise Unfit(f"is nested deeper than {MAX_SCHEMA_DEPTH}")
+        raise UnfitValue(f"is nested deeper than {MAX_SCHEMA_DEPTH}")
     if isinstance(node, list):
         for one in node:
             yield from _schemas_in(one, depth + 1)
@@ -141,9 +141,9 @@ def _follow(schema: dict[str, Any], reference: Any, followed: set[str]) -> None:
     while isinstance(target, dict) and "$ref" in target:
         reference = target["$ref"]
         if not isinstance(reference, str) or not isinstance(found := _find(schema, reference), dict | bool):
-            raise Unfit(f"refers to what is not in it: {str(reference)[:100]!r}")
+            raise UnfitValue(f"refers to what is not in it: {str(reference)[:100]!r}")
         if reference in seen:
-            raise Unfit(f"refers to itself without end: {reference[:100]!r}")
+            raise UnfitValue(f"refers to itself without end: {reference[:100]!r}")
         if reference in followed:
             break
         seen.add(reference)

@@ -9,7 +9,7 @@ from typing import Any
 from binnacle.upstream.listing.screening import MAX_SCHEMA_DEPTH, NAMED_SCHEMA_KEYS, VALUE_KEYS
 
 
-class Unfit(Exception):
+class UnfitValue(Exception):
     """A value is not what the protocol says. The message goes after "it", as `is no text`."""
 
 
@@ -20,13 +20,13 @@ def repair_schema(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
         Unfit: it is not for objects.
     """
     if not isinstance(schema, dict):
-        raise Unfit("is no object")
+        raise UnfitValue("is no object")
     cleaned = _drop_nulls(schema, 0)
     changes = [] if cleaned == schema else ["members that are null left out"]
     kind = cleaned.get("type")
     if kind != "object":
         if kind is not None and not (isinstance(kind, list) and "object" in kind):
-            raise Unfit(f"is a schema of {str(kind)[:40]!r}, not of an object")
+            raise UnfitValue(f"is a schema of {str(kind)[:40]!r}, not of an object")
         cleaned = {**cleaned, "type": "object"}
         changes.append("type set to object")
     for key, repair in (("properties", _repair_properties), ("required", _repair_required)):

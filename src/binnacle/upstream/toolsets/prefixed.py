@@ -11,7 +11,7 @@ from binnacle.upstream.toolsets.tool_names import assign_names, display_name, fi
 from binnacle.upstream.toolsets.toolset import ListedTool
 
 
-class Offer(NamedTuple):
+class OfferedTool(NamedTuple):
     """A tool as it is offered to sessions."""
 
     name: str
@@ -35,7 +35,7 @@ class Offer(NamedTuple):
 class PrefixedTools(NamedTuple):
     """The tools of all servers by their names, and what people should know about these, by server."""
 
-    offers: dict[str, Offer]
+    offers: dict[str, OfferedTool]
     notes: Mapping[str, Sequence[str]]
 
 
@@ -50,8 +50,8 @@ def prefix_tools(listings: Mapping[str, Sequence[ListedTool]]) -> PrefixedTools:
     return PrefixedTools(offers, notes)
 
 
-def _offer(public: str, server: str, tool: ListedTool) -> Offer:
-    return Offer(
+def _offer(public: str, server: str, tool: ListedTool) -> OfferedTool:
+    return OfferedTool(
         name=public,
         server=server,
         tool=tool,

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from binnacle.upstream.configuration.server_config import ServerConfig
 
 
-class Nearness(IntEnum):
+class AddressNearness(IntEnum):
     """How near to us an address is. Who may reach one kind may reach those before it."""
 
     PUBLIC = 0
@@ -32,7 +32,7 @@ class Nearness(IntEnum):
     """The link itself, and services of clouds that give out credentials: nobody has an MCP server there."""
 
 
-ANYWHERE = Nearness.SPECIAL
+ANYWHERE = AddressNearness.SPECIAL
 
 METADATA_ADDRESSES = frozenset(
     map(ip_address, ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "168.63.129.16"))
@@ -41,29 +41,29 @@ METADATA_ADDRESSES = frozenset(
 
 _NAT64 = ip_network("64:ff9b::/96")
 _WORDS = {
-    Nearness.PRIVATE: "a private network",
-    Nearness.HERE: "this machine",
-    Nearness.SPECIAL: "an address that is for no server",
+    AddressNearness.PRIVATE: "a private network",
+    AddressNearness.HERE: "this machine",
+    AddressNearness.SPECIAL: "an address that is for no server",
 }
 
 
 class AddressNotAllowed(OSError):
     """An address that must not be connected to."""
 
-    def __init__(self, nearness: Nearness) -> None:
+    def __init__(self, nearness: AddressNearness) -> None:
         super().__init__(errno.EACCES, f"leads to {_WORDS[nearness]}")
 
 
-def nearness_of(address: str) -> Nearness:
+def nearness_of(address: str) -> AddressNearness:
     """How near a numeric address is."""
     found = _embedded(ip_address(address.partition("%")[0]))
     if found in METADATA_ADDRESSES or found.is_link_local or found.is_multicast:
-        return Nearness.SPECIAL
+        return AddressNearness.SPECIAL
     if found.is_loopback or found.is_unspecified:
-        return Nearness.HERE
+        return AddressNearness.HERE
     if found.is_reserved:
-        return Nearness.SPECIAL
-    return Nearness.PUBLIC if found.is_global else Nearness.PRIVATE
+        return AddressNearness.SPECIAL
+    return AddressNearness.PUBLIC if found.is_global else AddressNearness.PRIVATE
 
 
 def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
@@ -81,37 +81,37 @@ def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     return IPv4Address(int(address) & 0xFFFFFFFF) if is_old else address
 
 
-def written_nearness(url: str) -> Nearness:
+def written_nearness(url: str) -> AddressNearness:
     """How near a URL says that it leads, so that whoever reads it sees it: by `localhost`, or by a plain number."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
     except ValueError:
-        return Nearness.PUBLIC
+        return AddressNearness.PUBLIC
     if "@" in parts.netloc or "\\" in parts.netloc:
-        return Nearness.PUBLIC
+        return AddressNearness.PUBLIC
     if host == "localhost":
-        return Nearness.HERE
+        return AddressNearness.HERE
     try:
         found = ip_address(host)
     except ValueError:
-        return Nearness.PUBLIC
-    return nearness_of(host) if str(found) == host and _embedded(found) == found else Nearness.PUBLIC
+        return AddressNearness.PUBLIC
+    return nearness_of(host) if str(found) == host and _embedded(found) == found else AddressNearness.PUBLIC
 
 
-def spelled_nearness(host: str) -> Nearness:
+def spelled_nearness(host: str) -> AddressNearness:
     """How near a host leads, as far as that can be told without asking anyone: any spelling of a number counts."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
-        return Nearness.HERE
+        return AddressNearness.HERE
     try:
         found = socket.getaddrinfo(name, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (socket.gaierror, UnicodeError):
-        return Nearness.PUBLIC
+        return AddressNearness.PUBLIC
     return max(nearness_of(str(address[0])) for *_, address in found)
 
 
-def limit_of(config: ServerConfig) -> Nearness:
+def limit_of(config: ServerConfig) -> AddressNearness:
     """How near the connections to a server may lead.
 
     What the person wrote may lead anywhere. What a project or a discipline names, and a person has trusted, leads to
@@ -120,10 +120,10 @@ def limit_of(config: ServerConfig) -> Nearness:
     if config.source.kind in ("user", "cli") or config.is_own:
         return ANYWHERE
     written = written_nearness(config.url)
-    return written if written < Nearness.SPECIAL else Nearness.PUBLIC
+    return written if written < AddressNearness.SPECIAL else AddressNearness.PUBLIC
 
 
-async def limit_for(url: str, config: ServerConfig) -> Nearness:
+async def limit_for(url: str, config: ServerConfig) -> AddressNearness:
     """How near a request may lead that is made for a server, to a place that the server or somebody else has named.
 
     Its own origin is reached as the server is, and a place in its configuration as what was written there. Any other
@@ -132,25 +132,25 @@ async def limit_for(url: str, config: ServerConfig) -> Nearness:
     if _origin(url) == _origin(config.url):
         return limit_of(config)
     if url in (config.auth.auth_url, config.auth.token_url):
-        return ANYWHERE if limit_of(config) == ANYWHERE else min(written_nearness(url), Nearness.HERE)
-    written = min(written_nearness(config.url), Nearness.HERE)
+        return ANYWHERE if limit_of(config) == ANYWHERE else min(written_nearness(url), AddressNearness.HERE)
+    written = min(written_nearness(config.url), AddressNearness.HERE)
     return written or await _nearness_by_name(config)
 
 
-async def _nearness_by_name(config: ServerConfig) -> Nearness:
+async def _nearness_by_name(config: ServerConfig) -> AddressNearness:
     """Private, if the person named a server whose name leads into a private network: its login is there as well."""
     if limit_of(config) != ANYWHERE:
-        return Nearness.PUBLIC
+        return AddressNearness.PUBLIC
     parts = urlsplit(config.url)
     try:
         found = await asyncio.get_running_loop().getaddrinfo(parts.hostname, 0, type=socket.SOCK_STREAM)
     except OSError:
-        return Nearness.PUBLIC
+        return AddressNearness.PUBLIC
     nearest = {nearness_of(str(address[0])) for *_, address in found}
-    return Nearness.PRIVATE if nearest == {Nearness.PRIVATE} else Nearness.PUBLIC
+    return AddressNearness.PRIVATE if nearest == {AddressNearness.PRIVATE} else AddressNearness.PUBLIC
 
 
-def check_address(address: str, limit: Nearness) -> None:
+def check_address(address: str, limit: AddressNearness) -> None:
     """Whether a numeric address may be connected to.
 
     Raises:
@@ -160,7 +160,7 @@ def check_address(address: str, limit: Nearness) -> None:
         raise AddressNotAllowed(nearness)
 
 
-def check_host(host: str, limit: Nearness) -> None:
+def check_host(host: str, limit: AddressNearness) -> None:
     """Whether a host may be asked for from somebody who resolves it for us, as a proxy does.
 
     Raises:
@@ -170,7 +170,7 @@ def check_host(host: str, limit: Nearness) -> None:
         raise AddressNotAllowed(nearness)
 
 
-def allowed_addresses(found: Sequence[Any], limit: Nearness) -> list[Any]:
+def allowed_addresses(found: Sequence[Any], limit: AddressNearness) -> list[Any]:
     """Those of the resolved addresses of a host that may be connected to.
 
     Raises:
@@ -189,11 +189,11 @@ def allowed_addresses(found: Sequence[Any], limit: Nearness) -> list[Any]:
     return kept
 
 
-_limit: ContextVar[Nearness] = ContextVar("limit", default=ANYWHERE)
+_limit: ContextVar[AddressNearness] = ContextVar("limit", default=ANYWHERE)
 
 
 @contextlib.contextmanager
-def limit_addresses(limit: Nearness) -> Iterator[None]:
+def limit_addresses(limit: AddressNearness) -> Iterator[None]:
     """Connections that aiohttp makes for what is done in the block lead no nearer than `limit`."""
     token = _limit.set(limit)
     try:

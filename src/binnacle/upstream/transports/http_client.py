@@ -15,7 +15,7 @@ from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.transports import http_failures
 from binnacle.upstream.transports.address_policy import (
     ANYWHERE,
-    Nearness,
+    AddressNearness,
     check_host,
     limit_addresses,
     limit_of,
@@ -250,7 +250,7 @@ def proxy_of(url: URL) -> URL | None:
 
 
 @contextlib.contextmanager
-def limit_connections(url: URL, proxy: URL | None, limit: Nearness) -> Iterator[None]:
+def limit_connections(url: URL, proxy: URL | None, limit: AddressNearness) -> Iterator[None]:
     """What aiohttp connects to in the block is no nearer than `limit`; the proxy itself is the person's own.
 
     Raises:

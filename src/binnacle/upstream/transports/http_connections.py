@@ -18,7 +18,7 @@ import httptools
 from multidict import CIMultiDict
 from yarl import URL
 
-from binnacle.upstream.transports.address_policy import ANYWHERE, AddressNotAllowed, Nearness, allowed_addresses
+from binnacle.upstream.transports.address_policy import ANYWHERE, AddressNearness, AddressNotAllowed, allowed_addresses
 
 MAX_HEAD_BYTES, MAX_HEADERS = 64 << 10, 200
 """Bytes of the head of an answer, and headers in it."""
@@ -331,7 +331,7 @@ class HttpConnection(asyncio.Protocol):
 class HttpConnections:
     """Connections to the places of one server. Closing it closes all of them."""
 
-    def __init__(self, *, connect_within: float, limit: Nearness = ANYWHERE) -> None:
+    def __init__(self, *, connect_within: float, limit: AddressNearness = ANYWHERE) -> None:
         """`limit` is how near the addresses may be that the places resolve to."""
         self._connect_within = connect_within
         self._limit = limit

@@ -12,7 +12,7 @@ from binnacle.bridge.debug.dap import AdapterGone
 from binnacle.bridge.debug.debug_session import DebugSession
 from binnacle.bridge.debug.debug_target import DebugTarget
 from binnacle.bridge.debug.debugger import Debugger
-from binnacle.bridge.debug.launch_request import Launch, StartParams, prepare_launch
+from binnacle.bridge.debug.launch_request import DebugLaunch, StartParams, prepare_launch
 from binnacle.bridge.debug.stop_report import describe_end, describe_running, describe_state
 from binnacle.errors import BridgeError
 
@@ -45,7 +45,7 @@ async def start(debugger: Debugger, params: StartParams, job: ScriptCall) -> dic
     return await begin(debugger, launch, seconds=params.timeout_ms / 1000 if params.wait else None, job=job)
 
 
-async def begin(debugger: Debugger, launch: Launch, *, seconds: float | None, job: ScriptCall) -> dict[str, Any]:
+async def begin(debugger: Debugger, launch: DebugLaunch, *, seconds: float | None, job: ScriptCall) -> dict[str, Any]:
     """Starts what was prepared; without `seconds` does not wait for what it does then."""
     session = debugger.new_session(launch)
     job.progress(None, f"starting {launch.title} as session {session.id}")
