@@ -74,7 +74,7 @@ def has_server(agent: Agent) -> bool | None:
     return is_alive(agent.server_pid, agent.server_started)
 
 
-def host_of(agent: Agent) -> str:
+def machine_of(agent: Agent) -> str:
     """The machine an agent runs on; empty if it never said."""
     return (agent.process_started or agent.server_started or "").partition("/")[0]
 

@@ -21,14 +21,23 @@ SHELLS = frozenset(
 RUNNERS = frozenset(("time", "timeout", "uv"))
 """Programs that run another one and wait for it; they may stand between a shell and `bn`."""
 
-HOSTS = frozenset(
+TERMINALS_AND_EDITORS = frozenset(
     ("init", "launchd", "systemd", "tini", "dumb-init", "docker-init", "conmon", "cron", "crond", "login", "su", "sudo",
      "doas", "screen", "SCREEN", "zellij", "konsole", "xterm", "alacritty", "kitty", "foot", "ghostty", "terminator",
      "xfce4-terminal", "Terminal", "code", "cursor", "Cursor", "zed", "zed-editor")
 )  # fmt: skip
 """What a person's shell runs under: the system, ways into it, terminals, also those of editors. None is an agent."""
 
-HOST_BEGINNINGS = ("sshd", "tmux", "containerd-shim", "gnome-terminal", "wezterm", "iTerm", "Code Helper", "Relay(")
+TERMINAL_AND_EDITOR_PREFIXES = (
+    "sshd",
+    "tmux",
+    "containerd-shim",
+    "gnome-terminal",
+    "wezterm",
+    "iTerm",
+    "Code Helper",
+    "Relay(",
+)
 """The same, where the name goes on with something that changes."""
 
 
@@ -50,7 +59,7 @@ def find_caller(above: Sequence[Process]) -> ShellCaller | None:
     while len(found) > 1 and _is_fork(found[0], of=found[1]):
         found.pop(0)
     shell = found[0]
-    if not _is_shell(shell) or len(found) == 1 or is_host(found[1]):
+    if not _is_shell(shell) or len(found) == 1 or is_terminal_or_editor(found[1]):
         return ShellCaller(shell, shell)
     return ShellCaller(shell, found[1])
 
@@ -62,7 +71,7 @@ def find_client(above: Sequence[Process]) -> Process | None:
     also start what people do themselves, so they are nobody's identity.
     """
     found = find_caller(above)
-    if found is None or is_host(found.agent) or (_is_shell(found.agent) and found.agent == found.shell):
+    if found is None or is_terminal_or_editor(found.agent) or (_is_shell(found.agent) and found.agent == found.shell):
         return None
     return found.agent
 
@@ -76,9 +85,13 @@ def _is_shell(process: Process) -> bool:
     return any(name.lstrip("-").rstrip("0123456789.-") in SHELLS for name in (process.name, process.program))
 
 
-def is_host(process: Process) -> bool:
+def is_terminal_or_editor(process: Process) -> bool:
     """Whether people start what they do themselves from it: a terminal, an editor, the system. It is no agent."""
-    return _is_window(process) or process.name in HOSTS or process.name.startswith(HOST_BEGINNINGS)
+    return (
+        _is_window(process)
+        or process.name in TERMINALS_AND_EDITORS
+        or process.name.startswith(TERMINAL_AND_EDITOR_PREFIXES)
+    )
 
 
 def _is_window(process: Process) -> bool:

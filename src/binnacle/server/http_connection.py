@@ -130,13 +130,13 @@ class ServedConnection(asyncio.Protocol):
     def find_client(self) -> "Process | None":
         """The process at the other end. Looked for once: it takes some milliseconds."""
         if not self._is_client_known:
-            from binnacle.lifecycle.caller import is_host
+            from binnacle.lifecycle.caller import is_terminal_or_editor
             from binnacle.lifecycle.loopback_peer import PeerAddress, find_peer
 
             peer, own = (self._transport.get_extra_info(name) for name in ("peername", "sockname"))
             likely = {one.client.pid for one in self._connections if one.client is not None}
             found = find_peer(PeerAddress(*peer[:2]), PeerAddress(*own[:2]), likely=likely) if peer and own else None
-            self.client = None if found is not None and is_host(found) else found
+            self.client = None if found is not None and is_terminal_or_editor(found) else found
             self._is_client_known = True
         return self.client
 

@@ -7,7 +7,7 @@ from binnacle.cli.command import READS, Group, arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import Ambiguous, InvalidInput, Refused, WrongStatus
-from binnacle.lifecycle.agent_presence import current_status, host_of, is_present, process_of, shell_of
+from binnacle.lifecycle.agent_presence import current_status, is_present, machine_of, process_of, shell_of
 from binnacle.lifecycle.process import Process, ancestors, is_here
 from binnacle.store import agents, events, sessions, tasks
 from binnacle.store.transaction import Reader
@@ -73,7 +73,7 @@ def line_of(tx: Reader, agent: Agent) -> dict[str, Any]:
         "registered": agent.registered,
         "client": agent.client,
         "session": agent.session,
-        "host": host_of(agent),
+        "host": machine_of(agent),
         "pid": agent.pid,
         "parent_pid": agent.parent_pid,
         "current_task": held[0].id if held else None,
