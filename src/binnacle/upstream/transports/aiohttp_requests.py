@@ -18,12 +18,12 @@ from binnacle.upstream.transports.http_session import HttpSession
 LARGE_BODY_BYTES = 1 << 20
 """Bytes of a body that is handed to the socket in pieces."""
 
-_UNREACHABLE: tuple[tuple[type[aiohttp.ClientError], type[http_connections.Unreachable]], ...] = (
+_UNREACHABLE: tuple[tuple[type[aiohttp.ClientError], type[http_connections.ServerUnreachable]], ...] = (
     (aiohttp.ClientConnectorCertificateError, http_connections.CertificateInvalid),
     (aiohttp.ClientSSLError, http_connections.TlsFailed),
     (aiohttp.ClientProxyConnectionError, http_connections.ProxyUnreachable),
     (aiohttp.ClientConnectorDNSError, http_connections.HostNotFound),
-    (aiohttp.ClientConnectorError, http_connections.Unreachable),
+    (aiohttp.ClientConnectorError, http_connections.ServerUnreachable),
     (aiohttp.ConnectionTimeoutError, http_connections.ConnectTimedOut),
 )
 """What no connection being made is called here; the first that fits."""

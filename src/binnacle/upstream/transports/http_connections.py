@@ -45,7 +45,7 @@ class NoAnswer(Exception):
     """A request that has no answer, or only part of one."""
 
 
-class Unreachable(NoAnswer):
+class ServerUnreachable(NoAnswer):
     """No connection could be made."""
 
     def __init__(self, os_error: OSError) -> None:
@@ -53,19 +53,19 @@ class Unreachable(NoAnswer):
         self.os_error = os_error
 
 
-class ConnectTimedOut(Unreachable):
+class ConnectTimedOut(ServerUnreachable):
     """No connection was made in time."""
 
 
-class HostNotFound(Unreachable):
+class HostNotFound(ServerUnreachable):
     """The host has no address."""
 
 
-class AddressForbidden(Unreachable):
+class AddressForbidden(ServerUnreachable):
     """The host leads where nobody may be led."""
 
 
-class TlsFailed(Unreachable):
+class TlsFailed(ServerUnreachable):
     """TLS could not be agreed on."""
 
 
@@ -73,7 +73,7 @@ class CertificateInvalid(TlsFailed):
     """The certificate is not valid."""
 
 
-class ProxyUnreachable(Unreachable):
+class ProxyUnreachable(ServerUnreachable):
     """The proxy on the way could not be connected to."""
 
 
@@ -101,13 +101,13 @@ class NotHttp(NoAnswer):
     """What came back is no HTTP."""
 
 
-CONNECT_FAILURES: tuple[tuple[type[OSError], type[Unreachable]], ...] = (
+CONNECT_FAILURES: tuple[tuple[type[OSError], type[ServerUnreachable]], ...] = (
     (TimeoutError, ConnectTimedOut),
     (AddressNotAllowed, AddressForbidden),
     (ssl.SSLCertVerificationError, CertificateInvalid),
     (ssl.SSLError, TlsFailed),
     (socket.gaierror, HostNotFound),
-    (OSError, Unreachable),
+    (OSError, ServerUnreachable),
 )
 """What becomes of what goes wrong while connecting; the first that fits."""
 

@@ -44,7 +44,7 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (http_connections.ConnectTimedOut, "{place} cannot be reached: it took no connection in time"),
     (http_connections.ProxyUnreachable, "the proxy on the way to {place} cannot be reached: {detail}"),
     (http_connections.ProxyRefused, "the proxy on the way to {place} refused: {detail}"),
-    (http_connections.Unreachable, "{place} cannot be reached: {detail}"),
+    (http_connections.ServerUnreachable, "{place} cannot be reached: {detail}"),
     (http_connections.ConnectionClosed, "{place} closed the connection without an answer"),
     (http_connections.AnswerTruncated, "{place} broke off in the middle of its answer"),
     (http_connections.NotHttp, "{place} answered what is no HTTP: {detail}"),
@@ -62,7 +62,7 @@ def describe_failure(name: str, url: URL, error: Exception) -> UpstreamError:
 
 def is_unreachable(error: BaseException) -> bool:
     """Whether no connection could be made at all."""
-    return isinstance(error.__cause__, http_connections.Unreachable)
+    return isinstance(error.__cause__, http_connections.ServerUnreachable)
 
 
 def _reason(error: Exception, place: str) -> str:
@@ -91,7 +91,7 @@ def _hint(error: Exception) -> str:
     match error:
         case http_connections.CertificateInvalid():
             return "name the authority that signed it in SSL_CERT_FILE, or check its url"
-        case http_connections.Unreachable() | ValueError():
+        case http_connections.ServerUnreachable() | ValueError():
             return "check its url, and whether it is running"
         case _:
             return "try again"
