@@ -49,12 +49,12 @@ def question(*options: str) -> Question:
         ("stuck", {"stuck_before": 2}, "blocked"),
         ("stuck", {"stuck_before": 2, "awaits_answer": True}, "needs_input"),
         ("blocked", {}, "blocked"),
-        ("blocked", {"has_upstream": True}, "pending"),
-        ("blocked", {"has_upstream": True, "awaits_answer": True}, "needs_input"),
+        ("blocked", {"waits_for_task": True}, "pending"),
+        ("blocked", {"waits_for_task": True, "awaits_answer": True}, "needs_input"),
     ],
 )
 def test_what_a_closing_report_comes_to(kind, given, outcome):
-    usual = {"unfinished": "", "awaits_answer": False, "stuck_before": 0, "has_upstream": False}
+    usual = {"unfinished": "", "awaits_answer": False, "stuck_before": 0, "waits_for_task": False}
     assert outcome_of(kind, **(usual | given)) == outcome
 
 

@@ -113,7 +113,7 @@ async def run(
         services = await stack.enter_async_context(_open_services(project, wanted, opened, workers))
         keeper = await stack.enter_async_context(Keeper())
         lease = project.settings.number("claim.minutes") * 60
-        job = RunContext(
+        context = RunContext(
             options=_options(wanted, opened, _agent_of(wanted, cwd, services.server)),
             services=services,
             store=RunStore(lambda: open_store(project), feature=opened.terms.feature, lease=lease),
@@ -125,7 +125,7 @@ async def run(
             spent=RunSpending(),
             pending=[],
         )
-        return await RunLoop(job, workers, trees, home=cwd, goes_on=opened.goes_on).run()
+        return await RunLoop(context, workers, trees, home=cwd, goes_on=opened.goes_on).run()
 
 
 def _open(project: Project, wanted: RunRequest) -> RunSessions:

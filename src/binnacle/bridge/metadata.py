@@ -89,16 +89,22 @@ class ContractedError(_Snake, frozen=True):
 
 
 class ErrorContract(_Snake, frozen=True):
+    """The errors that a script may answer with."""
+
     errors: tuple[ContractedError, ...] = ()
 
 
 class SafetyMetadata(_Snake, frozen=True):
+    """What a call may do to files and programs."""
+
     idempotent: bool | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET
     destructive: bool = False
 
 
 class ParameterHint(_Snake, frozen=True):
+    """How an agent should fill in a parameter."""
+
     description: str = ""
     required: bool | UnsetType = UNSET
     examples: tuple[Any, ...] = ()

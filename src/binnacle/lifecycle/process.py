@@ -22,7 +22,7 @@ class Process(NamedTuple):
 
     pid: int
     started: str
-    """`host/space/boot/moment`, the moment in a unit of the system's own."""
+    """`machine/space/boot/moment`, the moment in the system's unit."""
 
     parent_pid: int
     name: str

@@ -29,10 +29,10 @@ class _Endpoint(NamedTuple):
 class SessionEndpoints:
     """The main endpoint, and the endpoints of sessions, opened when they are first asked for."""
 
-    def __init__(self, main: McpOverHttp, path: str, open_face: Open) -> None:
+    def __init__(self, main: McpOverHttp, path: str, open_endpoint: Open) -> None:
         self._main = main
         self._prefix = f"{path}/"
-        self._open = open_face
+        self._open = open_endpoint
         self._opened: dict[str, _Endpoint] = {}
         self._opening = asyncio.Lock()
         self._asked: set[asyncio.Task[None]] = set()

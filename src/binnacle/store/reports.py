@@ -294,7 +294,7 @@ def _carried_out(tx: Writer, task: Task, report: Report) -> Came:
         unfinished=unfinished,
         awaits_answer=bool(questions.list_blocking(tx, task.id)),
         stuck_before=len(stuck),
-        has_upstream=report.kind == "blocked" and _wait_for_upstream(tx, task, report),
+        waits_for_task=report.kind == "blocked" and _wait_for_blocker(tx, task, report),
     )
     return _move(tx, task, report, outcome, unfinished=unfinished, stuck=stuck)
 
@@ -343,7 +343,7 @@ def find_blocking_task(tx: Reader, body: Mapping[str, Any]) -> Task | None:
     return None
 
 
-def _wait_for_upstream(tx: Writer, task: Task, report: Report) -> bool:
+def _wait_for_blocker(tx: Writer, task: Task, report: Report) -> bool:
     """Makes the task wait for the one it is blocked on, if that is known and open, and no circle comes of it."""
     target = find_blocking_task(tx, report.body)
     if target is None or is_closed(target.status):

@@ -116,11 +116,11 @@ def reason_of(report: Report) -> str:
 
 
 def outcome_of(
-    kind: ReportKind, *, unfinished: str, awaits_answer: bool, stuck_before: int, has_upstream: bool
+    kind: ReportKind, *, unfinished: str, awaits_answer: bool, stuck_before: int, waits_for_task: bool
 ) -> Outcome:
     """The outcome of a closing report.
 
-    `unfinished` says why the task cannot be done yet, if so; `has_upstream`, that it waits for the task that blocks it.
+    `unfinished` says why the task cannot be done yet, if so; `waits_for_task`, that it waits for the task that blocks it.
     """
     if kind == "done" and not unfinished:
         return "done"
@@ -128,7 +128,7 @@ def outcome_of(
         return "needs_input"
     if kind == "stuck" and stuck_before + 1 >= STUCK_LIMIT:
         return "blocked"
-    return "blocked" if kind == "blocked" and not has_upstream else "pending"
+    return "blocked" if kind == "blocked" and not waits_for_task else "pending"
 
 
 def may_requeue(status: Status) -> bool:

@@ -84,10 +84,10 @@ def _step(source: ConfigText, place: EntryPlace) -> str:
     ours = _member(source, container.node, NAME, repr(place.container))
     if ours is None:
         return _insert(source, root, container.node, NAME, place.wanted())
-    return _mend(source, root, ours.node, place.wanted(ours.node.value))
+    return _update_entry(source, root, ours.node, place.wanted(ours.node.value))
 
 
-def _mend(source: ConfigText, root: JsoncNode, node: JsoncNode, entry: dict[str, Any]) -> str:
+def _update_entry(source: ConfigText, root: JsoncNode, node: JsoncNode, entry: dict[str, Any]) -> str:
     """The text with the first difference fixed between our entry and the object that is there for it."""
     for key in sorted(REMOTE_KEYS - entry.keys()):
         if member := _member(source, node, key, repr(NAME)):

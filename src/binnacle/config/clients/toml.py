@@ -138,12 +138,12 @@ def _dump(table: str, entry: dict[str, Any]) -> str:
     document = tomlkit.parse(table)
     (container,) = document.values()
     (ours,) = container.values()
-    _mend(ours, entry)
+    _update_entry(ours, entry)
     newline = "\r\n" if "\r\n" in table else "\n"
     return tomlkit.dumps(document).replace("\r\n", "\n").rstrip("\n").replace("\n", newline)
 
 
-def _mend(table: Any, entry: dict[str, Any]) -> None:
+def _update_entry(table: Any, entry: dict[str, Any]) -> None:
     for key in REMOTE_KEYS.intersection(table) - entry.keys():
         del table[key]
     for key, value in entry.items():
@@ -159,7 +159,7 @@ def _put_inline(source: ConfigText, place: EntryPlace) -> str:
     container: Any = document[place.container]
     if NAME not in container:
         container[NAME] = tomlkit.inline_table()
-    _mend(container[NAME], place.entry)
+    _update_entry(container[NAME], place.entry)
     return tomlkit.dumps(document)
 
 

@@ -66,6 +66,8 @@ class StatsParams(Struct, kw_only=True, rename="camel"):
 
 
 class LineFilters(Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which lines of a recording `dap.filter` returns."""
+
     categories: list[str] | None = None
     sources: list[str] | None = None
     time_range: dict[str, Any] | None = None
