@@ -120,7 +120,7 @@ def outcome_of(
 ) -> Outcome:
     """The outcome of a closing report.
 
-    `unfinished` says why the task cannot be done yet, if so; `waits_for_task`, that it waits for the task that blocks it.
+    `unfinished` says why the task cannot be done yet, if so; `waits_for_task`, that it waits for its blocker.
     """
     if kind == "done" and not unfinished:
         return "done"
