@@ -33,7 +33,8 @@ MODULES = {
     "host": (
         # what runs scripts
         "bridge*", "project", "project.bridge_host", "project.script_provider", "tools", "tools.dispatch",
-        "tools.script_tools", "tools.host_remarks", "tools.tool_spec", "cli.command_index", "cli.commands.bridge", "cli.commands.script",
+        "tools.script_tools", "tools.host_remarks", "tools.tool_spec", "cli.command_index", "cli.commands.bridge",
+        "cli.commands.script",
         "config.project_files", "config.child_environment", "lifecycle.agent_detection", "errors",
         # the host of a URL or an address, as the protocols call it
         "upstream.transports*", "upstream.auth.*", "upstream.configuration.*", "upstream.listing.content_index",
