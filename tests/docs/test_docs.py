@@ -105,6 +105,21 @@ def test_the_index_names_every_page_once():
     assert "docs/README.md" in (ROOT / "README.md").read_text()
 
 
+def test_the_index_calls_decisions_by_their_titles():
+    index = (ROOT / "docs" / "README.md").read_text()
+    for page in ROOT.glob("docs/decisions/*.md"):
+        number, title = page.read_text().splitlines()[0].removeprefix("# ").split(". ", 1)
+        assert f"{number}. [{title}](decisions/{page.name})" in index
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_sizes_that_a_page_gives_are_true(page):
+    text = " ".join(page.read_text().split())
+    for number, files in re.findall(r"(\d+)[^()]{1,60}\(`cat ([^|`]+) \| wc -l`\)", text):
+        lines = sum(len(path.read_text().splitlines()) for glob in files.split() for path in ROOT.glob(glob))
+        assert abs(lines - int(number)) <= lines * 0.1, f"{files} has {lines} lines"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_named_in_the_prose_exist(page):
     for line in re.findall(r"`bn ([a-z][^`]*)`", page.read_text()):
