@@ -54,6 +54,13 @@ def test_ready_builds_no_other_command(bn):
     }
 
 
+def test_reading_tasks_loads_neither_features_nor_what_looks_at_processes(bn):
+    bn("task", "add", "x")
+    loaded = loaded_by(bn, "ready")
+    assert "binnacle.store.features" not in loaded
+    assert not {name for name in loaded if name.startswith(("ctypes", "binnacle.lifecycle", "binnacle.processes"))}
+
+
 def test_a_server_loads_neither_plans_nor_tools_to_say_what_it_has(bn):
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     asked = [{"method": "initialize", "params": hello}, {"method": "tools/list", "params": {}}]
@@ -62,4 +69,5 @@ def test_a_server_loads_neither_plans_nor_tools_to_say_what_it_has(bn):
     assert "binnacle.plan.recipe" in first, "what it says is made once, and kept"
     later = {name for name in loaded_by(bn, "mcp", "serve", stdin=stdin) if name.startswith("binnacle.")}
     assert not {name for name in later if name.startswith(("binnacle.plan", "binnacle.tools.work", "binnacle.store"))}
-    assert "yaml" not in loaded_by(bn, "mcp", "serve", stdin=stdin)
+    loaded = loaded_by(bn, "mcp", "serve", stdin=stdin)
+    assert not loaded & {"yaml", "json", "ipaddress", "urllib.parse", "binnacle.upstream.configuration.server_loader"}

@@ -7,6 +7,7 @@ from binnacle.project.project import Project
 
 if TYPE_CHECKING:
     from binnacle.store.store import Store
+    from binnacle.work.session import Agent
 
 
 def open_store(project: Project, *, create: bool = True, timeout: float | None = None, outage: float = 0.0) -> "Store":
@@ -18,12 +19,10 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
     from datetime import timedelta
     from functools import partial
 
-    from binnacle.project.session_locks import is_gone
-
     settings = project.settings
     timeout = settings.number("store.timeout") if timeout is None else timeout
     lease = timedelta(minutes=settings.number("claim.minutes"))
-    gone = partial(is_gone, project)
+    gone = partial(_is_gone, project)
     if settings.text("store.url"):
         from binnacle.project.shared_store import open_shared
 
@@ -39,6 +38,13 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
         _settle(project)
         announce_new_store(project)
     return open_sqlite(project.store_file, timeout=timeout, lease=lease, is_gone=gone, create=create)
+
+
+def _is_gone(project: Project, agent: "Agent") -> bool:
+    """Whether an agent is known to be gone. What looks at processes is loaded only if an agent holds something."""
+    from binnacle.project.session_locks import is_gone
+
+    return is_gone(project, agent)
 
 
 def _settle(project: Project) -> None:

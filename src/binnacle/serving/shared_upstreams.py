@@ -9,7 +9,6 @@ from binnacle.config.directories import trust_file
 from binnacle.project.project import Project
 from binnacle.upstream.configuration.config_paths import config_files, logins_folder, pins_file
 from binnacle.upstream.configuration.server_config import ConfigProblem, describe_problem
-from binnacle.upstream.configuration.server_loader import load_servers
 
 if TYPE_CHECKING:
     from binnacle.serving.upstream_connections import UpstreamConnections
@@ -60,6 +59,8 @@ class SharedUpstreams:
             return ()
         state = self.state()
         if self._problems is None or self._problems[0] != state:
+            from binnacle.upstream.configuration.server_loader import load_servers
+
             found = load_servers(self._project.repo, flags=self.flags).problems
             self._problems = (state, found)
         return self._problems[1]

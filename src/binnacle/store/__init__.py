@@ -14,7 +14,7 @@ level uses those below it:
   agents say about their task), `questions`, `abandoned_work` and `lapsed_claims` (what nobody holds any more),
   `task_deletion`, `feature_merge`.
 - Entities, a table and its functions each: `tasks` with `dependencies`, `queue`, `queue_ranks` and `claim_holders`,
-  `comments`, `features` (and disciplines), `learnings`, `notes`, `sessions`, `agents`, `events`.
+  `comments`, `features` (and disciplines) with `feature_names`, `learnings`, `notes`, `sessions`, `agents`, `events`.
 - Opening: `opening` finds the engine, `schema_migration` brings it up to date.
 - Transactions: `store` (states, locks, lost connections), `group_commit`, `row_images` (what undo needs),
   `table` (values to rows and back), `fresh_ids`, `transaction`.

@@ -1,10 +1,11 @@
 """Features and disciplines: two tables of named things, kept by the same functions."""
 
-from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
-from binnacle.errors import Cycle, Duplicate, Hint, NotFound, Referenced, did_you_mean
-from binnacle.store.table import Table, placeholders
+from binnacle.errors import Cycle, Duplicate, Hint, Referenced
+from binnacle.store.feature_names import Sort, check_exist, list_names, raise_missing
+from binnacle.store.table import Table
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.feature import (
@@ -19,8 +20,6 @@ from binnacle.work.feature import (
 )
 from binnacle.work.graph import find_cycle
 from binnacle.work.text import clean_name
-
-Sort = Literal["feature", "discipline"]
 
 FEATURES = Table(
     "feature", Feature, json=("knowledge_paths", "context_files", "dependencies"), times=("created_at", "updated_at")
@@ -43,13 +42,13 @@ def list_disciplines(tx: Reader) -> list[Discipline]:
 def get(tx: Reader, name: str) -> Feature:
     """The feature called `name`, or an error naming the nearest one."""
     found = FEATURES.first(tx, "where name = ?", clean_name(name, what="feature"))
-    return found or _missing(tx, "feature", name)
+    return found or raise_missing(tx, "feature", name)
 
 
 def get_discipline(tx: Reader, name: str) -> Discipline:
     """The discipline called `name`, or an error naming the nearest one."""
     found = DISCIPLINES.first(tx, "where name = ?", clean_name(name, what="discipline"))
-    return found or _missing(tx, "discipline", name)
+    return found or raise_missing(tx, "discipline", name)
 
 
 def add(tx: Writer, name: str, fields: Mapping[str, Any], *, force: bool = False) -> Feature:
@@ -113,30 +112,9 @@ def delete_discipline(tx: Writer, name: str) -> Discipline:
     return discipline
 
 
-def check_exist(tx: Reader, sort: Sort, names: Collection[str | None]) -> None:
-    """Refuses names of features or disciplines that do not exist."""
-    wanted = sorted(name for name in names if name)
-    if not wanted:
-        return
-    found = {row[0] for row in tx.rows(f"select name from {sort} where name in {placeholders(wanted)}", *wanted)}
-    for name in wanted:
-        if name not in found:
-            _missing(tx, sort, name)
-
-
-def _names(tx: Reader, sort: Sort) -> list[str]:
-    return [row[0] for row in tx.rows(f"select name from {sort} order by name")]
-
-
-def _missing(tx: Reader, sort: Sort, name: str) -> Any:
-    names = _names(tx, sort)
-    near = did_you_mean(name, names) if names else ""
-    raise NotFound(f"no {sort} {name!r}", hint=(near, steps.add_named(sort, name)))
-
-
 def _new_name(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any], *, force: bool) -> str:
     name = clean_name(name, what=sort)
-    check_is_new(name, _names(tx, sort), what=sort, force=force)
+    check_is_new(name, list_names(tx, sort), what=sort, force=force)
     acronym = str(fields.get("acronym") or "").strip().upper()
     owner = tx.row(f"select name from {sort} where acronym = ?", acronym)
     if owner:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from binnacle.errors import Cycle, NotFound, Referenced, Refused
-from binnacle.store import claim_holders, dependencies, features, queue_ranks, tasks
+from binnacle.store import claim_holders, dependencies, feature_names, queue_ranks, tasks
 from binnacle.store.comments import COMMENTS
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES
@@ -131,8 +131,8 @@ def _prepare_task(tx: Writer, task_id: str, cells: Cells, there: Cells) -> list[
     wanted = {**there, **cells}
     if there and not may_change(tasks.get(tx, task_id), by=tx.by, now=tx.now):
         raise Refused(f"{task_id} is held by {there['claimed_by']}", hint="ask them to release it first")
-    features.check_exist(tx, "feature", {cells.get("feature")})
-    features.check_exist(tx, "discipline", {cells.get("discipline")})
+    feature_names.check_exist(tx, "feature", {cells.get("feature")})
+    feature_names.check_exist(tx, "discipline", {cells.get("discipline")})
     is_titled_again = not there or "title" in cells or there["status"] == "cancelled"
     if is_titled_again and wanted["status"] != "cancelled":
         tasks.check_titles(tx, [fold(wanted["title"])])

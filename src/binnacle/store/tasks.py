@@ -1,4 +1,4 @@
-"""Tasks: found, added, listed, changed and deleted. How they move through their statuses is in `flow`."""
+"""Tasks: found, added, listed, changed and deleted. How they move through their statuses is in `task_moves`."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ from binnacle.errors import (
     NotFound,
     Refused,
 )
-from binnacle.store import claim_holders, features, queue_ranks
+from binnacle.store import claim_holders, feature_names, queue_ranks
 from binnacle.store.fresh_ids import fresh_ids
 from binnacle.store.table import Table, escape_like, placeholders
 from binnacle.store.transaction import Reader, Writer, stamp
@@ -189,8 +189,8 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
         return []
     prepared = [_prepared(tx, draft) for draft in drafts]
     check_titles(tx, [fields["title_key"] for fields in prepared if fields["status"] != "cancelled"])
-    features.check_exist(tx, "feature", {fields["feature"] for fields in prepared})
-    features.check_exist(tx, "discipline", {fields["discipline"] for fields in prepared})
+    feature_names.check_exist(tx, "feature", {fields["feature"] for fields in prepared})
+    feature_names.check_exist(tx, "discipline", {fields["discipline"] for fields in prepared})
     ids = [TaskId(task_id) for task_id in fresh_ids(tx, "task", "bn-", len(prepared))]
     waits = _dependencies_of_new(tx, drafts, ids)
     statuses = {**_statuses(tx, {on for ons in waits for on in ons} - set(ids))}
@@ -228,8 +228,8 @@ def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | No
         fields["title_key"] = fold(fields["title"])
         if fields["title_key"] != fold(task.title) and task.status != "cancelled":
             check_titles(tx, [fields["title_key"]])
-    features.check_exist(tx, "feature", {fields.get("feature")})
-    features.check_exist(tx, "discipline", {fields.get("discipline")})
+    feature_names.check_exist(tx, "feature", {fields.get("feature")})
+    feature_names.check_exist(tx, "discipline", {fields.get("discipline")})
     TASKS.update(tx, {**fields, "updated_at": tx.now}, "id = ?", task.id)
     if "parent" in fields:
         queue_ranks.refresh_ranks(tx, [task.id])
