@@ -10,7 +10,8 @@ A call goes down this list, and its answer back up:
                      the states it is in, `launch_deadline` how long it may take to start
     request_relay    one request, with the questions that the server asks before it answers (`elicitation`), within its
                      time (`call_deadline`), whatever eras client and server are of
-    mcp_client       speaks MCP over a transport
+    mcp_client       speaks MCP over a transport, in a version it has agreed on (`negotiation`); `change_stream` is how
+                     the server tells of changes
     transports/      the ways to connect: stdio, Streamable HTTP, HTTP with events, WebSocket
 
 Beside it:

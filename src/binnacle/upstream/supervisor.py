@@ -49,10 +49,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from binnacle.errors import BinnacleError, TimedOut, UpstreamDown, UpstreamError, UpstreamLogin
+from binnacle.upstream.change_stream import RESOURCE_UPDATED
 from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.launch_deadline import LaunchDeadline
 from binnacle.upstream.listing.list_cache import OfferedLists
-from binnacle.upstream.mcp_client import RESOURCE_UPDATED, McpClient
+from binnacle.upstream.mcp_client import McpClient
 from binnacle.upstream.resource_updates import ResourceUpdates
 from binnacle.upstream.server_bounds import RereadPace
 from binnacle.upstream.server_lists import CHANGEABLE_LISTS, ServerLists, ServerTool
