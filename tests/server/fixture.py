@@ -161,7 +161,7 @@ def main() -> None:
     on_http = faces.add_parser("http")
     on_http.add_argument("port", type=int)
     on_http.add_argument("--token")
-    on_http.add_argument("--body-limit", type=int, default=mcp_over_http.BODY_LIMIT)
+    on_http.add_argument("--body-limit", type=int, default=mcp_over_http.MAX_BODY_BYTES)
     on_http.add_argument("--sessions", type=int, default=mcp_over_http.MAX_SESSIONS)
     on_http.add_argument("--keep-alive", type=float, default=http_listener.KEEP_ALIVE_SECONDS)
     on_http.add_argument("--stop-within", type=float, default=http_listener.STOP_TIMEOUT_SECONDS)

@@ -271,7 +271,7 @@ class Patient:
     def admit(self, exchange: HttpExchange) -> None:
         pass
 
-    def weigh(self, size: int) -> None:
+    def check_size(self, size: int) -> None:
         pass
 
     def take(self, exchange: HttpExchange) -> None:

@@ -1,4 +1,4 @@
-"""Bearer tokens: which name a client has that shows one. Each name is an identity, and may be revoked alone."""
+"""Bearer tokens and their names. Each name is an identity and can be revoked alone."""
 
 import logging
 import os
@@ -21,20 +21,20 @@ from binnacle.work.text import clean_name
 _log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-"""How long a revoked token may still be taken."""
+"""How long a revoked token may still be accepted."""
 
 FILE = "tokens.json"
 
 
 class BearerTokens(Protocol):
-    """Knows tokens."""
+    """A set of valid tokens."""
 
     def find(self, text: str) -> str | None:
-        """The name of the token; None if it is none."""
+        """The name of the token; None if it is not valid."""
 
 
 class OneToken:
-    """A token that has no name: that of a server for itself."""
+    """The single token of a server. It has no name."""
 
     def __init__(self, text: str) -> None:
         self._digest = digest_of(text)
@@ -44,10 +44,10 @@ class OneToken:
 
 
 class ProvenTokens:
-    """The secret of a session, which may be replaced while its endpoint is open. What was proved holds for a second."""
+    """The secret of a session, which may change while its endpoint is open. A check is valid for a second."""
 
     def __init__(self, check: Callable[[str], None]) -> None:
-        """`check` raises `NotReady` for what is not the secret."""
+        """`check` raises `NotReady` for a wrong secret."""
         self._check = check
         self._digest = ""
         self._look_at = float("-inf")
@@ -65,7 +65,7 @@ class ProvenTokens:
 
 
 class EitherTokens:
-    """A token is good if one of several knows it."""
+    """Accepts a token that any of several sets accepts."""
 
     def __init__(self, *known: BearerTokens) -> None:
         self._known = known
@@ -76,20 +76,20 @@ class EitherTokens:
 
 
 class SavedToken(Struct, frozen=True, kw_only=True):
-    """A named token as it is kept: only a digest."""
+    """A named token in the file: only its digest is kept."""
 
     digest: str
     created_at: datetime
 
 
 class NamedTokens:
-    """The named tokens of a project, in a file that running servers look at again when it changes."""
+    """The named tokens of a project, in a file that running servers read again when it changes."""
 
     def __init__(self, data_dir: str) -> None:
         self._path = os.path.join(data_dir, FILE)
         self._by_digest: dict[str, str] = {}
         self._seen: tuple[int, int] | None = None
-        """Which file was read: its number, since two may be written within one tick of the clock, and its time."""
+        """Inode and time of the file that was read. Two files may have the same time."""
 
         self._look_at = float("-inf")
 
@@ -112,11 +112,11 @@ class NamedTokens:
             self._by_digest = self._read_again()
 
     def _read_again(self) -> dict[str, str]:
-        """The names by digest; none while the file is broken, so that what was revoked stays void."""
+        """The names by digest; none while the file is broken, so that a revoked token stays invalid."""
         try:
             return {token.digest: name for name, token in self.all().items()}
         except ConfigError as error:
-            _log.warning("no named token is taken: %s", error.message)
+            _log.warning("no named token is accepted: %s", error.message)
             return {}
 
     def all(self) -> Mapping[str, SavedToken]:
@@ -136,19 +136,19 @@ class NamedTokens:
             ) from error
 
     def add(self, name: str) -> str:
-        """Makes a token of this name. What is returned is shown once: only its digest is kept."""
+        """Creates a token with this name and returns its text, of which only a digest is kept."""
         name = clean_name(name, what="name of a token")
         issued = issue(f"bnt-{name}")
         with self._changing():
             known = dict(self.all())
             if name in known:
                 hint = f"revoke it first: bn mcp token revoke {name}"
-                raise Duplicate(f"there is a token called {name!r}", hint=hint)
+                raise Duplicate(f"a token exists already: {name!r}", hint=hint)
             self._write({**known, name: SavedToken(digest=issued.digest, created_at=datetime.now(UTC))})
         return issued.text
 
     def revoke(self, name: str) -> None:
-        """Makes a token void, for running servers within a second."""
+        """Revokes a token. Running servers refuse it within a second."""
         with self._changing():
             known = dict(self.all())
             if known.pop(name, None) is None:
@@ -157,7 +157,7 @@ class NamedTokens:
 
     @contextmanager
     def _changing(self) -> Generator[None]:
-        """Nobody else adds or revokes meanwhile: a revoked token must not come back with another's change."""
+        """Locks the file: otherwise a simultaneous change could bring a revoked token back."""
         make_private_folder(os.path.dirname(self._path))
         with locked(self._path):
             yield

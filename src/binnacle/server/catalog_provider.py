@@ -1,4 +1,4 @@
-"""Serves a catalog: its tools, a few resources, and prompts."""
+"""Serves a catalog: its tools, resources and prompts."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -27,18 +27,18 @@ from binnacle.wire.mcp import (
 
 
 class ServedResource(NamedTuple):
-    """Something that can be read."""
+    """A resource of our own."""
 
     uri: str
     name: str
     description: str
     mime_type: str
     read: Callable[[ServedProject, Caller], Awaitable[str | None]]
-    """Its text in the project that a client is in; None when there is none now."""
+    """Its text in the client's project; None if there is none now."""
 
 
 class ServedPrompt(NamedTuple):
-    """A text for an agent to begin with."""
+    """A text for an agent to start with."""
 
     name: str
     description: str
@@ -55,12 +55,12 @@ class CatalogProvider:
         resources: tuple[ServedResource, ...] = (),
         prompts: Callable[[], Iterable[ServedPrompt]] = tuple,
     ) -> None:
-        """`sessions` say who calls and in which project, and with that what there is to be called."""
+        """`sessions` find the session and project of a call, and so the tools it may call."""
         self.sessions = sessions
         self._resources = {one.uri: one for one in resources}
         self._find_prompts = prompts
         self._marked: tuple[bytes, dict[str, dict[str, Any]]] = (b"", {})
-        """The list of tools that was looked into, and what was found."""
+        """The list of tools that was searched for marks, and their schemas."""
 
         self.info: dict[str, Any] = {"name": "binnacle", "title": "Binnacle", "version": __version__}
         self.capabilities: dict[str, Any] = {
@@ -142,7 +142,7 @@ class CatalogProvider:
         return {"description": found.description, "messages": [message]}
 
     async def complete(self, call: McpRequest, params: CompleteParams) -> Result:
-        """Names of prompts and resources that begin with what was typed; what other servers say about theirs."""
+        """Names of our prompts and resources that begin with the typed text, or an upstream server's completion."""
         session, caller = await self.sessions.find(call)
         if (result := await session.project.foreign_content().complete(params, caller)) is not None:
             return result
@@ -161,8 +161,8 @@ SESSION_KEY = b'"session"'
 def take_handle(tool: str, raw: bytes) -> tuple[str | None, bytes]:
     """The handle among the arguments of a call, and the arguments without it.
 
-    A tool of another server may have a parameter of that name: there, only what is one of our handles is taken. Some
-    models fill in what they may leave out, so that an empty one is none.
+    An upstream tool may have its own parameter `session`: there, only one of our handles counts. Some models fill in
+    optional parameters, so an empty handle counts as none.
     """
     try:
         arguments = decode(raw, type=dict[str, Raw])

@@ -1,6 +1,41 @@
-"""HTTP/1.1 as we serve it: requests are taken from a connection whole, and answered in their order.
+"""One HTTP/1.1 connection of a client: it collects requests and answers them in their order.
 
-Nothing here waits and nothing here is a task, so that a call costs little more than the bytes read and written for it.
+Who owns what. `http_listener` owns the socket, the set of open connections and the only periodic timer. A
+`ServedConnection` owns its transport, its parser and the queue of its requests; it is in the listener's set from
+`connection_made` to `connection_lost`. An `HttpExchange` owns the answer to one request. The application owns the tasks
+that compute answers, and hooks `exchange.on_gone` to cancel one when its client goes away.
+
+A request passes through these states:
+
+    head read ──► admitted ──► whole ──► taken ──► answered, removed from the queue
+        │            │           │
+        └────────────┴───────────┴──► refused: answered without reading the rest, and the connection ends
+
+Admission looks only at the head, and may have to wait (the session of an endpoint is opened first); then the
+application returns a future. The body may be complete before the request is admitted. Only the first request of the
+queue is handed to the application ("taken"); the others wait, so answers keep the order of the requests.
+
+A connection is *reading* or *paused*. It pauses while a second request waits, while the client does not read our
+answers, and while a request waits for admission. So a client costs us at most what one read delivers, one body and one
+write buffer. It ends in one of four ways: the client closes it; `stop` closes it after its last answer; `abort` closes
+it at once; or it is *refusing*. A refusing connection drops what arrives, sends its last answer and the end of its
+stream, and waits up to `DRAIN_SECONDS` or `DRAIN_BYTES` for the client: a socket that is closed while data arrives is
+reset, and the reset can destroy the answer.
+
+What happens at the same time. Everything runs in callbacks of one event loop: data, admission, an answer, a full or
+empty write buffer, the listener's look at timeouts, the end of the connection. No callback waits, so none sees another
+half done, and there are no locks that could deadlock. The one nesting is an answer given during `take`, which calls
+`finish` and so `_move` again; `_is_moving` makes the inner call return, and the outer loop continues.
+
+Why nothing gets stuck. Each event that can let the first request proceed ends in `_move`: its last byte, its admission,
+its answer, a write buffer that empties, `stop`. `_move` goes as far as possible and then pauses or resumes reading. A
+request that stops arriving is refused after `ARRIVAL_SECONDS`; a silent connection without a taken request is closed
+after `IDLE_SECONDS`. A taken request has the deadline of its tool; a stream lasts until the client goes or does not
+read; both end when the server stops.
+
+Why no answer is lost or sent twice. `exchange.is_answered` is set once: by the answer, or by `connection_lost`, which
+then calls `on_gone`. Later answers are ignored. If the application fails in `take`, the answer is a 500. Only a client
+that sends garbage after complete requests loses their answers: its connection is closed at once.
 """
 
 import asyncio
@@ -21,63 +56,63 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 512
-"""Connections open at once. Of others, the one makes room that was silent longest and has never been let in."""
+"""Connections open at once. Beyond that, the one that was silent longest is closed, unadmitted ones first."""
 
 MAX_HEAD_BYTES = 64 << 10
-"""Of the line and the headers that a request begins with, and of the trailers that it ends with."""
+"""Size of a request line with its headers, and of the trailers."""
 
 IDLE_SECONDS = 75.0
-"""How long a connection without a request is kept."""
+"""How long a connection without a request is kept open."""
 
 ARRIVAL_SECONDS = 60.0
-"""Within which a request must have come, from its first byte to its last."""
+"""How long a request may take to arrive, from its first byte to its last."""
 
 DRAIN_BYTES = 16 << 20
-"""Read and dropped after a refusal. Closed with data on its way, a connection is reset and the answer lost."""
+"""Bytes that are read and dropped after a refusal."""
 
 DRAIN_SECONDS = 2.0
-"""How long that goes on."""
+"""How long bytes are dropped after a refusal."""
 
 
 class HttpApplication(Protocol):
-    """What answers requests. The event loop calls it, so it does not wait."""
+    """What answers requests. Its methods are called in the event loop and must not block."""
 
     def admit(self, exchange: HttpExchange) -> "asyncio.Future[None] | None":
-        """Looks at a request before its body is read, and notes whose it is.
+        """Checks a request before its body is read, and sets its token.
 
-        Returns None for one that is let in, or a future that will tell. Until then nothing more is read; an
+        Returns None if the request is admitted, or a future that decides. Until then nothing more is read; an
         `HttpReply` that the future raises is the answer.
 
         Raises:
-            HttpReply: what to answer instead.
+            HttpReply: the request is refused with this answer.
         """
 
-    def weigh(self, size: int) -> None:
-        """Looks at the size of a body, as it was announced or as it comes in.
+    def check_size(self, size: int) -> None:
+        """Checks the size of a body, as announced or as received so far.
 
         Raises:
-            Reply: it is too long.
+            HttpReply: it is too long.
         """
 
     def take(self, exchange: HttpExchange) -> None:
         """Answers a request, now or later."""
 
     def close(self) -> None:
-        """Ends every stream of changes, so that the server can stop. Requests under way go on."""
+        """Ends every stream of changes, so that the server can stop. Requests in progress continue."""
 
     def cancel(self) -> None:
-        """Stops every request under way."""
+        """Cancels every request in progress."""
 
 
 class _Waiting:
-    """A request in the line of its connection."""
+    """A request in the queue of its connection."""
 
     __slots__ = ("body", "exchange", "is_admitted", "is_taken", "is_whole", "refusal")
 
     def __init__(self, exchange: HttpExchange) -> None:
         self.exchange = exchange
         self.body = bytearray()
-        """Not a list of its parts: somebody may send it byte by byte."""
+        """Not a list of parts: a client may send single bytes."""
 
         self.refusal: HttpReply | None = None
         self.is_admitted = False
@@ -89,34 +124,34 @@ class ServedConnection(asyncio.Protocol):
     """One connection of a client."""
 
     def __init__(self, application: HttpApplication, connections: "set[ServedConnection]") -> None:
-        """Is among `connections` while it is open."""
+        """While it is open, the connection is in `connections`."""
         self._application = application
         self._connections = connections
         self._parser = httptools.HttpRequestParser(self)
         self._transport: Any = None
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line: deque[_Waiting] = deque()
-        """Requests in their order; the first is the one that is answered."""
+        """Requests in their order; the first one is answered next."""
 
         self._is_moving = False
         self._is_full = False
-        """Whether the client has not read what it was sent."""
+        """Whether the write buffer is full because the client does not read."""
 
         self._is_paused = False
         self._is_stopping = False
         self._head = RequestHead()
         self._head_size = 0
-        """Bytes that came while no body was due."""
+        """Bytes received outside of a body."""
 
         self._heard_at = time.monotonic()
         self._began_at: float | None = None
-        """When the request began that is coming in."""
+        """When the arriving request began; None if none is arriving."""
 
         self._is_known = False
-        """Whether a request on it has been let in."""
+        """Whether a request was ever admitted on it."""
 
         self._is_refusing = False
-        """Whether nothing more is taken from it: what comes is dropped, and the last answer is a refusal."""
+        """Whether further data is dropped, and the last answer is a refusal."""
 
         self._drained = 0
         self._lingering: asyncio.TimerHandle | None = None
@@ -128,7 +163,7 @@ class ServedConnection(asyncio.Protocol):
         return int(self._transport.get_write_buffer_size())
 
     def find_client(self) -> "Process | None":
-        """The process at the other end. Looked for once: it takes some milliseconds."""
+        """The process at the other end. Looked up once, because that takes milliseconds."""
         if not self._is_client_known:
             from binnacle.lifecycle.caller import is_terminal_or_editor
             from binnacle.lifecycle.loopback_peer import PeerAddress, find_peer
@@ -152,22 +187,22 @@ class ServedConnection(asyncio.Protocol):
         self._move()
 
     def _linger(self) -> None:
-        """Says that nothing more comes, and hears the client out, for a while."""
+        """Closes our side, and drops what the client still sends, for a limited time."""
         if self._lingering is None and not self._transport.is_closing():
             self._lingering = asyncio.get_running_loop().call_later(DRAIN_SECONDS, self.abort)
             self._transport.write_eof()
 
     def stop(self) -> None:
-        """Takes no more requests, and closes when those it has are answered."""
+        """Closes the connection once the requests in its queue are answered."""
         self._is_stopping = True
         self._move()
 
     def abort(self) -> None:
-        """Closes, whatever is under way."""
+        """Closes the connection at once."""
         self._transport.abort()
 
     def look(self, now: float, keep_alive: float) -> None:
-        """Looks after a connection on which nothing happens."""
+        """Keeps a slow answer alive, and ends a connection that has timed out."""
         if self._line and self._line[0].is_taken:
             self._line[0].exchange.sign(now, keep_alive)
         elif self._began_at is not None and now - self._began_at > ARRIVAL_SECONDS and not self._is_paused:
@@ -176,7 +211,7 @@ class ServedConnection(asyncio.Protocol):
             self.abort()
 
     def _move(self) -> None:
-        """Goes as far along the line as can be gone. An answer that is given on the way comes back here."""
+        """Serves the queue as far as possible. An answer given meanwhile calls it again, which returns at once."""
         if self._is_moving:
             return
         self._is_moving = True
@@ -189,14 +224,14 @@ class ServedConnection(asyncio.Protocol):
             self._is_paused = not self._is_paused
             (self._transport.pause_reading if self._is_paused else self._transport.resume_reading)()
             if self._began_at is not None:
-                self._began_at = time.monotonic()  # while we did not read, it could not come
+                self._began_at = time.monotonic()  # the request could not arrive while we did not read
 
     def _has_enough(self) -> bool:
-        """Whether its client has to wait: it asks on without waiting for answers, or does not read, or is looked up."""
+        """Whether to pause reading: a request waits in the queue or for admission, or the client does not read."""
         return len(self._line) > 1 or self._is_full or bool(self._line and not self._line[-1].is_admitted)
 
     def _serve(self, one: _Waiting) -> bool:
-        """Does what can be done for a request; whether it is over."""
+        """Does what can be done for a request now. Returns whether it is finished."""
         if self._is_full and not one.exchange.is_answered:
             return False
         if one.refusal is not None:
@@ -211,8 +246,8 @@ class ServedConnection(asyncio.Protocol):
     def _hand_over(self, exchange: HttpExchange) -> None:
         try:
             self._application.take(exchange)
-        except Exception:  # noqa: BLE001 - the border: a defect must not leave a client without an answer
-            _log.exception("a defect while taking a request")
+        except Exception:  # noqa: BLE001 - a defect must not leave a client without an answer
+            _log.exception("internal error while handling a request")
             exchange.reply(HttpReply(500))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -224,8 +259,8 @@ class ServedConnection(asyncio.Protocol):
             self._connections.add(self)
 
     def _make_room(self) -> bool:
-        """Closes a connection that nobody needs; whether there was one. Those that were let in go last."""
-        idle = [one for one in self._connections if not one._is_known or not one._line]  # noqa: SLF001 - of its own kind
+        """Closes the idle connection that was silent longest, unadmitted ones first. Returns whether there was one."""
+        idle = [one for one in self._connections if not one._is_known or not one._line]  # noqa: SLF001 - same class
         if not idle:
             return False
         silent = min(idle, key=lambda one: (one._is_known, one._heard_at))  # noqa: SLF001
@@ -233,7 +268,7 @@ class ServedConnection(asyncio.Protocol):
         silent.abort()
         return True
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - gone is gone
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the reason does not matter
         self._connections.discard(self)
         if self._lingering is not None:
             self._lingering.cancel()
@@ -271,10 +306,10 @@ class ServedConnection(asyncio.Protocol):
             self._refuse(431)
 
     def _strip_upgrade(self) -> bytes:
-        """The head of a request that wants another protocol, without that: it is read again, and its body with it."""
+        """The head of a request without its upgrade header, to be parsed again with its body."""
         method, head = self._parser.get_method(), self._head
         self._parser = httptools.HttpRequestParser(self)
-        if head.headers.pop("upgrade", None) is None:  # it wants to be connected to somebody else
+        if head.headers.pop("upgrade", None) is None:  # a CONNECT request, meant for a proxy
             self._refuse(405)
         elif head.repeated:
             self._refuse(400)
@@ -282,7 +317,7 @@ class ServedConnection(asyncio.Protocol):
         return b"%b %b HTTP/1.1\r\n%b\r\n" % (method, head.url, lines)
 
     def _refuse(self, status: int) -> None:
-        """Ends a connection on which something else is spoken, too much of it, or nothing."""
+        """Ends a connection with invalid, too much or no data."""
         if self._is_refusing:
             return
         if self._line and not self._line[-1].is_whole:
@@ -296,7 +331,7 @@ class ServedConnection(asyncio.Protocol):
             self._linger()
 
     def _turn_down(self, one: _Waiting, reply: HttpReply) -> None:
-        """Answers without the rest of a request, which is not taken."""
+        """Refuses a request without reading the rest of it."""
         self._is_refusing = True
         self._began_at = None
         one.refusal = reply
@@ -341,7 +376,7 @@ class ServedConnection(asyncio.Protocol):
             self._move()
 
     def _hear(self, one: _Waiting, head: RequestHead, asked: "asyncio.Future[None]") -> None:
-        """Learns whether a request is let in that had to be looked up."""
+        """Continues with a request whose admission was decided later."""
         if one.exchange.is_answered or one.refusal is not None:
             return
         refusal = None if asked.cancelled() else asked.exception()
@@ -354,7 +389,7 @@ class ServedConnection(asyncio.Protocol):
     def _let_in(self, one: _Waiting, head: RequestHead) -> None:
         one.is_admitted = self._is_known = True
         try:
-            self._application.weigh(max(head.announced_size, len(one.body)))
+            self._application.check_size(max(head.announced_size, len(one.body)))
         except HttpReply as reply:
             self._turn_down(one, reply)
         else:
@@ -368,7 +403,7 @@ class ServedConnection(asyncio.Protocol):
         one = self._line[-1]
         one.body += body
         try:
-            self._application.weigh(len(one.body))
+            self._application.check_size(len(one.body))
         except HttpReply as reply:
             self._turn_down(one, reply)
 

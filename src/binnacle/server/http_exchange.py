@@ -1,4 +1,4 @@
-"""One request over HTTP and its answer: a reply, or a stream of events that may end in one. Knows nothing of MCP."""
+"""One HTTP request and its answer: a reply, or a stream of events that may end in one. Independent of MCP."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from binnacle.lifecycle.process import Process
 
 PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
-"""Headers by which a proxy says that it passes on what somebody else asked."""
+"""Headers that show that a proxy forwards the request of another client."""
 
 MAX_BACKLOG_BYTES = 1 << 20
-"""Bytes kept for a client that does not read."""
+"""Bytes buffered for a client that does not read."""
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -21,7 +21,7 @@ _STREAM = b"content-type: text/event-stream\r\ncache-control: no-cache, no-trans
 
 
 class HttpReply(Exception):
-    """An HTTP answer that ends the request where it is decided."""
+    """An HTTP answer, raised to end the handling of a request."""
 
     def __init__(self, status: int, body: bytes = b"", **headers: str) -> None:
         super().__init__(status)
@@ -35,15 +35,15 @@ class AnswerSink(Protocol):
 
     @property
     def unread(self) -> int:
-        """Bytes that the client has not taken."""
+        """Bytes that the client has not read yet."""
 
     def write(self, data: bytes) -> None: ...
 
     def find_client(self) -> "Process | None":
-        """The process at the other end, if it is on this machine and can be told."""
+        """The process at the other end, if it is on this machine and can be found."""
 
     def finish(self, *, is_last: bool) -> None:
-        """Told that the answer is complete; `is_last`, that nothing can follow it."""
+        """Called when the answer is complete; with `is_last`, no other answer can follow it."""
 
 
 class HttpExchange:
@@ -52,21 +52,21 @@ class HttpExchange:
     def __init__(
         self, wire: AnswerSink, method: str, headers: Mapping[str, str], *, is_old: bool, is_last: bool
     ) -> None:
-        """`is_old` says that the client speaks HTTP/1.0; `is_last`, that it wants the connection closed."""
+        """With `is_old`, the client speaks HTTP/1.0; with `is_last`, it wants the connection closed."""
         self.method = method
         self.path = ""
         self.headers = headers
         """By their names in lower case."""
 
         self.token = ""
-        """Name of the token that it came with."""
+        """Name of its bearer token."""
 
         self.body = b""
-        self.on_gone: Callable[[], object] = _nothing
-        """Called when the client goes, or is given up, before it has its answer."""
+        self.on_gone: Callable[[], object] = _do_nothing
+        """Called when the client disconnects, or is dropped, before the answer is complete."""
 
         self.is_answered = False
-        """Whether nothing more is to be said: all of it was, or the client has gone."""
+        """Whether the answer is complete or the client has gone, so that nothing more can be sent."""
 
         self._wire = wire
         self._is_old = is_old
@@ -75,13 +75,13 @@ class HttpExchange:
         self._spoke_at = time.monotonic()
 
     def find_client(self) -> "Process | None":
-        """The process that sent it, if it is on this machine and can be told. A proxy sends what others ask."""
+        """The process that sent the request, if it is on this machine and can be found. None behind a proxy."""
         if any(name in self.headers for name in PROXY_HEADERS):
             return None
         return self._wire.find_client()
 
     def reply(self, reply: HttpReply) -> None:
-        """Answers. In a stream, what the reply says is the last event."""
+        """Answers. In a stream, the body of the reply is the last event."""
         if self._is_streaming:
             self.end(reply.body)
         elif not self.is_answered:
@@ -91,24 +91,24 @@ class HttpExchange:
             self._finish(head if self.method == "HEAD" else head + reply.body)
 
     def refuse(self, reply: HttpReply) -> None:
-        """Answers, and that nothing more is taken on this connection."""
+        """Answers, and ends the connection."""
         self._is_last = True
         self.reply(reply)
 
     def open(self) -> None:
         """Begins a stream."""
         self._is_streaming = True
-        self._is_last = self._is_last or self._is_old  # it has no other way to say where a stream ends
+        self._is_last = self._is_last or self._is_old  # HTTP/1.0 marks the end of a stream only by closing
         framing = b"" if self._is_old else b"transfer-encoding: chunked\r\n"
         self._write(self._head(200, _STREAM + framing) + self._chunk(b": open\n\n"))
 
     def mention(self, message: bytes) -> None:
-        """Says something before the answer. A client that does not read misses progress and logs, never the answer."""
+        """Sends a message before the answer. A client that does not read misses progress and logs, never the answer."""
         if not self.is_answered and self._wire.unread < MAX_BACKLOG_BYTES:
             self._say(message)
 
     def announce(self, message: bytes) -> None:
-        """Tells of a change. A client that does not read loses the stream, and reads everything again with the next."""
+        """Sends a notification of a change. A client that does not read loses the stream and must open it again."""
         if self.is_answered:
             return
         if self._wire.unread < MAX_BACKLOG_BYTES:
@@ -123,13 +123,13 @@ class HttpExchange:
         self._write(self._chunk(_event(message)))
 
     def end(self, message: bytes = b"") -> None:
-        """Ends a stream, with a last message if there is one."""
+        """Ends a stream, with a last message if given."""
         if not self.is_answered:
             last = self._chunk(_event(message)) if message else b""
             self._finish(last if self._is_old else last + b"0\r\n\r\n")
 
     def sign(self, now: float, keep_alive: float) -> None:
-        """Gives a sign of life to a client that has heard nothing for `keep_alive` seconds."""
+        """Sends a sign of life if nothing was sent for `keep_alive` seconds."""
         if self.is_answered or now - self._spoke_at < keep_alive:
             return
         if self._is_streaming:
@@ -154,8 +154,8 @@ class HttpExchange:
         self._wire.finish(is_last=self._is_last)
 
 
-def _nothing() -> None:
-    """Nobody minds."""
+def _do_nothing() -> None:
+    """The default of `on_gone`."""
 
 
 def _event(message: bytes) -> bytes:
@@ -169,7 +169,7 @@ def status_line(status: int) -> bytes:
 
 @lru_cache(maxsize=1)
 def _date(now: int) -> bytes:
-    """A moment as HTTP writes it, whatever the language of the machine."""
+    """A time in HTTP's format, independent of the locale."""
     at = time.gmtime(now)
     day = f"{_DAYS[at.tm_wday]}, {at.tm_mday:02} {_MONTHS[at.tm_mon - 1]} {at.tm_year}"
     return f"{day} {at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02} GMT".encode()

@@ -1,4 +1,4 @@
-"""Runs the HTTP application on a socket of its own until told to stop."""
+"""Runs the HTTP application on a listening socket until it is stopped."""
 
 import asyncio
 import contextlib
@@ -11,13 +11,13 @@ from binnacle.errors import InvalidInput
 from binnacle.server.http_connection import HttpApplication, ServedConnection
 
 KEEP_ALIVE_SECONDS = 15.0
-"""Seconds between two signs of life on a silent stream, so that nothing on the way takes it for dead."""
+"""Seconds between two signs of life on a silent stream, so that no proxy closes it."""
 
 STOP_TIMEOUT_SECONDS = 3
-"""Seconds that requests under way get to finish when the server is told to stop."""
+"""Seconds that requests in progress get to finish when the server stops."""
 
 CANCEL_TIMEOUT_SECONDS = 1.0
-"""Seconds that they get to end, once they were cancelled."""
+"""Seconds that cancelled requests get to end."""
 
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 
@@ -26,10 +26,10 @@ def bind(host: str, port: int) -> socket.socket:
     """A socket that listens on `host` and `port`; port 0 takes a free one.
 
     Raises:
-        InvalidInput: the address cannot be had.
+        InvalidInput: the address is not available.
     """
-    # Named as TCP and without delay: the second part of an answer would wait 40 ms for the first to be
-    # acknowledged. Event loops see to it only for sockets that say they are TCP.
+    # Without delay: the second part of an answer would wait 40 ms for the acknowledgement of the first.
+    # Event loops set this only for sockets that are declared as TCP.
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -53,14 +53,14 @@ async def serve_http(
     stop_within: float = STOP_TIMEOUT_SECONDS,
     keep_alive: float = KEEP_ALIVE_SECONDS,
 ) -> None:
-    """Serves until SIGTERM or SIGINT, or until `stop` is set, where that is given.
+    """Serves until `stop` is set, or, without `stop`, until SIGTERM or SIGINT.
 
-    Leaving it closes the socket and every connection.
+    Returning closes the socket and every connection.
     """
     connections: set[ServedConnection] = set()
     stopping = stop or asyncio.Event()
     try:
-        with contextlib.nullcontext() if stop else _signals(stopping.set):
+        with contextlib.nullcontext() if stop else _handling_signals(stopping.set):
             server = await asyncio.get_running_loop().create_server(
                 lambda: ServedConnection(application, connections), sock=listener
             )
@@ -78,8 +78,8 @@ async def serve_http(
 
 
 @contextlib.contextmanager
-def _signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Has the signals that end a server call `stop`."""
+def _handling_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Calls `stop` on the signals that end a server."""
     loop = asyncio.get_running_loop()
     for number in STOPPING:
         loop.add_signal_handler(number, stop)
@@ -91,7 +91,7 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
 
 
 async def _look_after(connections: set[ServedConnection], stopping: asyncio.Event, keep_alive: float) -> None:
-    """Looks at every connection now and then until the server is to stop."""
+    """Checks the timeouts of every connection periodically until the server stops."""
     while not stopping.is_set():
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(keep_alive / 4):
@@ -102,14 +102,14 @@ async def _look_after(connections: set[ServedConnection], stopping: asyncio.Even
 
 
 async def _stop(application: HttpApplication, connections: set[ServedConnection], within: float) -> None:
-    """Lets requests under way finish, and cancels those that do not."""
+    """Lets requests in progress finish, and cancels those that do not."""
     for connection in list(connections):
         connection.stop()
-    await _closed(connections, within)
+    await _wait_closed(connections, within)
     application.cancel()
-    await _closed(connections, CANCEL_TIMEOUT_SECONDS)
+    await _wait_closed(connections, CANCEL_TIMEOUT_SECONDS)
 
 
-async def _closed(connections: set[ServedConnection], within: float) -> None:
+async def _wait_closed(connections: set[ServedConnection], within: float) -> None:
     if connections:
         await asyncio.wait({connection.closed for connection in connections}, timeout=within)

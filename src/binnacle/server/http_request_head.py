@@ -1,8 +1,8 @@
-"""The head of an HTTP request as it is read: one meaning, or none.
+"""The head of an HTTP request, which is refused if it is ambiguous.
 
-Whatever two readers could take for different requests is refused: a header that says who asks, for what, or how long
-the body is, said twice; a body framed in a way that only some understand; a target that names another host than the
-header does. What comes after the body (trailers) is no header: it was not there when the request was let in.
+A request that two parsers could read differently is refused: with two headers for the client, the target or the length
+of the body; with a body framing that only some understand; with a target that names another host than the header.
+Trailers after the body do not count as headers, because admission could not check them.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from binnacle.server.http_exchange import HttpReply
 SAID_ONCE = frozenset(
     {"authorization", "content-length", "content-type", "expect", "host", "origin", "transfer-encoding", "upgrade"}
 )
-"""Headers that a request has once. So are all that begin with `MCP_PREFIX`; any other may be a list."""
+"""Headers that may occur only once, like those that begin with `MCP_PREFIX`. Others may be lists."""
 
 MCP_PREFIX = "mcp-"
 
@@ -28,12 +28,12 @@ class RequestHead:
         """By their names in lower case."""
 
         self.repeated = ""
-        """A header that was said twice and must not be."""
+        """A header that occurred twice and must not; empty if there is none."""
 
         self.is_complete = False
 
     def add(self, name: bytes, value: bytes) -> None:
-        """Takes a header. One that comes after the head is a trailer, and dropped."""
+        """Adds a header. A trailer, which comes after the head, is dropped."""
         if self.is_complete:
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
@@ -45,15 +45,15 @@ class RequestHead:
 
     @property
     def announced_size(self) -> int:
-        """Bytes of the body, as far as they were announced."""
+        """The announced size of the body; 0 if it was not announced."""
         declared = self.headers.get("content-length", "")
         return int(declared) if declared.isdecimal() else 0
 
     def check(self) -> str:
-        """The path that is asked for.
+        """The requested path.
 
         Raises:
-            Reply: the request could be read in more than one way.
+            HttpReply: the request is ambiguous.
         """
         if self.repeated or self.headers.get("transfer-encoding", "chunked").lower() != "chunked":
             raise HttpReply(400)
@@ -61,10 +61,10 @@ class RequestHead:
 
 
 def path_of(url: bytes, headers: Mapping[str, str]) -> str:
-    """The path of a target. Before it, a target may name a host: that of the header.
+    """The path of a target. The target may begin with the host that the header names.
 
     Raises:
-        Reply: it is no path, or names another host.
+        HttpReply: it is not a path, or it names another host.
     """
     target = url.decode("latin-1")
     if not target.startswith("/"):

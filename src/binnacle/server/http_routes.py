@@ -1,10 +1,10 @@
-"""Several servers on one port, each at a path and with a token of its own, that come and go while it is served."""
+"""Several MCP servers on one port, each with its own path and token. They may come and go at any time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from binnacle.server.http_exchange import HttpExchange, HttpReply
-from binnacle.server.mcp_over_http import BODY_LIMIT, McpOverHttp, check_place
+from binnacle.server.mcp_over_http import MAX_BODY_BYTES, McpOverHttp, check_place
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_REQUEST
 
@@ -17,7 +17,7 @@ class HttpRoutes:
 
     @contextmanager
     def shown(self, path: str, endpoint: McpOverHttp) -> Iterator[None]:
-        """Has `endpoint` answer at `path`. Leaving it ends its streams and stops what is under way."""
+        """Serves `endpoint` at `path`. Leaving the block ends its streams and cancels its requests."""
         self._open[path] = endpoint
         try:
             yield
@@ -27,7 +27,7 @@ class HttpRoutes:
             endpoint.cancel()
 
     def admit(self, exchange: HttpExchange) -> None:
-        """Every endpoint looks for itself: each has its own token. Another machine does not learn which are open."""
+        """Lets the endpoint check its own token. Requests from other machines do not learn which paths exist."""
         check_place(exchange.headers)
         self._find(exchange.path).admit(exchange)
 
@@ -37,9 +37,9 @@ class HttpRoutes:
             raise HttpReply(404, jsonrpc.error_message(jsonrpc.NO_ID, INVALID_REQUEST, "no such session"))
         return endpoint
 
-    def weigh(self, size: int) -> None:
-        """Refuses what is too long for any of them."""
-        if size > BODY_LIMIT:
+    def check_size(self, size: int) -> None:
+        """Refuses a body that is too long for any endpoint."""
+        if size > MAX_BODY_BYTES:
             raise HttpReply(413)
 
     def take(self, exchange: HttpExchange) -> None:

@@ -1,4 +1,4 @@
-"""A session while it is served: where it is, which agent it is, and how it changes. `sessions` finds it for a call."""
+"""A session while it is served: where it is, which agent it is, and how it changes. `session_lookup` finds it."""
 
 import asyncio
 import os
@@ -23,12 +23,12 @@ from binnacle.work.actor import Actor
 from binnacle.work.session import Agent, Proof, Session, SessionTerms, is_planned
 
 MAX_SESSIONS_PER_SCOPE = 1000
-"""Sessions that callers of one scope have opened; the oldest makes room."""
+"""Sessions that callers of one scope may have open; beyond that, the oldest is dropped."""
 
 PREFIX = "mcp-"
 
 LOOK_SECONDS = 1.0
-"""How often a session that only reads is asked who it is. Every look costs as much as a read."""
+"""Seconds between two lookups of the agent of a session that only reads. A lookup costs as much as a read."""
 
 
 class ServedProject(Protocol):
@@ -36,25 +36,25 @@ class ServedProject(Protocol):
 
     repo: str
     is_known: bool
-    """Whether it is a project at all. The folder a server was started in need not be one."""
+    """Whether it is a project at all. A server may be started in a folder that is not one."""
 
     def instructions(self) -> str:
-        """What a client is told about the tools when it connects."""
+        """Instructions about the tools for a client that connects."""
 
     def listing(self) -> bytes:
-        """The tools as `tools/list` shows them, a JSON array."""
+        """The tools of `tools/list`, a JSON array."""
 
     def listing_with_session(self) -> bytes:
-        """The same, where every tool says that it takes `session`."""
+        """The same with a `session` parameter for every tool."""
 
     async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
-        """Calls one of them."""
+        """Calls a tool."""
 
     def foreign_content(self) -> ForeignContent:
         """What upstream servers have besides tools."""
 
     async def status(self, caller: Caller) -> str:
-        """How the project stands, as JSON."""
+        """The state of the project, as JSON."""
 
     async def guide(self) -> str | None:
         """AGENTS.md of the repository, if there is one."""
@@ -65,34 +65,34 @@ class ServedProject(Protocol):
         """The agent of a connection, found by its process or registered; always registered if `is_new`."""
 
     async def resume_agent(self, facts: ClientFacts, *, open_here: Collection[str]) -> Agent | None:
-        """The agent that the same process was before; None if it was none. Changes nothing."""
+        """The agent that the same process was before, or None. Changes nothing."""
 
     async def link_agent(self, agent_id: str, facts: ClientFacts) -> Agent:
-        """Has a registered agent speak through a connection. Raises `NotFound` if it is unknown or has ended."""
+        """Makes a registered agent use a connection. Raises `NotFound` if it is unknown or has ended."""
 
     async def is_active(self, agent_id: str) -> bool:
         """Whether an agent has not ended."""
 
     async def end_agent(self, agent_id: str, *, reason: str) -> None:
-        """Ends an agent and gives back what it holds. One that has ended already is no error."""
+        """Ends an agent, if it has not ended already, and gives back its tasks."""
 
 
 class SessionRegistry(Protocol):
-    """What sessions of one server share."""
+    """What the sessions of one server share."""
 
     home: ServedProject
     """The project that the server was started in."""
 
     @property
     def server(self) -> Process:
-        """The process that serves."""
+        """The process of this server."""
 
     planned: Session | None
-    """The session that all clients of the server are in, where one was planned for it."""
+    """The planned session that all clients of the server are in, if there is one."""
 
     terms: SessionTerms
     agent_id: str | None
-    """The agent that the server was told to act as."""
+    """The agent that the server was configured to act as."""
 
     async def open_project(self, path: str) -> ServedProject: ...
 
@@ -100,17 +100,17 @@ class SessionRegistry(Protocol):
         """The public ids of all sessions that are open."""
 
     def tokens_of(self, agent_id: str) -> set[str]:
-        """Names of the tokens that an agent is connected with now."""
+        """Names of the tokens with which an agent is connected now."""
 
     def save(self, session: "LiveSession") -> None:
-        """Makes a session known by its handle, and keeps what another server of the same client needs to go on."""
+        """Registers a session by its handle, and saves what another server of the same client needs to continue it."""
 
     def changed(self) -> None:
-        """Told when what a client may see has changed: its project, or that calls have to name a session."""
+        """Called when what a client may see has changed: its project, or that calls have to name a session."""
 
 
 class Scope:
-    """Callers that the transport cannot tell apart, and the sessions that they opened."""
+    """Callers that the transport cannot distinguish, and the sessions that they opened."""
 
     def __init__(self, registry: SessionRegistry, origin: RequestOrigin, client: Mapping[str, Any]) -> None:
         self._registry = registry
@@ -118,13 +118,13 @@ class Scope:
         self.client = str(client.get("name") or "")
         self.process = origin.find_process()
         self.is_shared = origin.is_single and self.process is None
-        """Whether its callers may be of different clients."""
+        """Whether its callers may be different clients."""
 
         self.own = LiveSession(registry, self, registry.home)
-        """Whose a call is that names no session."""
+        """The session of calls that name none."""
 
         self.earlier: dict[str, LiveSession] = {}
-        """Where the same caller worked before; a handle of one still leads there."""
+        """Sessions in which the same caller worked before; their handles stay valid."""
 
         self.others: dict[str, LiveSession] = {}
         """Sessions of other agents, by public id."""
@@ -134,7 +134,7 @@ class Scope:
         return [self.own, *self.earlier.values(), *self.others.values()]
 
     def take_over(self, session: "LiveSession") -> None:
-        """Makes a session the one of calls that name none."""
+        """Makes `session` the one of calls that name none."""
         self.earlier[self.own.id] = self.own
         self.earlier.pop(session.id, None)
         while len(self.earlier) >= MAX_SESSIONS_PER_SCOPE:
@@ -143,7 +143,7 @@ class Scope:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether a call that names no session could be of several agents."""
+        """Whether a call that names no session could come from several agents."""
         return bool(self.others) and not self.is_shared
 
     def add(self, session: "LiveSession") -> None:
@@ -152,7 +152,7 @@ class Scope:
         self.others[session.id] = session
 
     def reopen(self, saved: SavedSession, project: ServedProject) -> "LiveSession":
-        """Goes on with a session that another server of the client has open: as its own if nobody used that yet."""
+        """Continues a session that another server of the client has open; as `own` if that is still unused."""
         session = self.own if self.own.is_unused else LiveSession(self._registry, self, project)
         session.restore(saved, project)
         if session is not self.own:
@@ -169,7 +169,10 @@ class Scope:
 
 
 class LiveSession:
-    """A session while it is served: where it is, which agent it is, and what it has done. Is its own control."""
+    """A session while it is served: where it is, which agent it is, and what it has done.
+
+    It implements `SessionControl`.
+    """
 
     def __init__(self, registry: SessionRegistry, scope: Scope, project: ServedProject) -> None:
         self._registry = registry
@@ -179,21 +182,21 @@ class LiveSession:
         self.activity = SessionActivity()
         self.is_open = False
         self.agent: Agent | None = None
-        """Who it acts as; None while nobody has asked."""
+        """The agent that it acts as; None until it is identified."""
 
         self._is_oriented = False
         self._linked_id: str | None = None
-        """The agent that it said it is, before this server knew of it."""
+        """The agent of a restored session, which is not linked to this server yet."""
 
         self.cwd = project.repo
         """The folder in which its commands run."""
 
         self._issued: list[IssuedSecret] = []
-        """Handles that were given out for it; any of them is good."""
+        """Handles that were issued for it; all of them are valid."""
 
         self._looked_at = float("-inf")
         self._lock = asyncio.Lock()
-        self.session = self._described()
+        self.session = self._describe()
 
     @property
     def is_identified(self) -> bool:
@@ -201,12 +204,12 @@ class LiveSession:
 
     @property
     def is_unused(self) -> bool:
-        """Whether nobody has said or asked yet who it is or where."""
+        """Whether it is neither identified nor opened yet."""
         return self.agent is None and not self.is_open
 
     @property
     def token(self) -> str:
-        """Name of the token that its callers come with."""
+        """Name of its callers' bearer token."""
         return self._scope.token
 
     def has_handle(self, text: str) -> bool:
@@ -221,12 +224,12 @@ class LiveSession:
             if self.agent is None and (self.is_open or not self._scope.is_shared):
                 if registers or self._is_named:
                     self._become(await self._find_agent())
-                elif (found := await self.project.resume_agent(self.facts(), open_here=self._others())) is not None:
+                elif (found := await self.project.resume_agent(self.facts(), open_here=self._other_ids())) is not None:
                     self._become(found)
         return self.session
 
     def _is_look_due(self) -> bool:
-        """Whether to look for the agent of a session that only reads: now and then, for its shell may register."""
+        """Whether to look up the agent of a session that only reads: periodically, because its shell may register."""
         now = time.monotonic()
         is_due = now - self._looked_at >= LOOK_SECONDS
         self._looked_at = now if is_due else self._looked_at
@@ -234,11 +237,11 @@ class LiveSession:
 
     @property
     def _is_named(self) -> bool:
-        """Whether it is said which agent it is, so that none is registered to find out."""
+        """Whether its agent is given, so that identifying it registers no new one."""
         return self._registry.agent_id is not None or self._linked_id is not None
 
-    def _others(self) -> set[str]:
-        """Sessions that are open beside this one: their agents are taken."""
+    def _other_ids(self) -> set[str]:
+        """The other open sessions: their agents are taken."""
         return self._registry.open_ids() - {self.id}
 
     async def move(self, path: str, agent_id: str | None, *, is_named: bool) -> OpenedSession:
@@ -246,7 +249,7 @@ class LiveSession:
         if self._registry.planned is not None and project.repo != self.project.repo:
             raise Refused(
                 f"this session was planned for {self.project.repo}, and works only there",
-                hint="work on the task you were given; a session of another project is started there",
+                hint="work on the task you were given; another project needs its own session",
             )
         if agent_id is not None:
             self._check_free(agent_id)
@@ -254,14 +257,14 @@ class LiveSession:
         target = self._target(agent_id)
         is_same = target is self
         if is_same and not is_named:
-            target = self._elsewhere(project, cwd)
+            target = self._session_in(project, cwd)
         agent = await project.link_agent(agent_id, target.facts()) if agent_id else None
         opened = await target.enter(project, cwd, agent)
         self._join(target, is_same=is_same)
         return opened
 
-    def _elsewhere(self, project: ServedProject, cwd: str) -> "LiveSession":
-        """The session of the same caller in another folder. The handle it has for this one stays good for this one."""
+    def _session_in(self, project: ServedProject, cwd: str) -> "LiveSession":
+        """The session of the same caller in another folder. The handles of this one stay valid for this one."""
         scope = self._scope
         if not self.is_open or self._registry.planned is not None or cwd == self.cwd or self is not scope.own:
             return self
@@ -275,36 +278,36 @@ class LiveSession:
         return session
 
     def _check_free(self, agent_id: str) -> None:
-        """An id is public: it takes nobody into a planned session, nor into that of a client with another token."""
+        """Refuses the id of a planned session or of an agent with another token: ids are public and prove nothing."""
         planned = self._registry.planned
         if is_planned(agent_id) and (planned is None or planned.id != agent_id):
             raise Refused(
-                f"{agent_id} is a planned session, and only its secret leads there",
-                hint="leave out agent_id to be an agent of your own",
+                f"{agent_id} is a planned session, which only its secret opens",
+                hint="leave out agent_id to be a new agent",
             )
         if any(token != self.token for token in self._registry.tokens_of(agent_id)):
             raise Refused(
                 f"agent {agent_id} is connected with another token",
-                hint="leave out agent_id to be an agent of your own",
+                hint="leave out agent_id to be a new agent",
             )
 
     def _target(self, agent_id: str | None) -> "LiveSession":
-        """The session that a caller means who says where it works, and perhaps as whom."""
+        """The session that `binnacle-set_agent` means: this one, or that of the named agent."""
         if self._scope.is_shared and self is self._scope.own:
-            return self._beside()
+            return self._new_session()
         if agent_id is None or self.agent is None or not self.is_open or self.agent.id == agent_id:
             return self
         known = (one for one in self._scope.sessions if one.agent is not None and one.agent.id == agent_id)
-        return next(known, None) or self._beside()
+        return next(known, None) or self._new_session()
 
-    def _beside(self) -> "LiveSession":
-        """A session of its own for a caller that is told apart from now on; in the scope once it is open."""
+    def _new_session(self) -> "LiveSession":
+        """A new session for a caller that has a handle from now on. It joins the scope once it is open."""
         return LiveSession(self._registry, self._scope, self.project)
 
     def _join(self, opened: "LiveSession", *, is_same: bool = False) -> None:
-        """Has a session that was opened share the scope of this one: for the same caller, or for another agent.
+        """Adds an opened session to the scope: for the same caller, or for another agent.
 
-        One that failed to open leaves no trace.
+        A session that failed to open was never added.
         """
         scope = self._scope
         if is_same and opened is not self:
@@ -317,8 +320,8 @@ class LiveSession:
             self._registry.changed()
 
     async def enter(self, project: ServedProject, cwd: str, agent: Agent | None) -> OpenedSession:
-        """Works in this project from now on, as `agent` if one is given."""
-        async with self._lock:  # a call under way may be about to find out who it is in the project before
+        """Works in this project from now on, as `agent` if given."""
+        async with self._lock:  # another call may be identifying it in the earlier project
             if project is not self.project:
                 self.agent = None
                 self._registry.changed()
@@ -326,12 +329,12 @@ class LiveSession:
                 await self._forget_ended()
             self.project, self.cwd, self.is_open = project, cwd, True
             self.agent = agent or self.agent
-            self.session = self._described()
+            self.session = self._describe()
         await self.identify()
-        return self._opened()
+        return self._issue_handle()
 
     async def _forget_ended(self) -> None:
-        """Is nobody any more if its agent has ended."""
+        """Becomes unidentified if its agent has ended."""
         if self.agent is not None and not await self.project.is_active(self.agent.id):
             self.agent, self._is_oriented = None, False
 
@@ -340,20 +343,20 @@ class LiveSession:
         await self._forget_ended()
         is_second = self._is_oriented and self.agent is not None and name not in (None, self.agent.name)
         if is_second or (self._scope.is_shared and self is self._scope.own):
-            target = self._beside()
+            target = self._new_session()
         opened = await target.orient(name, is_new=target is not self)
         self._join(target)
         return opened
 
     async def orient(self, name: str | None, *, is_new: bool) -> OpenedSession:
-        """Is a registered agent from now on; a new one if `is_new`."""
+        """Becomes a registered agent; a new one if `is_new`."""
         if self._registry.planned is None and (self.agent is None or self.agent.registered == "mcp"):
             async with self._lock:
                 agent = await self._find_agent(name=name, is_new=is_new)
                 self.is_open = True
                 self._become(agent)
         self.is_open = self._is_oriented = True
-        return self._opened()
+        return self._issue_handle()
 
     async def close(self) -> None:
         if self._scope.others:
@@ -362,17 +365,17 @@ class LiveSession:
         self._is_oriented = False
 
     async def end(self, reason: str) -> None:
-        """Ends the agent if it is known by this connection alone, which is closed now."""
+        """Ends its agent if only this connection, which is closed now, identifies the agent."""
         if self.agent is not None and self.agent.pid is None and self._registry.planned is None:
             await self.project.end_agent(self.agent.id, reason=reason)
 
     def restore(self, saved: SavedSession, project: ServedProject) -> None:
-        """Goes on where another server of the same client left off."""
+        """Continues where another server of the same client left off."""
         self.id, self.project, self.cwd = saved.id, project, saved.cwd
         self.is_open, self._is_oriented = True, saved.is_oriented
         self._linked_id = saved.agent_id
         self._issued.append(IssuedSecret("", saved.digest))
-        self.session = self._described()
+        self.session = self._describe()
 
     async def _find_agent(self, *, name: str | None = None, is_new: bool = False) -> Agent:
         if (agent_id := self._registry.agent_id) is not None:
@@ -381,10 +384,10 @@ class LiveSession:
             linked, self._linked_id = self._linked_id, None
             with suppress(NotFound):  # it has ended since
                 return await self.project.link_agent(linked, self.facts())
-        return await self.project.find_agent(self.facts(), name=name, open_here=self._others(), is_new=is_new)
+        return await self.project.find_agent(self.facts(), name=name, open_here=self._other_ids(), is_new=is_new)
 
     def facts(self) -> ClientFacts:
-        """What is known of the client, for the registry of agents."""
+        """What is known about the client, for the registration of its agent."""
         scope = self._scope
         client = scope.client or scope.token
         return ClientFacts(
@@ -393,9 +396,9 @@ class LiveSession:
 
     def _become(self, agent: Agent) -> None:
         self.agent = agent
-        self.session = self._described()
+        self.session = self._describe()
 
-    def _opened(self) -> OpenedSession:
+    def _issue_handle(self) -> OpenedSession:
         if not self._issued or not self._issued[-1].text:
             self._issued.append(issue(self.id))
         self._registry.save(self)
@@ -403,7 +406,7 @@ class LiveSession:
         return OpenedSession(self.session, self._issued[-1].text, agent_id)
 
     def saved(self) -> SavedSession | None:
-        """What another server of the same client needs to go on; None if the client's process is not known."""
+        """What another server of the same client needs to continue; None if the client's process is not known."""
         process = self._scope.process
         if process is None or self._registry.planned is not None:
             return None
@@ -421,7 +424,7 @@ class LiveSession:
             is_oriented=self._is_oriented,
         )
 
-    def _described(self) -> Session:
+    def _describe(self) -> Session:
         if (planned := self._registry.planned) is not None:
             return msgspec.structs.replace(planned, cwd=self.cwd) if self.is_open else planned
         is_shared = self._scope.is_shared and not self.is_open

@@ -1,7 +1,7 @@
 """MCP over HTTP: one endpoint for both eras.
 
 Localhost is not trusted: every request must name a host and an origin of this machine, and
-carry the bearer token, unless the server was told to do without.
+carry the bearer token, unless the server was started without one.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ from binnacle.wire.mcp import (
     meta_of,
 )
 
-BODY_LIMIT = 32 << 20
+MAX_BODY_BYTES = 32 << 20
 """Bytes of one message."""
 
 MAX_SESSIONS = 1000
-"""Sessions kept at once; the one that was silent longest makes room."""
+"""Sessions kept at once; beyond that, the one that was silent longest ends."""
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -48,10 +48,10 @@ class McpOverHttp:
         tokens: BearerTokens | None,
         path: str = "/mcp",
         hosts: frozenset[str] = LOCAL,
-        body_limit: int = BODY_LIMIT,
+        body_limit: int = MAX_BODY_BYTES,
         sessions: int = MAX_SESSIONS,
     ) -> None:
-        """Without `tokens`, none is asked for."""
+        """Without `tokens`, clients need no token."""
         self._mcp_server = mcp_server
         self._tokens = tokens
         self._path = path
@@ -60,16 +60,16 @@ class McpOverHttp:
         self._session_limit = sessions
         self._sessions: dict[str, Peer] = {}
         self._watched: dict[Peer, HttpExchange] = {}
-        """Streams of changes of the handshake era, one for a session."""
+        """Streams of changes of the handshake era, one per session."""
 
         self._listening: dict[HttpExchange, bytes] = {}
-        """Streams of changes of the stateless era, and the last word on each."""
+        """Streams of changes of the stateless era, with the last message of each."""
 
         self._works: set[asyncio.Task[None]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
 
     def take(self, exchange: HttpExchange) -> None:
-        """Answers a request at once where nothing has to be waited for."""
+        """Answers a request, at once if possible, otherwise in a task."""
         handlers = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
         handle = handlers.get(exchange.method, _refuse) if exchange.path == self._path else _no_such_path
         try:
@@ -78,7 +78,7 @@ class McpOverHttp:
             exchange.reply(reply)
 
     def close(self) -> None:
-        """Ends every stream of changes, so that the server can stop. Requests under way go on."""
+        """Ends every stream of changes, so that the server can stop. Requests in progress continue."""
         for exchange, farewell in list(self._listening.items()):
             exchange.end(farewell)
             exchange.on_gone()
@@ -88,46 +88,48 @@ class McpOverHttp:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request waits for its answer; streams of changes do not count."""
+        """Whether a request is in progress; streams of changes do not count."""
         return bool(self._works)
 
     def cancel(self) -> None:
-        """Stops every request under way."""
+        """Cancels every request in progress."""
         for work in self._works:
             work.cancel()
 
-    def weigh(self, size: int) -> None:
+    def check_size(self, size: int) -> None:
         """Refuses a message that is too long.
 
         Raises:
-            Reply: what to answer instead.
+            HttpReply: the answer to give instead.
         """
         if size > self._body_limit:
-            raise HttpReply(413, _error(INVALID_REQUEST, f"the message is longer than {self._body_limit} bytes"))
+            raise HttpReply(413, _error_body(INVALID_REQUEST, f"the message is longer than {self._body_limit} bytes"))
 
     def admit(self, exchange: HttpExchange) -> None:
-        """Refuses who names another machine or has no token; notes whose token it was.
+        """Refuses a request that names another machine or has no valid token; sets the name of its token.
 
         Raises:
-            Reply: what to answer instead.
+            HttpReply: the answer to give instead.
         """
         self.check_place(exchange.headers)
         if self._tokens is not None:
             name = self._tokens.find(bearer_of(exchange.headers))
             if name is None:
-                raise HttpReply(401, _error(INVALID_REQUEST, "a bearer token is needed"), www_authenticate="Bearer")
+                raise HttpReply(
+                    401, _error_body(INVALID_REQUEST, "a bearer token is needed"), www_authenticate="Bearer"
+                )
             exchange.token = name
 
     def check_place(self, headers: Mapping[str, str]) -> None:
-        """Refuses who names another machine.
+        """Refuses a request that names another machine.
 
         Raises:
-            Reply: what to answer instead.
+            HttpReply: the answer to give instead.
         """
         check_place(headers, self._hosts)
 
     def _delete(self, exchange: HttpExchange) -> None:
-        self._session(exchange)
+        self._find_session(exchange)
         self._end(exchange.headers["mcp-session-id"])
         raise HttpReply(200)
 
@@ -142,13 +144,13 @@ class McpOverHttp:
             stream.on_gone()
 
     def _get(self, exchange: HttpExchange) -> None:
-        """The handshake era's stream for what belongs to no request."""
+        """Opens the handshake era's stream for messages that belong to no request."""
         headers = exchange.headers
         if headers.get("mcp-protocol-version") in STATELESS_VERSIONS or "mcp-session-id" not in headers:
             raise HttpReply(405, allow="POST")
-        peer = self._session(exchange)
+        peer = self._find_session(exchange)
         if peer in self._watched:
-            raise HttpReply(409, _error(INVALID_REQUEST, "this session has a stream already"))
+            raise HttpReply(409, _error_body(INVALID_REQUEST, "this session already has a stream"))
 
         def forget() -> None:
             peer.send = None
@@ -173,15 +175,15 @@ class McpOverHttp:
                 self._batch(message, exchange)
 
     def _take(self, message: Notification | Response, exchange: HttpExchange) -> None:
-        """A message that wants no answer. Those that mean anything are of the handshake era."""
+        """Handles a message that gets no answer. Only the handshake era has such messages."""
         if exchange.headers.get("mcp-protocol-version") in STATELESS_VERSIONS:
             return
-        peer = self._session(exchange)
+        peer = self._find_session(exchange)
         match message:
             case Response(request_id, result, error):
                 peer.resolve(request_id, result, error)
             case Notification("notifications/cancelled", params):
-                with contextlib.suppress(RpcError):  # a notification is never answered, not even a wrong one
+                with contextlib.suppress(RpcError):  # a notification is never answered, not even an invalid one
                     peer.cancel(bytes(decode_params(params, CancelParams).request_id))
 
     def _request(self, request: Request, exchange: HttpExchange) -> None:
@@ -198,15 +200,15 @@ class McpOverHttp:
         elif request.method == "initialize" and not stateless:
             self._begin(self._initialize(request, exchange), exchange)
         elif stateless:
-            # This era has no sessions: what tells its clients apart is their process, or a handle that they pass.
+            # This era has no sessions: its clients are distinguished by their process, or by a handle.
             peer = Peer(origin=RequestOrigin(exchange.token, exchange.find_client, is_single=True))
             self._begin(self._answer(request, exchange, peer, "stateless"), exchange)
         else:
-            peer = self._session(exchange, request.id)
+            peer = self._find_session(exchange, request.id)
             peer.begin(request.id, self._begin(self._answer(request, exchange, peer, "handshake"), exchange))
 
     def _begin(self, work: Coroutine[Any, Any, None], exchange: HttpExchange) -> asyncio.Task[None]:
-        """Begins what has to be waited for. A client that goes away stops it: nobody could read the answer."""
+        """Starts a task that answers. If the client disconnects, it is cancelled."""
         task = asyncio.get_running_loop().create_task(work)
         self._works.add(task)
         exchange.on_gone = task.cancel
@@ -214,22 +216,22 @@ class McpOverHttp:
         def end(_: object) -> None:
             self._works.discard(task)
             if not exchange.is_answered:
-                exchange.reply(HttpReply(202))  # it was cancelled, and that is not answered
+                exchange.reply(HttpReply(202))  # it was cancelled, and a cancelled request gets no answer
 
         task.add_done_callback(end)
         return task
 
     async def _answer(self, request: Request, exchange: HttpExchange, peer: Peer, era: Era) -> None:
-        """Plain JSON if the answer comes first, the end of a stream if something else did."""
+        """Answers a request: with plain JSON, or as the end of a stream if other messages came first."""
         answer = await self._mcp_server.answer(request, peer, era, exchange.mention)
         status = HTTP_STATUS.get(answer.code, 200) if era == "stateless" else 200
         exchange.reply(HttpReply(status, answer.message))
 
     def _batch(self, messages: list[Message], exchange: HttpExchange) -> None:
-        """2025-03-26 wants batches to be taken; the stateless era has none."""
+        """Handles a batch, which 2025-03-26 requires; the stateless era has none."""
         if exchange.headers.get("mcp-protocol-version", LATEST_HANDSHAKE) not in HANDSHAKE_VERSIONS:
-            raise HttpReply(400, _error(INVALID_REQUEST, "a single message is needed, not a batch"))
-        peer = self._session(exchange)
+            raise HttpReply(400, _error_body(INVALID_REQUEST, "a single message is needed, not a batch"))
+        peer = self._find_session(exchange)
         works: list[asyncio.Task[McpAnswer]] = []
         for one in messages:
             if isinstance(one, Request):
@@ -244,13 +246,13 @@ class McpOverHttp:
     async def _answer_batch(
         self, works: list[asyncio.Task[McpAnswer]], wrong: list[bytes], exchange: HttpExchange
     ) -> None:
-        """Answers what wants an answer. Cancelled, it cancels every request of the batch."""
+        """Answers the requests of a batch. If cancelled, it cancels all of them."""
         answers = await asyncio.gather(*works, return_exceptions=True)
         found = [*wrong, *(answer.message for answer in answers if isinstance(answer, McpAnswer))]
         exchange.reply(HttpReply(200, b"[%b]" % b",".join(found)) if found else HttpReply(202))
 
     def _is_stateless(self, request: Request, headers: Mapping[str, str]) -> bool:
-        """Which era a request belongs to; one that says so must say it everywhere."""
+        """Whether a request is of the stateless era. If it is, its headers and `_meta` must agree."""
         meta = meta_of(request.params)
         version = headers.get("mcp-protocol-version")
         named = meta is not None and isinstance(meta.version, str)
@@ -279,7 +281,7 @@ class McpOverHttp:
         self._mcp_server.join(peer)
         exchange.reply(HttpReply(200, answer.message, mcp_session_id=session_id))
 
-    def _session(self, exchange: HttpExchange, request_id: bytes = jsonrpc.NO_ID) -> Peer:
+    def _find_session(self, exchange: HttpExchange, request_id: bytes = jsonrpc.NO_ID) -> Peer:
         session_id = exchange.headers.get("mcp-session-id")
         if session_id is None:
             raise HttpReply(
@@ -292,12 +294,12 @@ class McpOverHttp:
             )
         self._sessions[session_id] = self._sessions.pop(session_id)  # most recently used last
         if not peer.has_called:
-            # The connection that it was begun on may be closed by the time its process is asked for.
+            # The connection of `initialize` may be closed by the time its process is looked up.
             peer.origin = peer.origin._replace(find_process=exchange.find_client)
         return peer
 
     def _listen(self, request: Request, exchange: HttpExchange) -> None:
-        """The stateless era's stream of changes."""
+        """Opens the stateless era's stream of changes."""
         try:
             listener = self._mcp_server.listen(request, exchange.announce)
         except RpcError as error:
@@ -312,21 +314,21 @@ class McpOverHttp:
 
 
 def check_place(headers: Mapping[str, str], hosts: frozenset[str] = LOCAL) -> None:
-    """Refuses a request whose host or origin is none of `hosts`.
+    """Refuses a request whose host or origin is not one of `hosts`.
 
     Raises:
-        Reply: what to answer instead.
+        HttpReply: the answer to give instead.
     """
     origin = headers.get("origin")
     named = [headers.get("host", ""), *([origin.partition("://")[2]] if origin is not None else [])]
     if any(_host_of(name) not in hosts for name in named):
-        raise HttpReply(403, _error(INVALID_REQUEST, "forbidden: the host or origin is not this machine"))
+        raise HttpReply(403, _error_body(INVALID_REQUEST, "forbidden: the host or origin is not this machine"))
 
 
 def bearer_of(headers: Mapping[str, str]) -> str:
-    """The bearer token that a request came with; empty if it has none."""
+    """The bearer token of a request; empty if it has none."""
     scheme, _, given = headers.get("authorization", "").partition(" ")
-    # Headers are read as Latin-1, whatever they are; a token is UTF-8.
+    # Headers are decoded as Latin-1, but a token is UTF-8.
     return given.strip().encode("latin-1").decode(errors="replace") if scheme.lower() == "bearer" else ""
 
 
@@ -338,12 +340,12 @@ def _refuse(exchange: HttpExchange) -> NoReturn:  # noqa: ARG001
     raise HttpReply(405, allow="POST, GET, DELETE")
 
 
-def _error(code: int, message: str) -> bytes:
+def _error_body(code: int, message: str) -> bytes:
     return jsonrpc.error_message(jsonrpc.NO_ID, code, message)
 
 
 def _host_of(name: str) -> str:
-    """The host in `host:port`, in lower case; nothing, if what follows it is no port."""
+    """The host in `host:port`, in lower case; empty if the port is not a number."""
     host, colon, port = name.rpartition(":")
     if name.endswith("]") or not colon:
         return name.lower()

@@ -1,7 +1,23 @@
-"""MCP over standard input and output: a message a line.
+"""MCP over standard input and output: one message per line.
 
-Standard output carries the protocol and nothing else: the real one is moved out of reach
-of everything else in the process, whose prints go to standard error from then on.
+Standard output carries only the protocol: `take_stdio` moves the real one away from the rest of the process, whose
+prints go to standard error from then on.
+
+One `McpOverStdio` serves one client. It owns both pipes and a task for every request; leaving `serve` cancels the
+tasks, waits for them and closes the pipes. A request is *known* from its line to its answer. Of the known ones,
+`MAX_REQUESTS_IN_FLIGHT` run; the others wait for a slot.
+
+Backpressure. Reading pauses while `MAX_KNOWN_REQUESTS` are known or while the client does not read our answers; in the
+second case no request starts either, but those that run may finish. Both end when requests are answered and when the
+client reads again. It cannot deadlock: a request waits for a slot and for a client that reads before it runs, and for
+neither afterwards. Running requests that ask the client while reading is paused fail at their timeout.
+
+What may be lost. Answers never are, unless the pipe breaks. A client that is `MAX_BACKLOG_BYTES` behind misses progress
+and logs. Notifications of changes are kept, each once, until it reads again.
+
+The end. When the client closes its side, requests in progress get `FINISH_GRACE_SECONDS`; SIGTERM, SIGINT or a broken
+pipe ends `serve` at once. The last answers are written as long as the client keeps reading within
+`FLUSH_TIMEOUT_SECONDS`.
 """
 
 import asyncio
@@ -24,29 +40,29 @@ if TYPE_CHECKING:
     from binnacle.lifecycle.process import Process
 
 MAX_LINE_BYTES = 32 << 20
-"""Bytes of one message. A longer one is passed over and answered with an error."""
+"""Bytes of one message. A longer one is skipped and answered with an error."""
 
 MAX_REQUESTS_IN_FLIGHT = 256
 """Requests handled at once; others wait for their turn."""
 
 MAX_KNOWN_REQUESTS = 1024
-"""Requests known at once. Beyond it nothing more is read, not even a cancellation, until some are answered."""
+"""Requests known at once. Beyond that nothing more is read, not even a cancellation, until some are answered."""
 
 MAX_BACKLOG_BYTES = 4 << 20
-"""Bytes kept for a client that does not read, beyond which it misses progress and logs."""
+"""Bytes buffered for a client that does not read, beyond which it misses progress and logs."""
 
 WRITE_BATCH_BYTES = 32 << 10
-"""Bytes of answers, made at the same time, that are written as one."""
+"""Answers of one turn of the event loop are written together, up to this many bytes."""
 
 FINISH_GRACE_SECONDS = 5.0
-"""Seconds that requests under way get to finish when the client has closed its side."""
+"""Seconds that requests in progress get to finish after the client has closed its side."""
 
 FLUSH_TIMEOUT_SECONDS = 2.0
-"""Seconds that a client gets to read on when the last answers wait for it."""
+"""Seconds within which a client must read some of the last answers for the rest to be kept."""
 
 
 class McpOverStdio:
-    """Serves one client on two file descriptors. Leaving `serve` leaves no request running."""
+    """Serves one client on two file descriptors. When `serve` returns, no request is running."""
 
     def __init__(
         self,
@@ -68,10 +84,10 @@ class McpOverStdio:
         self._is_reading = True
         self._listening: dict[bytes, ChangeListener] = {}
         self._missed: dict[bytes, None] = {}
-        """Changes that a client which does not read has yet to hear of, each once."""
+        """Notifications to send once the client reads again, each once."""
 
         self._outgoing = bytearray()
-        """What was answered in this turn of the event loop."""
+        """Answers of this turn of the event loop."""
 
         self._flush_at: asyncio.Handle | None = None
         self._done = asyncio.Event()
@@ -83,7 +99,7 @@ class McpOverStdio:
         self._writer: asyncio.WriteTransport | None = None
 
     async def serve(self) -> None:
-        """Answers until the client closes its side, the pipe breaks, or SIGTERM arrives."""
+        """Answers until the client closes its side, the pipe breaks, or SIGTERM or SIGINT arrives."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
@@ -120,7 +136,7 @@ class McpOverStdio:
             os.close(self._sink)
             return
         self._flush()
-        self._writer.close()  # which writes what is left, while the loop runs
+        self._writer.close()  # the event loop still writes what is left
         left, before = self._writer.get_write_buffer_size(), None
         while not self._closed.is_set() and left != before:
             with contextlib.suppress(TimeoutError):
@@ -131,7 +147,7 @@ class McpOverStdio:
             self._writer.abort()
 
     def feed(self, data: bytes) -> None:
-        """Takes what was read and begins every message that is complete."""
+        """Starts handling every complete message in the data read so far."""
         for line in self._lines.feed(data):
             if isinstance(line, OversizedLine):
                 self._refuse()
@@ -143,7 +159,7 @@ class McpOverStdio:
         self._write(jsonrpc.error_message(jsonrpc.NO_ID, jsonrpc.INVALID_REQUEST, text))
 
     def end(self) -> None:
-        """The client closed its side: what is under way may finish, if it does so soon."""
+        """Called when the client has closed its side: requests in progress get a grace period."""
         if not self._done.is_set():
             self._keep(self._finish())
 
@@ -168,13 +184,13 @@ class McpOverStdio:
 
     async def _reply(self, request: Request) -> None:
         async with self._slots:
-            while not self._writable.is_set():  # others that waited may have filled the pipe again
+            while not self._writable.is_set():  # another waiting request may have filled the pipe again
                 await self._writable.wait()
             if answer := await self._answer(request):
                 self._write(answer)
 
     def _take(self, message: Message) -> bytes | None:
-        """Deals with what needs no task. Returns what it deserves as an answer, if anything."""
+        """Handles a message that needs no task. Returns the answer, if there is one."""
         match message:
             case Invalid(request_id, code, text):
                 return jsonrpc.error_message(request_id, code, text)
@@ -188,7 +204,7 @@ class McpOverStdio:
         try:
             request_id = bytes(decode_params(params, CancelParams).request_id)
         except RpcError:
-            return  # a notification is never answered, not even a wrong one
+            return  # a notification is never answered, not even an invalid one
         if listener := self._listening.pop(request_id, None):
             self._mcp_server.forget(listener)
         self._peer.cancel(request_id)
@@ -210,7 +226,7 @@ class McpOverStdio:
         self._listening[request.id] = listener
 
     def _begin_batch(self, messages: list[Message]) -> None:
-        """2025-03-26 allows batches; they cost little, so every client may send them."""
+        """Starts a batch, which only 2025-03-26 has; we accept it from every client."""
         requests = [message for message in messages if isinstance(message, Request)]
         tasks = [self._keep(self._answer(request)) for request in requests]
         for request, task in zip(requests, tasks, strict=True):
@@ -236,12 +252,12 @@ class McpOverStdio:
         self._regulate()
 
     def _regulate(self) -> None:
-        """Reads on, unless there is enough to do or the client does not take what is done."""
+        """Pauses reading while too many requests are known or the client does not read; otherwise resumes it."""
         if self._reader is None or self._done.is_set():
             return
         wanted = self._writable.is_set() and len(self._tasks) < MAX_KNOWN_REQUESTS
         if wanted != self._is_reading:
-            # Only when it changes: asking the transport costs more than answering a request.
+            # Only on a change: a call of the transport costs more than answering a request.
             self._is_reading = wanted
             (self._reader.resume_reading if wanted else self._reader.pause_reading)()
 
@@ -257,7 +273,7 @@ class McpOverStdio:
                 self._flush_at = asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
-        """Writes what has come together: several answers cost little more than one."""
+        """Writes the collected answers: several cost little more than one."""
         if self._flush_at is not None:
             self._flush_at.cancel()
             self._flush_at = None
@@ -266,12 +282,12 @@ class McpOverStdio:
             self._writer.write(outgoing)
 
     def _mention(self, message: bytes) -> None:
-        """Writes what a client that does not read may miss."""
+        """Writes a message that a client that does not read may miss."""
         if not self._is_behind():
             self._write(message)
 
     def _announce(self, message: bytes) -> None:
-        """Writes what a client that does not read must hear of once it does."""
+        """Writes a notification, at the latest when the client reads again."""
         if self._is_behind():
             self._missed[message] = None
         else:
@@ -281,12 +297,12 @@ class McpOverStdio:
         return self._writer is not None and self._writer.get_write_buffer_size() > MAX_BACKLOG_BYTES
 
     def hold(self) -> None:
-        """The client does not read: takes no more from it, and begins nothing new, until it does."""
+        """Called when the client does not read: nothing more is read or started until it does."""
         self._writable.clear()
         self._regulate()
 
     def go_on(self) -> None:
-        """The client reads again."""
+        """Called when the client reads again."""
         self._writable.set()
         self._regulate()
         missed, self._missed = self._missed, {}
@@ -294,7 +310,7 @@ class McpOverStdio:
             self._announce(message)
 
     def lose(self) -> None:
-        """The client can read no more."""
+        """Called when the client has closed the pipe that it reads from."""
         self._closed.set()
         self.stop()
 
@@ -333,7 +349,7 @@ class _Writing(asyncio.BaseProtocol):
 
 
 def _is_pollable(descriptor: int) -> bool:
-    """Whether to wait for it: a file is always ready and soon at its end, and so is /dev/null."""
+    """Whether the event loop can wait for it: not for a file or /dev/null, which are always ready."""
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
@@ -344,7 +360,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def take_stdio() -> tuple[int, int]:
-    """Moves the real standard input and output out of reach. Returns their new descriptors."""
+    """Moves the real standard input and output to new descriptors, and returns these."""
     sys.stdout.flush()
     source, sink = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)

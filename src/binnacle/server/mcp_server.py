@@ -1,4 +1,4 @@
-"""Answers MCP requests of both eras for one provider of content. Knows no transport."""
+"""Answers MCP requests of both eras for one provider of content. Independent of the transport."""
 
 import asyncio
 import logging
@@ -45,7 +45,7 @@ Handler = Callable[[McpRequest, Any], Awaitable[Result]]
 
 
 class McpAnswer(NamedTuple):
-    """What goes back for a request."""
+    """The answer to a request."""
 
     message: bytes
     code: int = 0
@@ -53,23 +53,23 @@ class McpAnswer(NamedTuple):
 
 
 class ChangeListener(NamedTuple):
-    """Somebody of the stateless era who wants to hear of changes."""
+    """A subscription to changes, of the stateless era."""
 
     id: bytes
-    """Of the request that asked for it; every notification carries it."""
+    """Id of the subscribing request; every notification carries it."""
 
     wanted: ListenTo
     send: Send
 
 
 class McpServer:
-    """One server. Peers come and go; it tells those that listen what has changed."""
+    """One server. It notifies peers and listeners of changes."""
 
     def __init__(self, provider: ContentProvider) -> None:
         self.provider = provider
         self._peers: weakref.WeakSet[Peer] = weakref.WeakSet()
         self._listeners: set[ChangeListener] = set()
-        # States that go through the client's hands are signed, so that it can keep but not make them.
+        # Request states are kept by the client, and signed so that it cannot forge them.
         self._key = os.urandom(32)
         self._handlers: dict[str, tuple[type[Params], Handler]] = {
             "ping": (Params, self._ping),
@@ -89,21 +89,21 @@ class McpServer:
         }
 
     def join(self, peer: Peer) -> None:
-        """Makes a peer hear of changes, as long as it lives and has somewhere to send them."""
+        """Notifies a peer of changes from now on, as long as it exists and has a `send`."""
         self._peers.add(peer)
 
     async def answer(self, request: Request, peer: Peer, era: Era, send: Send) -> McpAnswer:
-        """Handles one request. Raises nothing but a cancellation."""
+        """Handles one request. It raises only cancellation."""
         try:
             result = await self._handle(request, peer, era, send)
             return McpAnswer(jsonrpc.result_message(request.id, jsonrpc.encode(result)))
         except RpcError as error:
             return McpAnswer(jsonrpc.error_message(request.id, error.code, error.message, error.data), error.code)
         except RecursionError:
-            text = "what it says, or what would be answered, is nested too deep"
+            text = "the request, or its answer, is nested too deeply"
             return McpAnswer(jsonrpc.error_message(request.id, INVALID_PARAMS, text), INVALID_PARAMS)
-        except Exception as error:  # noqa: BLE001 - the border: a defect in one handler must not end the connection
-            _log.exception("a defect while answering '%s'", request.method)
+        except Exception as error:  # noqa: BLE001 - a defect in one handler must not end the connection
+            _log.exception("internal error while answering '%s'", request.method)
             message = f"internal error: {type(error).__name__}"
             return McpAnswer(jsonrpc.error_message(request.id, jsonrpc.INTERNAL_ERROR, message), jsonrpc.INTERNAL_ERROR)
 
@@ -112,14 +112,14 @@ class McpServer:
         params = decode_params(request.params, kind)
         subject = f"{request.method} {getattr(params, 'name', getattr(params, 'uri', ''))}"
         if isinstance(params.request_state, str):
-            params.request_state = self._unsealed(params.request_state, subject)
+            params.request_state = self._unseal(params.request_state, subject)
         result = await self._run(handler, McpRequest(peer, era, params, send), params)
         if "requestState" in result:
-            result["requestState"] = self._sealed(result["requestState"], subject)
-        return self._of_era(request.method, era, result)
+            result["requestState"] = self._seal(result["requestState"], subject)
+        return self._add_era_fields(request.method, era, result)
 
     async def _run(self, handler: Handler, call: McpRequest, params: Params) -> Result:
-        """What a handler answers. Its last word about its progress comes before that, unless nobody waits for it."""
+        """Runs a handler. Its last progress message is sent before the answer, unless the request was cancelled."""
         is_wanted = True
         try:
             return await handler(call, params)
@@ -136,8 +136,8 @@ class McpServer:
             raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")
         return found
 
-    def _of_era(self, method: str, era: Era, result: Result) -> Result:
-        """What the stateless era wants said in every result."""
+    def _add_era_fields(self, method: str, era: Era, result: Result) -> Result:
+        """Adds the fields that the stateless era requires in every result."""
         if era == "handshake":
             return result
         kind = "input_required" if "inputRequests" in result else "complete"
@@ -146,11 +146,11 @@ class McpServer:
         return {"resultType": kind, **cache, **result, "_meta": meta}
 
     def changed(self, what: Changed) -> None:
-        """Tells everyone who wants to know that a list has changed."""
+        """Notifies all subscribers that a list has changed."""
         self._tell(f"notifications/{what}/list_changed", {}, lambda wanted: bool(getattr(wanted, what)), lambda _: True)
 
     def updated(self, uri: str) -> None:
-        """Tells everyone who subscribed to a resource that it has changed."""
+        """Notifies the subscribers of a resource that it has changed."""
         self._tell(
             "notifications/resources/updated",
             {"uri": uri},
@@ -175,20 +175,20 @@ class McpServer:
                 listener.send(jsonrpc.notification_message(method, params | meta))
 
     def listen(self, request: Request, send: Send) -> ChangeListener:
-        """Begins a subscription of the stateless era, which lasts until `forget`.
+        """Starts a subscription of the stateless era, which lasts until `forget`.
 
         Raises:
-            RpcError: its parameters do not fit.
+            RpcError: its parameters are invalid.
         """
-        wanted = self._granted(decode_params(request.params, ListenParams).notifications)
+        wanted = self._grant(decode_params(request.params, ListenParams).notifications)
         listener = ChangeListener(request.id, wanted, send)
         self._listeners.add(listener)
         body = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: msgspec.Raw(request.id)}}
         send(jsonrpc.notification_message("notifications/subscriptions/acknowledged", body))
         return listener
 
-    def _granted(self, wanted: ListenTo) -> ListenTo:
-        """What of the wanted changes the provider ever tells of."""
+    def _grant(self, wanted: ListenTo) -> ListenTo:
+        """The wanted changes that the provider announces at all."""
 
         def has(what: Changed, how: str = "listChanged") -> bool:
             return bool(self.provider.capabilities.get(what, {}).get(how))
@@ -201,11 +201,11 @@ class McpServer:
         )
 
     def forget(self, listener: ChangeListener) -> None:
-        """Ends a subscription; one that has ended is no error."""
+        """Ends a subscription, if it has not ended already."""
         self._listeners.discard(listener)
 
     def farewell(self, listener: ChangeListener) -> bytes:
-        """The answer to a request to listen: it comes only when the server, not the client, ends it."""
+        """The answer to a subscribing request, which is sent only when the server ends the subscription."""
         meta = {SUBSCRIPTION_KEY: msgspec.Raw(listener.id), SERVER_INFO_KEY: self.provider.info}
         return jsonrpc.result_message(listener.id, jsonrpc.encode({"resultType": "complete", "_meta": meta}))
 
@@ -245,17 +245,17 @@ class McpServer:
         return {}
 
     def subscriptions(self) -> frozenset[str]:
-        """The resources that somebody wants to hear of."""
+        """The resources with subscribers."""
         wanted = (listener.wanted.subscriptions for listener in self._listeners)
         return frozenset().union(*(peer.subscriptions for peer in self._peers), *wanted)
 
-    def _sealed(self, state: str, subject: str) -> str:
+    def _seal(self, state: str, subject: str) -> str:
         from base64 import urlsafe_b64encode
 
         body = urlsafe_b64encode(state.encode()).decode()
         return f"{body}.{self._signature(body, subject)}"
 
-    def _unsealed(self, sealed: str, subject: str) -> str:
+    def _unseal(self, sealed: str, subject: str) -> str:
         from base64 import urlsafe_b64decode
         from hmac import compare_digest
 
@@ -267,7 +267,7 @@ class McpServer:
         return urlsafe_b64decode(body).decode()
 
     def _signature(self, body: str, subject: str) -> str:
-        """Of a state that belongs to `subject`: what one tool was told is of no use with another."""
+        """The signature of a state. It includes `subject`, so that the state of one tool is invalid for another."""
         from hmac import new
 
         return new(self._key, f"{body} {subject}".encode(), "sha256").hexdigest()[:32]

@@ -1,7 +1,7 @@
-"""How far a request is, told to its client a few times a second at most.
+"""Progress of a request, sent to its client at most a few times a second.
 
-Every source of progress (scripts, commands, other servers) comes through here, however often it speaks. The first few
-notes are sent as they come. What comes too soon after them waits, and gives way to what comes after it; the last one is
+Progress from every source (scripts, commands, upstream servers) goes through here, however frequent it is. The first
+few notes are sent at once. A note that comes too soon after them waits, and a later one replaces it; the last one is
 always sent, before the answer.
 """
 
@@ -12,14 +12,14 @@ from typing import Any
 from binnacle.wire.jsonrpc import notification_message
 
 NOTES_AT_ONCE = 3
-"""Notes of one request that are sent without a wait, so that a short one is told completely."""
+"""Notes of one request that are sent without delay, so that a short request is reported completely."""
 
 NOTE_INTERVAL_SECONDS = 0.25
 """Seconds until one more may be sent."""
 
 
 class ProgressReport:
-    """The notes of one request. Ending it leaves no timer, and nothing is sent from then on."""
+    """The progress notes of one request. After `end`, no timer runs and nothing more is sent."""
 
     def __init__(self, token: str | int, send: Callable[[bytes], None]) -> None:
         self._token = token
@@ -34,7 +34,7 @@ class ProgressReport:
         self._is_over = False
 
     def tell(self, done: float, total: float | None, message: str) -> None:
-        """Sends a note now, or as soon as it may be sent."""
+        """Sends a note now, or as soon as the rate allows."""
         if self._is_over:
             return
         self._waiting = {"progressToken": self._token, "progress": done}
@@ -45,7 +45,7 @@ class ProgressReport:
         self._send_if_allowed()
 
     def end(self, *, is_wanted: bool) -> None:
-        """Sends what is left, if the client still wants to know."""
+        """Sends the waiting note, if the client still wants it, and stops."""
         self._is_over = True
         if self._timer is not None:
             self._timer.cancel()

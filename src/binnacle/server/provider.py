@@ -1,4 +1,4 @@
-"""What an MCP server serves: tools, resources and prompts behind one small protocol."""
+"""The protocol of what an MCP server serves: tools, resources and prompts."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -7,7 +7,7 @@ from binnacle.server.request import McpRequest, Peer
 from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
 
 Result = dict[str, Any]
-"""The result of a request, as it goes out, without what the era adds."""
+"""The result of a request, without the fields that the era adds."""
 
 
 class ContentProvider(Protocol):
@@ -18,13 +18,13 @@ class ContentProvider(Protocol):
 
     @property
     def instructions(self) -> str:
-        """What a client is told when it connects."""
+        """Instructions for a client that connects."""
 
     capabilities: dict[str, Any]
-    """What it has, in the words of the handshake era."""
+    """Its capabilities, in the format of the handshake era."""
 
     def marked_schema(self, tool: str) -> Mapping[str, Any]:
-        """The input schema of a tool that wants arguments repeated in HTTP headers; empty for any other."""
+        """The input schema of a tool that needs arguments repeated in HTTP headers; empty for any other."""
 
     async def list_tools(self, call: McpRequest, params: ListParams) -> Result: ...
     async def call_tool(self, call: McpRequest, params: CallParams) -> Result: ...
@@ -36,7 +36,7 @@ class ContentProvider(Protocol):
     async def complete(self, call: McpRequest, params: CompleteParams) -> Result: ...
 
     async def leave(self, peer: Peer) -> None:
-        """Told that a client has closed its connection."""
+        """Called when a client has closed its connection."""
 
     async def follow(self, uris: frozenset[str]) -> None:
-        """Told which resources the clients want to hear of, when one of them says so."""
+        """Called with all subscribed resources when a client subscribes or unsubscribes."""

@@ -1,4 +1,4 @@
-"""One request under way, and the client it came from."""
+"""One request in progress, and its client."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 from binnacle.wire.pending import PendingRequests
 
 MAX_PENDING_QUESTIONS = 1000
-"""Questions that one client has not answered."""
+"""Questions that one client may leave unanswered."""
 
 Send = Callable[[bytes], None]
-"""Hands a message to a transport, which bounds what it keeps."""
+"""Passes a message to a transport, which limits what it buffers."""
 
 
 def _no_process() -> "Process | None":
@@ -26,16 +26,16 @@ def _no_process() -> "Process | None":
 
 
 class RequestOrigin(NamedTuple):
-    """Where a request came from, as far as its transport can tell."""
+    """Where a request came from, as far as its transport knows."""
 
     token: str = ""
-    """Name of the token that it came with."""
+    """Name of its bearer token."""
 
     find_process: "Callable[[], Process | None]" = _no_process
-    """Looks for the client's process; asked only when it matters."""
+    """Finds the client's process; called only when needed."""
 
     is_single: bool = False
-    """Whether nothing but its process connects it with the requests before and after it."""
+    """Whether only its process connects it with earlier and later requests."""
 
 
 UNKNOWN = RequestOrigin()
@@ -47,26 +47,26 @@ class Peer:
     def __init__(self, send: Send | None = None, origin: RequestOrigin = UNKNOWN) -> None:
         self.origin = origin
         self.has_called = False
-        """Whether it has called a tool, so that its process was looked for."""
+        """Whether it has called a tool, so that its process was looked up."""
 
         self.send = send
-        """Where messages go that belong to no request; None while nobody listens."""
+        """Sends messages that belong to no request; None while the client has no stream for them."""
 
         self.version = ""
         self.capabilities: dict[str, Any] = {}
         self.client: dict[str, Any] = {}
         self.level = 0
-        """Log messages below this one of `LEVELS` are not wanted."""
+        """Index in `LEVELS` of the lowest level of log messages that the client wants."""
 
         self.subscriptions: set[str] = set()
         self.running: dict[bytes, asyncio.Task[Any]] = {}
-        """Requests under way, by id, so that they can be cancelled."""
+        """Requests in progress, by id, so that they can be cancelled."""
 
         self._questions: PendingRequests[str, msgspec.Raw] = PendingRequests(max_pending=MAX_PENDING_QUESTIONS)
         self._count = 0
 
     def begin(self, request_id: bytes, task: asyncio.Task[Any]) -> None:
-        """Makes a request known by its id until it is over."""
+        """Registers a request by its id until it ends."""
         self.running[request_id] = task
         task.add_done_callback(lambda _: self._end(request_id, task))
 
@@ -75,19 +75,19 @@ class Peer:
             del self.running[request_id]
 
     def cancel(self, request_id: bytes) -> None:
-        """Stops a request; one that is over, or never was, is no error."""
+        """Cancels a request, if it is in progress."""
         if task := self.running.get(request_id):
             task.cancel()
 
     def close(self) -> None:
-        """Stops everything under way."""
+        """Cancels all requests and questions."""
         for task in list(self.running.values()):
             task.cancel()
         self._questions.close(lambda: RpcError(INVALID_REQUEST, "the client has gone"))
         self.subscriptions.clear()
 
     def resolve(self, request_id: bytes, result: bytes | None, error: bytes | None) -> None:
-        """Hands the client's answer to whoever asked; an answer nobody waits for is dropped."""
+        """Passes the client's answer to the call that waits for it. Other answers are dropped."""
         asked = request_id.decode(errors="replace").strip('"')
         if error is not None:
             refusal = f"the client refused: {error.decode(errors='replace')[:500]}"
@@ -96,7 +96,7 @@ class Peer:
             self._questions.resolve(asked, msgspec.Raw(result or b"{}"))
 
     async def ask(self, send: Send, method: str, params: Any, *, timeout: float) -> Any:
-        """Asks the client something and waits for its answer."""
+        """Sends the client a request and waits for its answer."""
         self._count += 1
         request_id = f"bn-{self._count}"
         future = self._questions.add(request_id)
@@ -105,16 +105,16 @@ class Peer:
             async with asyncio.timeout(timeout):
                 return msgspec.json.decode(await future)
         finally:
-            future.cancel()  # forgets it where sending failed
+            future.cancel()  # removes it if sending failed
 
 
 class McpRequest:
-    """What a handler knows of its request, and how it speaks to the client meanwhile."""
+    """What a handler knows about its request, and its means to contact the client meanwhile."""
 
     __slots__ = ("_report", "capabilities", "client", "era", "params", "peer", "progress_token", "send")
 
-    ASK_TIMEOUT = 300.0
-    """Seconds a person may take to answer a question passed on to them."""
+    ASK_TIMEOUT_SECONDS = 300.0
+    """Seconds that a person has to answer a forwarded question."""
 
     def __init__(self, peer: Peer, era: Era, params: Params, send: Send) -> None:
         self.peer = peer
@@ -126,10 +126,10 @@ class McpRequest:
         self._report = None if token is msgspec.UNSET else ProgressReport(token, send)
         self.capabilities = peer.capabilities
         self.client = peer.client
-        """What the client says of itself: its name, its version."""
+        """What the client says about itself: its name, its version."""
 
         if era == "stateless":
-            # Nothing that came with an earlier request counts.
+            # What earlier requests said does not count.
             self.capabilities = (meta.capabilities or {}) if meta else {}
             self.client = (meta.client or {}) if meta else {}
 
@@ -146,12 +146,12 @@ class McpRequest:
         return self.params.input_responses or None
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Says how far the request is, if the client wants to know."""
+        """Reports progress, if the client wants it."""
         if self._report is not None:
             self._report.tell(done, total, message)
 
     def end_progress(self, *, is_wanted: bool) -> None:
-        """Says what is left to say about it before the answer, if the client still wants that; then nothing more."""
+        """Sends the last progress note, if the client still wants it, and stops reporting."""
         if self._report is not None:
             self._report.end(is_wanted=is_wanted)
 
@@ -169,7 +169,7 @@ class McpRequest:
         self.send(notification_message("notifications/message", params))
 
     async def ask(self, method: str, params: Any) -> Any:
-        """Asks the client something while it waits. The stateless era has no way to; there a result asks."""
+        """Asks the client during a request. The stateless era cannot: there, a result asks."""
         if self.era == "stateless":
             raise RpcError(INVALID_REQUEST, "the client cannot be asked during a request of this protocol version")
-        return await self.peer.ask(self.send, method, params, timeout=self.ASK_TIMEOUT)
+        return await self.peer.ask(self.send, method, params, timeout=self.ASK_TIMEOUT_SECONDS)

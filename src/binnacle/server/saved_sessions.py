@@ -1,7 +1,7 @@
-"""Sessions of clients that start a server for every call, kept from one server to the next.
+"""Keeps sessions of clients that start a new server for every call.
 
-A file for each session, found by the client's process. Nothing secret is in it but a digest of the handle. What belongs
-to a process that is gone is removed when it is met.
+Each session has a file, found by the client's process. The file contains no secret, only a digest of the handle. Files
+of ended processes are removed when they are found.
 """
 
 import contextlib
@@ -15,18 +15,18 @@ from binnacle.config.private_files import make_private_folder
 from binnacle.lifecycle.process import Process, is_alive, is_here
 
 MAX_FILES = 1000
-"""Files looked at. Beyond that, sessions are not kept: something makes them faster than they go."""
+"""Files that are read. Beyond that, no session is saved: something creates them faster than they end."""
 
 
 class SavedSession(Struct, frozen=True, kw_only=True):
-    """What the next server of a client goes on with."""
+    """What the next server of a client needs to continue a session."""
 
     id: str
     digest: str
-    """Of the handle."""
+    """Digest of the handle."""
 
     token: str = ""
-    """Name of the token that its callers come with."""
+    """Name of its callers' bearer token."""
 
     pid: int
     started: str
@@ -35,7 +35,7 @@ class SavedSession(Struct, frozen=True, kw_only=True):
     server_pid: int
     server_started: str
     home: str
-    """Where that server was started: one that is started elsewhere is asked to work elsewhere."""
+    """Where that server was started: only a server started in the same place continues the session."""
 
     cwd: str
     agent_id: str | None = None
@@ -47,13 +47,13 @@ class SavedSession(Struct, frozen=True, kw_only=True):
 
 
 class SavedSessions:
-    """The sessions kept in one folder, of all clients of this person on this machine."""
+    """The sessions saved in one folder, of all clients of this person on this machine."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def keep(self, session: SavedSession) -> None:
-        """Best effort: a session that cannot be kept ends with its server."""
+        """Saves a session. Best effort: a session that cannot be saved ends with its server."""
         with contextlib.suppress(OSError):
             make_private_folder(self._folder)
             if len(os.listdir(self._folder)) < MAX_FILES:
@@ -61,19 +61,19 @@ class SavedSessions:
 
     def find(self, client: Process, session_id: str, *, token: str) -> SavedSession | None:
         """A session of this client, whichever of its servers has it open."""
-        return next((one for one in self._of(client) if (one.id, one.token) == (session_id, token)), None)
+        return next((one for one in self._list_for(client) if (one.id, one.token) == (session_id, token)), None)
 
     def take(self, client: Process, server: Process, *, home: str, token: str) -> SavedSession | None:
-        """The session that a server of this client left, started in the same place; it is `server`'s now.
+        """The newest session left by an ended server of this client that was started in `home`; `server` owns it now.
 
-        The newest if there are several. Of two servers that come at once only the one that removes the file has it.
+        If two servers try at once, the one that removes the file gets the session.
         """
-        for session in reversed(self._of(client)):
+        for session in reversed(self._list_for(client)):
             is_left = (session.home, session.token) == (home, token)
             if not is_left or is_alive(session.server_pid, session.server_started):
                 continue
             mine = msgspec.structs.replace(session, server_pid=server.pid, server_started=server.started)
-            self.keep(mine)  # first, so that whoever looks for it by its handle always finds it
+            self.keep(mine)  # first, so that a lookup by its handle always finds it
             try:
                 os.unlink(os.path.join(self._folder, session.file))
             except OSError:
@@ -86,8 +86,8 @@ class SavedSessions:
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(self._folder, session.file))
 
-    def _of(self, client: Process) -> list[SavedSession]:
-        """What is kept of a client, the oldest first."""
+    def _list_for(self, client: Process) -> list[SavedSession]:
+        """The saved sessions of a client, the oldest first."""
         kept = []
         for name in self._names():
             path = os.path.join(self._folder, name)

@@ -1,4 +1,4 @@
-"""Several sessions on one port: each has an endpoint of its own, `/mcp/SESSION`, beside the one without a session."""
+"""Several sessions on one port: each has its own endpoint, `/mcp/SESSION`, next to the main endpoint `/mcp`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -12,13 +12,13 @@ from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_REQUEST
 
 Open = Callable[[AsyncExitStack, str, str, str], Awaitable[McpOverHttp]]
-"""Opens the endpoint of a session, by its id, at a path, for who shows its secret. The stack closes it.
+"""Opens the endpoint of a session, given its id, path and secret. The stack closes it.
 
-Raises `NotReady` for a secret that is not the session's.
+Raises `NotReady` for a wrong secret.
 """
 
 MAX_OPEN_SESSIONS = 64
-"""Sessions open at once; the one that was silent longest is closed, and opened again when it speaks."""
+"""Sessions open at once. Beyond that, the one that was silent longest is closed until its next request."""
 
 
 class _Endpoint(NamedTuple):
@@ -27,7 +27,7 @@ class _Endpoint(NamedTuple):
 
 
 class SessionEndpoints:
-    """The main endpoint, and the endpoints of sessions, opened when they are first asked for."""
+    """The main endpoint, and the endpoints of sessions, which open at their first request."""
 
     def __init__(self, main: McpOverHttp, path: str, open_endpoint: Open) -> None:
         self._main = main
@@ -49,8 +49,8 @@ class SessionEndpoints:
             return None
         return self._begin(self._look_up(exchange))
 
-    def weigh(self, size: int) -> None:
-        self._main.weigh(size)
+    def check_size(self, size: int) -> None:
+        self._main.check_size(size)
 
     def take(self, exchange: HttpExchange) -> None:
         if not exchange.path.startswith(self._prefix):
@@ -58,7 +58,7 @@ class SessionEndpoints:
         elif opened := self._opened.get(exchange.path.removeprefix(self._prefix)):
             opened.endpoint.take(exchange)
         else:
-            self._begin(self._take_again(exchange))  # it made room for others while the body was read
+            self._begin(self._take_again(exchange))  # its session was closed while the body was read
 
     def _begin(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
         asked = asyncio.get_running_loop().create_task(work)
@@ -67,13 +67,13 @@ class SessionEndpoints:
         return asked
 
     async def _look_up(self, exchange: HttpExchange) -> None:
-        """Opens the session of a request, for who shows its secret.
+        """Opens the session of a request that has the session's secret.
 
         Raises:
-            Reply: what to answer instead.
+            HttpReply: the answer to give instead.
         """
         async with self._opening:
-            endpoint = await self._found(exchange.path.removeprefix(self._prefix), bearer_of(exchange.headers))
+            endpoint = await self._find_or_open(exchange.path.removeprefix(self._prefix), bearer_of(exchange.headers))
         endpoint.admit(exchange)
 
     async def _take_again(self, exchange: HttpExchange) -> None:
@@ -82,10 +82,10 @@ class SessionEndpoints:
         except HttpReply as reply:
             exchange.reply(reply)
         else:
-            if not exchange.is_answered:  # its client may have gone meanwhile
+            if not exchange.is_answered:  # the client may have disconnected
                 self.take(exchange)
 
-    async def _found(self, session: str, secret: str) -> McpOverHttp:
+    async def _find_or_open(self, session: str, secret: str) -> McpOverHttp:
         found = self._opened.pop(session, None)
         if found is None:
             stack = AsyncExitStack()
@@ -108,17 +108,17 @@ class SessionEndpoints:
         await stack.aclose()
 
     def close(self) -> None:
-        """Ends every stream of changes, so that the server can stop. Requests under way go on."""
+        """Ends every stream of changes, so that the server can stop. Requests in progress continue."""
         for endpoint in self._endpoints():
             endpoint.close()
 
     def cancel(self) -> None:
-        """Stops every request under way."""
+        """Cancels every request in progress."""
         for endpoint in self._endpoints():
             endpoint.cancel()
 
     async def aclose(self) -> None:
-        """Ends every session's endpoint."""
+        """Closes the endpoints of all sessions."""
         while self._opened:
             await self._end(next(iter(self._opened)))
 

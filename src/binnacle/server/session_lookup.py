@@ -1,24 +1,24 @@
-"""Which session a call belongs to: the one place where the MCP server finds out who is calling, and where.
+"""Finds the session of a call: the only place where the MCP server decides who is calling, and where.
 
-A *scope* is a set of callers that the transport cannot tell apart: one connection on stdio, one protocol session on
-HTTP, and for HTTP without sessions all requests of one process that came with one token. Every scope has a session of
-its own. A caller that names itself (`binnacle-set_agent` with an agent id, `binnacle-orient` with another name) gets a
-session beside it, and from then on the callers of that scope are told apart by their handle.
+A *scope* is a set of callers that the transport cannot distinguish: one connection on stdio, one protocol session on
+HTTP, and for HTTP without sessions all requests of one process with one token. Every scope has its own session. A
+caller that names itself (`binnacle-set_agent` with an agent id, `binnacle-orient` with another name) gets another
+session in the scope, and from then on handles distinguish the callers of that scope.
 
     transport ──► scope ──► session ──► project, agent, plan
                     ▲            ▲
          connection, token,    handle, given by set_agent and orient
          process
 
-States of a session. It begins *unidentified*: nobody has asked which agent it is, and reading needs none. The first
-call that touches the store *identifies* it: the agent that the same process was before is taken up again, or a new one
-is registered. A scope whose callers cannot be told apart at all (HTTP without sessions, from a process that cannot be
-seen) stays unidentified: its actor is shared, and whoever is shared may not hold a task or run commands.
+States of a session. It begins *unidentified*: its agent is not known, and reading needs none. The first call that uses
+the store *identifies* it: the agent that the same process was before resumes, or a new one is registered. A scope whose
+callers cannot be distinguished at all (HTTP without sessions, from a process that cannot be found) stays unidentified:
+its actor is shared, and a shared actor may not hold a task or run commands.
 
-A session is moved as a whole: its project, the folder its commands run in, and its agent change together. Everything
-here runs in the event loop of one server; the only waits are for a project's store, and a lock of the session's own
-keeps two calls from identifying it twice. A session and its scope live as long as the connection, or, on HTTP without
-sessions, until `MAX_SCOPES` others have been heard of since.
+When a session moves, its project, the folder its commands run in, and its agent change together. Everything here runs
+in the event loop of one server; the only waits are for a project's store, and each session's own lock keeps two calls
+from identifying it twice. A session and its scope live as long as the connection, or, on HTTP without sessions, until
+`MAX_SCOPES` other scopes have been used since.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from binnacle.tools.caller import Caller
 from binnacle.work.session import BARE, Session, SessionTerms
 
 MAX_SCOPES = 1000
-"""Scopes of HTTP without sessions that are kept; the one that was silent longest makes room."""
+"""Scopes of HTTP without sessions that are kept; beyond that, the one that was silent longest is dropped."""
 
 OpenProject = Callable[[str], Awaitable[ServedProject]]
 """Opens the project at a path. Raises `NoProject` if there is none."""
@@ -59,9 +59,9 @@ class Sessions:
         agent_id: str | None = None,
         saved: SavedSessions | None = None,
     ) -> None:
-        """`home` is where the server was started. All its clients are in `planned`, where a session was planned for it.
+        """`home` is the project in which the server was started. If `planned` is given, all clients are in it.
 
-        `agent_id` is the agent that it was told to act as; `saved` keeps sessions for the next server of a client.
+        `agent_id` is the agent that the server acts as; `saved` keeps sessions for the next server of a client.
         """
         self.home = home
         self.planned = planned
@@ -70,17 +70,17 @@ class Sessions:
         self._open_project = open_project
         self._saved = saved
         self._scopes: dict[Key, Scope] = {}
-        """Scopes of requests without a session, the one heard of last at the end."""
+        """Scopes of requests without a session, the most recently used last."""
 
         self._shared: dict[str, Scope] = {}
-        """For each token, those whose callers nothing tells apart."""
+        """For each token, the scope of callers that cannot be distinguished."""
 
         self._opened: WeakValueDictionary[str, LiveSession] = WeakValueDictionary()
-        """Sessions that have a handle, by public id, for as long as their scope is there."""
+        """Sessions that have a handle, by public id, as long as their scope exists."""
 
         self._connected: dict[Peer, Scope] = {}
         self._connecting = asyncio.Lock()
-        self.on_change: Callable[[], None] = _nobody_cares
+        self.on_change: Callable[[], None] = _ignore_change
 
     @cached_property
     def server(self) -> Process:
@@ -103,13 +103,13 @@ class Sessions:
         return [*self._connected.values(), *self._scopes.values(), *self._shared.values()]
 
     async def find(self, call: McpRequest, handle: str | None = None) -> tuple[LiveSession, Caller]:
-        """The session of a call and the caller behind it. `handle` is what the caller says of itself.
+        """The session of a call, and its caller. `handle` is the one that the call passes.
 
         Raises:
-            NotReady: the handle is of no session of this client.
+            NotReady: no session of this client has that handle.
         """
-        scope = await self._scope(call)
-        session = scope.own if handle is None else await self._named(scope, handle)
+        scope = await self._find_scope(call)
+        session = scope.own if handle is None else await self._find_named(scope, handle)
         return session, Caller(
             session=session.session,
             activity=session.activity,
@@ -121,18 +121,18 @@ class Sessions:
         )
 
     def look(self, call: McpRequest) -> ServedProject:
-        """Where a client is, for what it may list and read."""
+        """The project that a client is in, for what it may list and read."""
         scope = self._connected.get(call.peer)
         if scope is None and call.peer.origin.is_single and self._scopes:
-            scope = self._single(call)
+            scope = self._find_single(call)
         return scope.own.project if scope else self.home
 
     def needs_handle(self, call: McpRequest) -> bool:
-        """Whether tools have to say that they take a handle: their caller may have to name its session."""
+        """Whether the tools must list a `session` parameter, because the caller may have to name its session."""
         scope = self._connected.get(call.peer)
         return self.planned is None and (call.peer.origin.is_single or (scope is not None and scope.is_ambiguous))
 
-    async def _named(self, scope: Scope, handle: str) -> LiveSession:
+    async def _find_named(self, scope: Scope, handle: str) -> LiveSession:
         async with self._connecting:
             session = self._opened.get(id_of(handle)) or await self._reopen(scope, handle)
         if session is not None and session.token == scope.token and session.has_handle(handle):
@@ -141,10 +141,10 @@ class Sessions:
             f"no session {handle[:40]!r}", hint="call binnacle-set_agent again, and pass the `session` it returns"
         )
 
-    async def _scope(self, call: McpRequest) -> Scope:
+    async def _find_scope(self, call: McpRequest) -> Scope:
         peer = call.peer
         if peer.origin.is_single:
-            return self._single(call)
+            return self._find_single(call)
         if peer not in self._connected:
             async with self._connecting:
                 if peer not in self._connected:
@@ -154,8 +154,8 @@ class Sessions:
                     peer.has_called = True
         return self._connected[peer]
 
-    def _single(self, call: McpRequest) -> Scope:
-        """The scope of a request that belongs to no connection: that of its process, or of its token."""
+    def _find_single(self, call: McpRequest) -> Scope:
+        """The scope of a request that belongs to no connection: that of its process or of its token."""
         origin = call.peer.origin
         process = origin.find_process()
         if process is None:
@@ -170,17 +170,17 @@ class Sessions:
         return scope
 
     async def _restore(self, scope: Scope) -> None:
-        """Takes up the session that another server of the same client left, as when each call has its own server."""
+        """Resumes the session that an earlier server of the same client left, as when each call starts a server."""
         if self._saved is None or self.planned is not None or scope.process is None:
             return
         found = self._saved.take(scope.process, self.server, home=self.home.repo, token=scope.token)
         if found is not None:
-            with suppress(NoProject, InvalidInput):  # the folder is gone: it begins where the server was started
+            with suppress(NoProject, InvalidInput):  # its folder is gone: it starts in the server's own project
                 scope.own.restore(found, await self.open_project(found.cwd))
                 self._opened[found.id] = scope.own
 
     async def _reopen(self, scope: Scope, handle: str) -> LiveSession | None:
-        """The session that another server of the same client has open, as when each of several calls has a server."""
+        """The session that another server of the same client has open, as when simultaneous calls start servers."""
         if self._saved is None or self.planned is not None or scope.process is None:
             return None
         found = self._saved.find(scope.process, id_of(handle), token=scope.token)
@@ -197,17 +197,17 @@ class Sessions:
             self._saved.keep(kept)
 
     async def end(self, peer: Peer, *, reason: str) -> None:
-        """The connection is closed: what is known by it alone ends."""
+        """Ends what is known only by a connection that is closed."""
         scope = self._connected.pop(peer, None)
         for session in scope.sessions if scope is not None else ():
             await session.end(reason)
 
     async def aclose(self) -> None:
-        """Ends every session that is known by its connection alone."""
+        """Ends every session that is known only by its connection."""
         for scope in self._all():
             for session in scope.sessions:
                 await session.end("the server was stopped")
 
 
-def _nobody_cares() -> None:
-    """Nobody wants to know."""
+def _ignore_change() -> None:
+    """The default of `on_change`."""

@@ -1,4 +1,4 @@
-"""What a provider offers besides its own: resources and prompts of other servers."""
+"""Resources and prompts of upstream servers, which a provider offers in addition to its own."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -11,7 +11,7 @@ from binnacle.wire.mcp import CompleteParams
 
 
 class ForeignContent(Protocol):
-    """Content of other servers. Entries and results are passed on as they came; None where it is nobody's."""
+    """Content of upstream servers. Entries and results are forwarded unchanged; None if no server has the content."""
 
     def resources(self) -> Mapping[str, Raw]:
         """Entries by URI."""
@@ -27,11 +27,11 @@ class ForeignContent(Protocol):
     async def complete(self, params: CompleteParams, caller: Caller) -> Result | None: ...
 
     async def follow(self, uris: frozenset[str]) -> None:
-        """Makes the servers tell of changes to exactly these resources."""
+        """Subscribes at the servers to exactly these resources."""
 
 
 class NoForeignContent:
-    """No other servers."""
+    """The content of no upstream servers."""
 
     def resources(self) -> Mapping[str, Raw]:
         return {}
