@@ -49,15 +49,9 @@ def open_pidfd(pid: int) -> int | None:
         return None  # an old system, or no descriptor to be had
 
 
-if IS_LINUX:
-    import ctypes
+def _prctl(option: int, value: int | bytes) -> None:
+    if IS_LINUX:
+        import ctypes  # most who ask about processes never get here
 
-    _libc = ctypes.CDLL(None)
-
-    def _prctl(option: int, value: int | bytes) -> None:
-        _libc.prctl(option, ctypes.c_char_p(value) if isinstance(value, bytes) else ctypes.c_ulong(value), 0, 0, 0)
-
-else:
-
-    def _prctl(option: int, value: int | bytes) -> None:
-        pass
+        argument = ctypes.c_char_p(value) if isinstance(value, bytes) else ctypes.c_ulong(value)
+        ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
