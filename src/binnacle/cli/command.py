@@ -1,16 +1,30 @@
-"""How a command is declared: its words, its arguments, what it does, and how people see the answer."""
+"""How a command is declared: its words, its arguments, what it does, and how people see the answer.
+
+A command's function returns a typed answer: an `Answer`, or a value of the package that did the work. It is printed as
+JSON for programs and shown by the command's view to people. The type checker holds both to the same type.
+"""
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
+
+from msgspec import Struct, field
 
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 
-Run = Callable[[Context, Namespace], Any]
-"""Does the work and returns what is printed as JSON; None prints nothing."""
 
-View = Callable[[Any, Screen], None]
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Answer(Struct, frozen=True, omit_defaults=True):
+    """What a command answers, field by field as in its JSON. A field that has its default value is left out."""
+
+
+AnswerT = TypeVar("AnswerT")
+
+Run = Callable[[Context, Namespace], AnswerT | None]
+"""Does the work and returns the answer; None prints nothing."""
+
+View = Callable[[AnswerT, Screen], None]
 """Shows the same answer to a person."""
 
 
@@ -100,8 +114,8 @@ class Command(NamedTuple):
     help: str
     example: str
     arguments: tuple[Argument, ...]
-    run: Run
-    view: View
+    run: Run[Any]
+    view: View[Any]
     needs: DeclaredNeeds
 
     def needs_of(self, args: Namespace) -> CommandNeeds:
@@ -122,12 +136,12 @@ class Group:
         help: str,  # noqa: A002 - argparse's word
         example: str,
         *arguments: Argument,
-        view: View,
+        view: View[AnswerT],
         needs: DeclaredNeeds,
-    ) -> Callable[[Run], Run]:
+    ) -> Callable[[Run[AnswerT]], Run[AnswerT]]:
         """Declares the decorated function as a command. What it `needs` must hold for all that it does."""
 
-        def declare(run: Run) -> Run:
+        def declare(run: Run[AnswerT]) -> Run[AnswerT]:
             self.commands[words] = Command(words, help, example, arguments, run, view, needs)
             return run
 

@@ -5,18 +5,69 @@ answered, in the order of the ids; an id that is named twice counts once.
 """
 
 from argparse import Namespace
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Generic
 
-from binnacle.cli.command import CommandNeeds, View, arg
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from binnacle.cli.command import Answer, AnswerT, CommandNeeds, View, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError, UsageError
 from binnacle.store import tasks
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.ids import TaskId
+from binnacle.work.task import Brief, Task, brief
 
 IDS = arg("ids", nargs="+", metavar="ID", completes="task", help="the task, or several; three digits of an id suffice")
+
+
+class ChangedTaskAnswer(Answer):
+    """A task after a change, and what the change brought about."""
+
+    task: Brief
+    fence: int | None = None
+    """The number of the claim, where somebody holds the task."""
+
+    expires_at: datetime | UnsetType | None = UNSET
+    """When the claim ends by itself; None where a person holds it."""
+
+    unblocked: list[TaskId] | None = None
+    warnings: list[str] | None = None
+    undo: str = ""
+    """The command that takes it back, where the caller may use it."""
+
+
+class BatchAnswer(Answer, Generic[AnswerT]):
+    """What a command answers for each of several tasks."""
+
+    results: list[AnswerT]
+    undo: str = ""
+    """The command that takes all of it back, where the caller may use it."""
+
+
+EachChanged = ChangedTaskAnswer | BatchAnswer[ChangedTaskAnswer]
+"""What a change of one task or of several answers."""
+
+
+def changed_task(task: Task, *, unblocked: Sequence[TaskId] = (), warnings: Sequence[str] = ()) -> ChangedTaskAnswer:
+    """The answer of a change: the task and whatever there is to add."""
+    return ChangedTaskAnswer(
+        task=brief(task),
+        fence=task.fence if task.claimed_by else None,
+        expires_at=task.claim_expires_at if task.claimed_by else UNSET,
+        unblocked=list(unblocked) or None,
+        warnings=list(warnings) or None,
+    )
+
+
+def show_changed_task(answer: ChangedTaskAnswer, screen: Screen) -> None:
+    """Shows a task after a change."""
+    from binnacle.cli.views import show_changed
+
+    show_changed(answer.task, screen, unblocked=answer.unblocked, warnings=answer.warnings)
 
 
 def needs_of_each(needs: Callable[[Namespace], CommandNeeds]) -> Callable[[Namespace], CommandNeeds]:
@@ -29,7 +80,7 @@ def needs_of_each(needs: Callable[[Namespace], CommandNeeds]) -> Callable[[Names
     return needs_of_all
 
 
-def change_each(context: Context, args: Namespace, change: Callable[[Writer, str], dict[str, Any]]) -> Any:
+def change_each(context: Context, args: Namespace, change: Callable[[Writer, str], ChangedTaskAnswer]) -> EachChanged:
     """Makes the same change to every task that is named, in one transaction."""
     if len(args.ids) > 1 and getattr(args, "fence", None) is not None:
         raise UsageError("--fence is the number of one claim, on one task", hint="name one task, or leave it out")
@@ -38,26 +89,31 @@ def change_each(context: Context, args: Namespace, change: Callable[[Writer, str
             return change(tx, args.ids[0])
         chosen = _resolve(tx, args.ids)
         found = [_change_one(tx, task_id, change) for task_id in chosen]
-    for answer in found:
-        # What the same command has closed is not ready.
-        if "unblocked" in answer:
-            answer["unblocked"] = [one for one in answer["unblocked"] if one not in chosen]
-    return {"results": found}
+    return BatchAnswer(results=[_leave_out(answer, chosen) for answer in found])
 
 
-def read_each(context: Context, args: Namespace, read: Callable[[Reader, str], Any]) -> Any:
+def _leave_out(answer: ChangedTaskAnswer, changed: Sequence[TaskId]) -> ChangedTaskAnswer:
+    """The answer without tasks that the same command has changed: what it has closed is not ready."""
+    if answer.unblocked is None:
+        return answer
+    return replace(answer, unblocked=[one for one in answer.unblocked if one not in changed])
+
+
+def read_each(
+    context: Context, args: Namespace, read: Callable[[Reader, str], AnswerT]
+) -> AnswerT | BatchAnswer[AnswerT]:
     """Reads every task that is named, at one moment."""
     with context.reading() as tx:
         if len(args.ids) == 1:
             return read(tx, args.ids[0])
-        return {"results": [read(tx, task_id) for task_id in _resolve(tx, args.ids)]}
+        return BatchAnswer(results=[read(tx, task_id) for task_id in _resolve(tx, args.ids)])
 
 
-def view_each(view: View, *, between: str | None = None) -> View:
+def view_each(view: View[AnswerT], *, between: str | None = None) -> View[AnswerT | BatchAnswer[AnswerT]]:
     """Shows one answer, or several one after the other, with a line `between` them if given."""
 
-    def show(answer: Any, screen: Screen) -> None:
-        found = answer["results"] if isinstance(answer, dict) and "results" in answer else [answer]
+    def show(answer: AnswerT | BatchAnswer[AnswerT], screen: Screen) -> None:
+        found = answer.results if isinstance(answer, BatchAnswer) else [answer]
         for number, one in enumerate(found):
             if number and between is not None:
                 screen.line(between)
@@ -71,7 +127,7 @@ def _resolve(tx: Reader, texts: list[str]) -> list[TaskId]:
     return list(dict.fromkeys(tasks.resolve(tx, text) for text in texts))
 
 
-def _change_one(tx: Writer, task_id: TaskId, change: Callable[[Writer, str], dict[str, Any]]) -> dict[str, Any]:
+def _change_one(tx: Writer, task_id: TaskId, change: Callable[[Writer, str], ChangedTaskAnswer]) -> ChangedTaskAnswer:
     try:
         return change(tx, task_id)
     except BinnacleError as error:

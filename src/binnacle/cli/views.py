@@ -22,13 +22,14 @@ def task_table(tasks: Sequence[Brief], total: int, screen: Screen, *, empty: str
     say_how_many_more(len(tasks), total, screen, offset=offset)
 
 
-def show_changed(answer: Any, screen: Screen) -> None:
+def show_changed(
+    task: Brief, screen: Screen, *, unblocked: Sequence[str] | None = None, warnings: Sequence[str] | None = None
+) -> None:
     """What a change came to: the task's line, what it set free, and warnings."""
-    task: Brief = answer["task"]
     screen.table([(task.id, _status(task), task.title)], flexible=2)
-    if answer.get("unblocked"):
-        screen.line(f"now ready: {', '.join(answer['unblocked'])}")
-    for warning in answer.get("warnings", ()):
+    if unblocked:
+        screen.line(f"now ready: {', '.join(unblocked)}")
+    for warning in warnings or ():
         screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
 
 

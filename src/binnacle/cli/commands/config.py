@@ -1,9 +1,10 @@
 """`bn config`: settings of the project and of the user."""
 
 from argparse import Namespace
-from typing import Any
 
-from binnacle.cli.command import READS, Group, arg, by_person
+from msgspec import UNSET, field
+
+from binnacle.cli.command import READS, Answer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.config.directories import project_config_file, user_config_file
@@ -18,52 +19,80 @@ UNTRUSTED = "the project's file sets it, and nobody has trusted that; look with:
 PERSONAL = "the project's file sets it, which is for each person to set: bn config set"
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
-    rows = ((one["key"], str(one["value"]), one["from"], one["help"]) for one in answer["settings"])
+class ListedSetting(Answer):
+    """A setting, its value and where that comes from."""
+
+    key: str
+    value: object
+    origin: str = field(name="from")
+    help: str
+    ignored: object = UNSET
+    """What the project's file says without effect."""
+
+    why: str = ""
+
+
+class SettingsAnswer(Answer):
+    """All settings."""
+
+    settings: list[ListedSetting]
+
+
+class SettingAnswer(Answer):
+    """The value of a setting, and where it comes from."""
+
+    key: str
+    value: object
+    origin: str = field(name="from")
+
+
+class WrittenSettingAnswer(Answer):
+    """A setting as it is in a file now; None where it was taken out."""
+
+    key: str
+    value: object
+    file: str
+
+
+def _show_list(answer: SettingsAnswer, screen: Screen) -> None:
+    rows = ((one.key, str(one.value), one.origin, one.help) for one in answer.settings)
     screen.table(rows, flexible=3, headings=("SETTING", "VALUE", "FROM", "WHAT IT IS"))
-    for one in answer["settings"]:
-        if "ignored" in one:
-            value = printable(str(one["ignored"]))
-            screen.line(f"{screen.styled('!', 'yellow')} {one['key']} = {value} is ignored: {one['why']}")
+    for one in answer.settings:
+        if one.ignored is not UNSET:
+            value = printable(str(one.ignored))
+            screen.line(f"{screen.styled('!', 'yellow')} {one.key} = {value} is ignored: {one.why}")
 
 
-def _show_one(answer: Any, screen: Screen) -> None:
-    screen.line(str(answer["value"]))
+def _show_one(answer: SettingAnswer | WrittenSettingAnswer, screen: Screen) -> None:
+    screen.line(str(answer.value))
 
 
 @CONFIG.command(
     "list", "all settings, their values and where those come from", "bn config list", view=_show_list, needs=READS
 )
-def list_settings(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def list_settings(context: Context, args: Namespace) -> SettingsAnswer:  # noqa: ARG001
     settings = context.project.settings
-    return {
-        "settings": [
-            {
-                "key": key,
-                "value": _hide_secret(key, settings.values[key]),
-                "from": settings.origins[key],
-                "help": setting.help,
-                **_ignored(key, settings),
-            }
-            for key, setting in SETTINGS.items()
-        ]
-    }
+    return SettingsAnswer(settings=[_describe(key, settings) for key in SETTINGS])
 
 
-def _ignored(key: str, settings: Settings) -> dict[str, object]:
-    if key not in settings.ignored:
-        return {}
-    return {
-        "ignored": _hide_secret(key, settings.ignored[key]),
-        "why": PERSONAL if SETTINGS[key].is_personal else UNTRUSTED,
-    }
+def _describe(key: str, settings: Settings) -> ListedSetting:
+    setting, is_ignored = SETTINGS[key], key in settings.ignored
+    why = PERSONAL if setting.is_personal else UNTRUSTED
+    return ListedSetting(
+        key=key,
+        value=_hide_secret(key, settings.values[key]),
+        origin=settings.origins[key],
+        help=setting.help,
+        ignored=_hide_secret(key, settings.ignored[key]) if is_ignored else UNSET,
+        why=why if is_ignored else "",
+    )
 
 
 @CONFIG.command("get", "the value of a setting", "bn config get claim.minutes", KEY, view=_show_one, needs=READS)
-def get(context: Context, args: Namespace) -> Any:
+def get(context: Context, args: Namespace) -> SettingAnswer:
     setting = find_setting(args.key)
     settings = context.project.settings
-    return {"key": setting.key, "value": settings.values[setting.key], "from": settings.origins[setting.key]}
+    return SettingAnswer(key=setting.key, value=settings.values[setting.key], origin=settings.origins[setting.key])
 
 
 @CONFIG.command(
@@ -76,7 +105,7 @@ def get(context: Context, args: Namespace) -> Any:
     view=_show_one,
     needs=by_person("change settings"),
 )
-def set_value(context: Context, args: Namespace) -> Any:
+def set_value(context: Context, args: Namespace) -> WrittenSettingAnswer:
     return _write(context, args, args.value)
 
 
@@ -89,11 +118,11 @@ def set_value(context: Context, args: Namespace) -> Any:
     view=_show_one,
     needs=by_person("change settings"),
 )
-def unset(context: Context, args: Namespace) -> Any:
+def unset(context: Context, args: Namespace) -> WrittenSettingAnswer:
     return _write(context, args, None)
 
 
-def _write(context: Context, args: Namespace, value: str | None) -> Any:
+def _write(context: Context, args: Namespace, value: str | None) -> WrittenSettingAnswer:
     from binnacle.config.place import find_repo
     from binnacle.config.settings_file import write_setting
 
@@ -106,7 +135,7 @@ def _write(context: Context, args: Namespace, value: str | None) -> Any:
         from binnacle.project.project import find_project
 
         grant_written(find_project(args.repo or context.start), f"setting:{args.key}")
-    return {"key": args.key, "value": written, "file": path}
+    return WrittenSettingAnswer(key=args.key, value=written, file=path)
 
 
 def _hide_secret(key: str, value: object) -> object:

@@ -1,13 +1,18 @@
 """`bn task dep …`: what waits for what."""
 
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import CommandNeeds, arg, call, calls, reads
-from binnacle.cli.commands.task import FORCE, ID, TASK, answer_of
+from binnacle.cli.command import Answer, CommandNeeds, arg, call, calls, reads
+from binnacle.cli.commands.task import FORCE, ID, TASK
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
+from binnacle.cli.task_batch import ChangedTaskAnswer, changed_task, show_changed_task
 from binnacle.store import dependencies
+from binnacle.work.ids import TaskId
+
+if TYPE_CHECKING:
+    from binnacle.work.task import Brief
 
 ON = arg("on", metavar="ON", completes="task", help="the task it waits for")
 
@@ -16,16 +21,19 @@ def _needs(args: Namespace) -> CommandNeeds:
     return calls(call("task_update", id=args.id, depends_on=[args.on], force=args.force))
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    from binnacle.cli.views import show_changed
+class DependencyTreeAnswer(Answer):
+    """A task with all that it waits for."""
 
-    show_changed(answer, screen)
+    root: TaskId
+    nodes: "list[Brief]"
+    edges: list[tuple[str, str]]
+    cut: bool
 
 
-def _show_tree(answer: Any, screen: Screen) -> None:
+def _show_tree(answer: DependencyTreeAnswer, screen: Screen) -> None:
     from binnacle.cli.graph_drawing import print_tree
 
-    print_tree(answer["nodes"], answer["edges"], [answer["root"]], screen)
+    print_tree(answer.nodes, answer.edges, [answer.root], screen)
 
 
 @TASK.command(
@@ -36,12 +44,12 @@ def _show_tree(answer: Any, screen: Screen) -> None:
     ON,
     arg("--reason", default="", help="why"),
     FORCE,
-    view=_show,
+    view=show_changed_task,
     needs=_needs,
 )
-def add(context: Context, args: Namespace) -> Any:
+def add(context: Context, args: Namespace) -> ChangedTaskAnswer:
     with context.writing() as tx:
-        return answer_of(dependencies.add(tx, args.id, args.on, reason=args.reason, force=args.force))
+        return changed_task(dependencies.add(tx, args.id, args.on, reason=args.reason, force=args.force))
 
 
 @TASK.command(
@@ -51,12 +59,12 @@ def add(context: Context, args: Namespace) -> Any:
     ID,
     ON,
     FORCE,
-    view=_show,
+    view=show_changed_task,
     needs=_needs,
 )
-def remove(context: Context, args: Namespace) -> Any:
+def remove(context: Context, args: Namespace) -> ChangedTaskAnswer:
     with context.writing() as tx:
-        return answer_of(dependencies.remove(tx, args.id, args.on, force=args.force))
+        return changed_task(dependencies.remove(tx, args.id, args.on, force=args.force))
 
 
 @TASK.command(
@@ -67,10 +75,11 @@ def remove(context: Context, args: Namespace) -> Any:
     view=_show_tree,
     needs=reads("task_dependencies", "task_get"),
 )
-def tree(context: Context, args: Namespace) -> Any:
+def tree(context: Context, args: Namespace) -> DependencyTreeAnswer:
     from binnacle.store import tasks
     from binnacle.store.views.dependency_graph import load_reachable
 
     with context.reading() as tx:
         root = tasks.resolve(tx, args.id)
-        return {"root": root, **load_reachable(tx, [root])}
+        graph = load_reachable(tx, [root])
+    return DependencyTreeAnswer(root=root, nodes=graph.nodes, edges=graph.edges, cut=graph.cut)

@@ -1,16 +1,22 @@
 """`bn discipline`: the personas that work on tasks."""
 
 from argparse import Namespace
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import READS, CommandNeeds, Group, arg, by_person, changes, reads
+from msgspec import field
+
+from binnacle.cli.command import READS, Answer, CommandNeeds, Group, arg, by_person, changes, reads
 from binnacle.cli.commands.feature import given_fields
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput
 from binnacle.store import features
 from binnacle.tools.policy import check_discipline_change
+from binnacle.work.feature import Discipline
+
+if TYPE_CHECKING:
+    from binnacle.plan.discipline_sets import ImportedDisciplines
 
 DISCIPLINE = Group("discipline")
 
@@ -33,6 +39,39 @@ FIELDS = (
     arg("--upstreams", metavar="FILE", help="MCP servers of its own: a JSON file, as mcp.json; - reads stdin"),
 )
 _NAMES = ("title", "acronym", "icon", "colour", "system_prompt", "skills", "conventions", "denied_tools", "upstreams")
+
+
+class DisciplineListAnswer(Answer):
+    """All disciplines."""
+
+    disciplines: list[Discipline]
+
+
+class DisciplineAnswer(Answer):
+    """A discipline."""
+
+    discipline: Discipline
+
+
+class ListedDisciplineSet(Answer):
+    """A ready-made set, with the names of its disciplines."""
+
+    name: str = field(name="set")
+    description: str
+    disciplines: list[str]
+
+
+class DisciplineSetsAnswer(Answer):
+    """The ready-made sets."""
+
+    sets: list[ListedDisciplineSet]
+
+
+class ImportedDisciplinesAnswer(Answer):
+    """What the import of a set came to."""
+
+    name: str = field(name="set")
+    imported: "ImportedDisciplines"
 
 
 def _fields(context: Context, args: Namespace) -> dict[str, Any]:
@@ -72,18 +111,18 @@ def _upstreams(context: Context, file: str) -> Any:
     return given["mcpServers"] if isinstance(given, dict) and [*given] == ["mcpServers"] else given
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
-    if not answer["disciplines"]:
+def _show_list(answer: DisciplineListAnswer, screen: Screen) -> None:
+    if not answer.disciplines:
         screen.line("no disciplines; add one with: bn discipline add NAME")
         return
-    rows = ((one.name, one.acronym, one.title, ", ".join(one.skills)) for one in answer["disciplines"])
+    rows = ((one.name, one.acronym, one.title, ", ".join(one.skills)) for one in answer.disciplines)
     screen.table(rows, flexible=3, headings=("NAME", "ACRONYM", "TITLE", "SKILLS"))
 
 
-def _show_one(answer: Any, screen: Screen) -> None:
+def _show_one(answer: DisciplineAnswer, screen: Screen) -> None:
     from binnacle.cli.views import fields, prose
 
-    one = answer["discipline"]
+    one = answer.discipline
     screen.heading(f"{one.name}  {one.title}")
     fields(
         (
@@ -101,20 +140,20 @@ def _show_one(answer: Any, screen: Screen) -> None:
     prose("Conventions", one.conventions, screen)
 
 
-def _server(server: Any) -> str:
+def _server(server: Mapping[str, Any]) -> str:
     """Where a server is: its address, or the command that starts it. Not its environment, where secrets are."""
     args = server.get("args", ())
     words = (server.get("command", ""), *(args if isinstance(args, (list, tuple)) else ()))
     return str(server.get("url") or " ".join(map(str, words)))
 
 
-def _show_sets(answer: Any, screen: Screen) -> None:
-    rows = ((one["set"], one["description"], ", ".join(one["disciplines"])) for one in answer["sets"])
+def _show_sets(answer: DisciplineSetsAnswer, screen: Screen) -> None:
+    rows = ((one.name, one.description, ", ".join(one.disciplines)) for one in answer.sets)
     screen.table(rows, flexible=2, headings=("SET", "FOR", "DISCIPLINES"))
 
 
-def _show_imported(answer: Any, screen: Screen) -> None:
-    said = answer["imported"]
+def _show_imported(answer: ImportedDisciplinesAnswer, screen: Screen) -> None:
+    said = answer.imported
     for what, names in (("added", said.added), ("updated", said.updated), ("kept as they are", said.kept)):
         if names:
             screen.line(f"{what}: {', '.join(names)}")
@@ -132,17 +171,17 @@ def _show_imported(answer: Any, screen: Screen) -> None:
     view=_show_one,
     needs=_needs_of_fields("discipline_add"),
 )
-def add(context: Context, args: Namespace) -> Any:
+def add(context: Context, args: Namespace) -> DisciplineAnswer:
     with context.writing() as tx:
         given = _fields(context, args)
         check_discipline_change(tx, args.name, given)
-        return {"discipline": features.add_discipline(tx, args.name, given, force=args.force)}
+        return DisciplineAnswer(discipline=features.add_discipline(tx, args.name, given, force=args.force))
 
 
 @DISCIPLINE.command("list", "all disciplines", "bn discipline list", view=_show_list, needs=reads("discipline_list"))
-def list_disciplines(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def list_disciplines(context: Context, args: Namespace) -> DisciplineListAnswer:  # noqa: ARG001
     with context.reading() as tx:
-        return {"disciplines": features.list_disciplines(tx)}
+        return DisciplineListAnswer(disciplines=features.list_disciplines(tx))
 
 
 @DISCIPLINE.command(
@@ -153,9 +192,9 @@ def list_disciplines(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     view=_show_one,
     needs=reads("discipline_get"),
 )
-def show(context: Context, args: Namespace) -> Any:
+def show(context: Context, args: Namespace) -> DisciplineAnswer:
     with context.reading() as tx:
-        return {"discipline": features.get_discipline(tx, args.name)}
+        return DisciplineAnswer(discipline=features.get_discipline(tx, args.name))
 
 
 @DISCIPLINE.command(
@@ -167,11 +206,11 @@ def show(context: Context, args: Namespace) -> Any:
     view=_show_one,
     needs=_needs_of_fields("discipline_update"),
 )
-def update(context: Context, args: Namespace) -> Any:
+def update(context: Context, args: Namespace) -> DisciplineAnswer:
     with context.writing() as tx:
         given = _fields(context, args)
         check_discipline_change(tx, args.name, given)
-        return {"discipline": features.update_discipline(tx, args.name, given)}
+        return DisciplineAnswer(discipline=features.update_discipline(tx, args.name, given))
 
 
 @DISCIPLINE.command(
@@ -183,24 +222,26 @@ def update(context: Context, args: Namespace) -> Any:
     view=_show_imported,
     needs=by_person("import disciplines, which say what their sessions may not use"),
 )
-def import_disciplines(context: Context, args: Namespace) -> Any:
+def import_disciplines(context: Context, args: Namespace) -> ImportedDisciplinesAnswer:
     from binnacle.plan.discipline_sets import import_set, load_set
 
     given = load_set(args.source)
     with context.writing() as tx:
-        return {"set": args.source, "imported": import_set(tx, given, update=args.update)}
+        return ImportedDisciplinesAnswer(name=args.source, imported=import_set(tx, given, update=args.update))
 
 
 @DISCIPLINE.command("sets", "the ready-made sets of disciplines", "bn discipline sets", view=_show_sets, needs=READS)
-def list_sets(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def list_sets(context: Context, args: Namespace) -> DisciplineSetsAnswer:  # noqa: ARG001
     from binnacle.plan.discipline_sets import sets
 
-    return {
-        "sets": [
-            {"set": name, "description": one.description, "disciplines": [persona.name for persona in one.disciplines]}
+    return DisciplineSetsAnswer(
+        sets=[
+            ListedDisciplineSet(
+                name=name, description=one.description, disciplines=[persona.name for persona in one.disciplines]
+            )
             for name, one in sets().items()
         ]
-    }
+    )
 
 
 @DISCIPLINE.command(
@@ -211,7 +252,7 @@ def list_sets(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     view=_show_one,
     needs=changes("discipline_delete"),
 )
-def delete(context: Context, args: Namespace) -> Any:
+def delete(context: Context, args: Namespace) -> DisciplineAnswer:
     with context.writing() as tx:
         check_discipline_change(tx, args.name, None)
-        return {"discipline": features.delete_discipline(tx, args.name)}
+        return DisciplineAnswer(discipline=features.delete_discipline(tx, args.name))

@@ -3,10 +3,12 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Group, arg, changes, reads
+from binnacle.cli.command import Answer, Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import features
+from binnacle.work.feature import Feature
+from binnacle.work.learning import Learning
 
 FEATURE = Group("feature")
 
@@ -46,6 +48,19 @@ _NAMES = (
 )
 
 
+class FeatureListAnswer(Answer):
+    """All features."""
+
+    features: list[Feature]
+
+
+class FeatureAnswer(Answer):
+    """A feature, with what was found out about it if that was asked for."""
+
+    feature: Feature
+    learnings: list[Learning] | None = None
+
+
 def given_fields(args: Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     """The fields that options of the same names set. Empty list entries clear a list."""
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
@@ -55,18 +70,18 @@ def given_fields(args: Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
-    if not answer["features"]:
+def _show_list(answer: FeatureListAnswer, screen: Screen) -> None:
+    if not answer.features:
         screen.line("no features; add one with: bn feature add NAME")
         return
-    rows = ((one.name, one.acronym, one.title, one.description) for one in answer["features"])
+    rows = ((one.name, one.acronym, one.title, one.description) for one in answer.features)
     screen.table(rows, flexible=3, headings=("NAME", "ACRONYM", "TITLE", "DESCRIPTION"))
 
 
-def _show_one(answer: Any, screen: Screen) -> None:
+def _show_one(answer: FeatureAnswer, screen: Screen) -> None:
     from binnacle.cli.views import fields, prose
 
-    feature = answer["feature"]
+    feature = answer.feature
     screen.heading(f"{feature.name}  {feature.title}")
     fields(
         (
@@ -81,7 +96,7 @@ def _show_one(answer: Any, screen: Screen) -> None:
     prose("Description", feature.description, screen)
     prose("Architecture", feature.architecture, screen)
     prose("Boundaries", feature.boundaries, screen)
-    prose("Learnings", [one.text for one in answer.get("learnings", ())], screen)
+    prose("Learnings", [one.text for one in answer.learnings or ()], screen)
 
 
 @FEATURE.command(
@@ -94,26 +109,26 @@ def _show_one(answer: Any, screen: Screen) -> None:
     view=_show_one,
     needs=changes("feature_add"),
 )
-def add(context: Context, args: Namespace) -> Any:
+def add(context: Context, args: Namespace) -> FeatureAnswer:
     with context.writing() as tx:
-        return {"feature": features.add(tx, args.name, given_fields(args, _NAMES), force=args.force)}
+        return FeatureAnswer(feature=features.add(tx, args.name, given_fields(args, _NAMES), force=args.force))
 
 
 @FEATURE.command("list", "all features", "bn feature list", view=_show_list, needs=reads("feature_list"))
-def list_features(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def list_features(context: Context, args: Namespace) -> FeatureListAnswer:  # noqa: ARG001
     with context.reading() as tx:
-        return {"features": features.list_features(tx)}
+        return FeatureListAnswer(features=features.list_features(tx))
 
 
 @FEATURE.command(
     "show", "a feature with its learnings", "bn feature show auth", NAME, view=_show_one, needs=reads("feature_get")
 )
-def show(context: Context, args: Namespace) -> Any:
+def show(context: Context, args: Namespace) -> FeatureAnswer:
     from binnacle.store import learnings
 
     with context.reading() as tx:
         feature = features.get(tx, args.name)
-        return {"feature": feature, "learnings": learnings.list_learnings(tx, feature=feature.name)}
+        return FeatureAnswer(feature=feature, learnings=learnings.list_learnings(tx, feature=feature.name))
 
 
 @FEATURE.command(
@@ -125,9 +140,9 @@ def show(context: Context, args: Namespace) -> Any:
     view=_show_one,
     needs=changes("feature_update"),
 )
-def update(context: Context, args: Namespace) -> Any:
+def update(context: Context, args: Namespace) -> FeatureAnswer:
     with context.writing() as tx:
-        return {"feature": features.update(tx, args.name, given_fields(args, _NAMES))}
+        return FeatureAnswer(feature=features.update(tx, args.name, given_fields(args, _NAMES)))
 
 
 @FEATURE.command(
@@ -139,11 +154,11 @@ def update(context: Context, args: Namespace) -> Any:
     view=_show_one,
     needs=changes("feature_merge"),
 )
-def merge(context: Context, args: Namespace) -> Any:
+def merge(context: Context, args: Namespace) -> FeatureAnswer:
     from binnacle.store.feature_merge import merge_features
 
     with context.writing() as tx:
-        return {"feature": merge_features(tx, args.name, args.into)}
+        return FeatureAnswer(feature=merge_features(tx, args.name, args.into))
 
 
 @FEATURE.command(
@@ -154,6 +169,6 @@ def merge(context: Context, args: Namespace) -> Any:
     view=_show_one,
     needs=changes("feature_delete"),
 )
-def delete(context: Context, args: Namespace) -> Any:
+def delete(context: Context, args: Namespace) -> FeatureAnswer:
     with context.writing() as tx:
-        return {"feature": features.delete(tx, args.name)}
+        return FeatureAnswer(feature=features.delete(tx, args.name))

@@ -1,31 +1,56 @@
 """`bn learning`: what was found out."""
 
 from argparse import Namespace
-from typing import Any
+from typing import Literal
 
-from binnacle.cli.command import Group, arg, changes, reads
+from binnacle.cli.command import Answer, Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import learnings
+from binnacle.work.learning import Learning
 
 LEARNING = Group("learning")
 
 ID = arg("id", metavar="ID", help="the learning, such as bnl-1f3a")
 
 
-def _show_added(answer: Any, screen: Screen) -> None:
-    learning = answer["learning"]
+class LearningListAnswer(Answer):
+    """Learnings, the most trustworthy first."""
+
+    learnings: list[Learning]
+
+
+class LearningAnswer(Answer):
+    """A learning."""
+
+    learning: Learning
+
+
+class AddedLearningAnswer(Answer):
+    """A learning that was added, and what became of others."""
+
+    outcome: Literal["added", "counted", "replaced"]
+    learning: Learning
+    was: str = ""
+    """The text that it replaces."""
+
+    pruned: tuple[str, ...] = ()
+    """The ids of those that made room for it."""
+
+
+def _show_added(answer: AddedLearningAnswer, screen: Screen) -> None:
+    learning = answer.learning
     words = {
         "added": "added",
         "counted": f"known already, found out {learning.hit_count} times",
-        "replaced": f"replaces: {answer.get('was')}",
+        "replaced": f"replaces: {answer.was}",
     }
-    screen.line(f"{learning.id} {words[answer['outcome']]}")
+    screen.line(f"{learning.id} {words[answer.outcome]}")
     screen.block(learning.text)
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
-    if not answer["learnings"]:
+def _show_list(answer: LearningListAnswer, screen: Screen) -> None:
+    if not answer.learnings:
         screen.line("no learnings; add one with: bn learning add 'what was found out'")
         return
     rows = (
@@ -36,14 +61,14 @@ def _show_list(answer: Any, screen: Screen) -> None:
             f"×{one.hit_count}",
             one.text,
         )
-        for one in answer["learnings"]
+        for one in answer.learnings
     )
     screen.table(rows, flexible=4, headings=("ID", "FEATURE", "SOURCE", "", "LEARNING"))
 
 
-def _show_one(answer: Any, screen: Screen) -> None:
-    screen.line(f"{answer['learning'].id}{' (reviewed)' if answer['learning'].reviewed else ''}")
-    screen.block(answer["learning"].text)
+def _show_one(answer: LearningAnswer, screen: Screen) -> None:
+    screen.line(f"{answer.learning.id}{' (reviewed)' if answer.learning.reviewed else ''}")
+    screen.block(answer.learning.text)
 
 
 @LEARNING.command(
@@ -57,13 +82,10 @@ def _show_one(answer: Any, screen: Screen) -> None:
     view=_show_added,
     needs=changes("learning_add"),
 )
-def add(context: Context, args: Namespace) -> Any:
+def add(context: Context, args: Namespace) -> AddedLearningAnswer:
     with context.writing() as tx:
         added = learnings.add(tx, args.text, feature=args.feature, reason=args.reason, task=args.task)
-    answer: dict[str, Any] = {"outcome": added.outcome, "learning": added.learning}
-    if added.was:
-        answer["was"] = added.was
-    return answer | ({"pruned": list(added.pruned)} if added.pruned else {})
+    return AddedLearningAnswer(outcome=added.outcome, learning=added.learning, was=added.was, pruned=added.pruned)
 
 
 @LEARNING.command(
@@ -75,9 +97,10 @@ def add(context: Context, args: Namespace) -> Any:
     view=_show_list,
     needs=reads("learning_list"),
 )
-def list_learnings(context: Context, args: Namespace) -> Any:
+def list_learnings(context: Context, args: Namespace) -> LearningListAnswer:
     with context.reading() as tx:
-        return {"learnings": learnings.list_learnings(tx, feature=args.feature, project_only=args.project)}
+        found = learnings.list_learnings(tx, feature=args.feature, project_only=args.project)
+    return LearningListAnswer(learnings=found)
 
 
 @LEARNING.command(
@@ -88,9 +111,9 @@ def list_learnings(context: Context, args: Namespace) -> Any:
     view=_show_one,
     needs=changes("learning_review"),
 )
-def review(context: Context, args: Namespace) -> Any:
+def review(context: Context, args: Namespace) -> LearningAnswer:
     with context.writing() as tx:
-        return {"learning": learnings.review(tx, args.id)}
+        return LearningAnswer(learning=learnings.review(tx, args.id))
 
 
 @LEARNING.command(
@@ -101,6 +124,6 @@ def review(context: Context, args: Namespace) -> Any:
     view=_show_one,
     needs=changes("learning_delete"),
 )
-def delete(context: Context, args: Namespace) -> Any:
+def delete(context: Context, args: Namespace) -> LearningAnswer:
     with context.writing() as tx:
-        return {"learning": learnings.delete(tx, args.id)}
+        return LearningAnswer(learning=learnings.delete(tx, args.id))

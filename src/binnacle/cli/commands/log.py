@@ -4,11 +4,11 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from binnacle.cli.command import READS, Group, arg
+from binnacle.cli.command import READS, Answer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.escaping import escape_for_terminal
 from binnacle.cli.paging import limit_arg
@@ -18,6 +18,7 @@ from binnacle.work.journal import Event, is_about
 
 if TYPE_CHECKING:
     from binnacle.store.store import Store
+    from binnacle.store.transaction import Reader
 
 LOG = Group("log")
 
@@ -28,11 +29,18 @@ LOOK_AGAIN_SECONDS = 3600.0
 """Seconds of silence after which a follower looks again by itself."""
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    if not answer["events"]:
+class LogAnswer(Answer):
+    """Events, and for people the titles of the tasks they are about."""
+
+    events: list[Event]
+    titles: dict[str, str] | None = None
+
+
+def _show(answer: LogAnswer, screen: Screen) -> None:
+    if not answer.events:
         screen.line("nothing happened yet")
-    for event in answer["events"]:
-        _print_event(event, answer["titles"], screen)
+    for event in answer.events:
+        _print_event(event, answer.titles or {}, screen)
 
 
 def _print_event(event: Event, titles: Mapping[str, str], screen: Screen) -> None:
@@ -63,7 +71,7 @@ def _emit(found: Sequence[Event], titles: Mapping[str, str], context: Context, s
     view=_show,
     needs=READS,
 )
-def show(context: Context, args: Namespace) -> Any:
+def show(context: Context, args: Namespace) -> LogAnswer | None:
     from binnacle.cli.dates import parse_moment
 
     since = parse_moment(args.since) if args.since else None
@@ -73,7 +81,7 @@ def show(context: Context, args: Namespace) -> Any:
         last = found[-1].seq if found else events.last_number(tx)
         titles = events.find_titles(tx, found) if context.human else {}
     if not args.follow:
-        return {"events": found, "titles": titles} if context.human else {"events": found}
+        return LogAnswer(events=found, titles=titles or None)
     screen = Screen()
     _emit(found, titles, context, screen)
     # Following waits for the first event in a store of its own, so it must exist.
@@ -92,7 +100,7 @@ def _find_titles(store: "Store", found: Sequence[Event]) -> dict[str, str]:
         return events.find_titles(tx, found)
 
 
-def _entity(tx: Any, text: str) -> str:
+def _entity(tx: "Reader", text: str) -> str:
     from binnacle.errors import BinnacleError
     from binnacle.store.tasks import resolve
 

@@ -1,14 +1,13 @@
 """`bn note` and `bn progress`: what is written down along the way."""
 
 from argparse import Namespace
-from typing import Any
 
-from binnacle.cli.command import Group, arg, changes, reads
+from binnacle.cli.command import Answer, Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg, say_how_many_more
 from binnacle.cli.screen import Screen
 from binnacle.store import notes
-from binnacle.work.journal import parse_note_type
+from binnacle.work.journal import Note, Progress, parse_note_type
 
 NOTE, PROGRESS = Group("note"), Group("progress")
 
@@ -16,27 +15,47 @@ TYPE = arg("--type", help="learning, stuck, tip or decision")
 LIMIT = limit_arg(50, what="how many of the newest to show")
 
 
-def _show_note(answer: Any, screen: Screen) -> None:
-    screen.line(f"{answer['note'].id} [{answer['note'].type}]")
-    screen.block(answer["note"].content)
+class NoteAnswer(Answer):
+    """A note."""
+
+    note: Note
 
 
-def _show_notes(answer: Any, screen: Screen) -> None:
-    if not answer["notes"]:
+class NoteListAnswer(Answer):
+    """The newest notes."""
+
+    notes: list[Note]
+    total: int
+
+
+class ProgressAnswer(Answer):
+    """Entries of the running log."""
+
+    progress: list[Progress]
+    total: int | None = None
+
+
+def _show_note(answer: NoteAnswer, screen: Screen) -> None:
+    screen.line(f"{answer.note.id} [{answer.note.type}]")
+    screen.block(answer.note.content)
+
+
+def _show_notes(answer: NoteListAnswer, screen: Screen) -> None:
+    if not answer.notes:
         screen.line("no notes; add one with: bn note add 'TEXT' --type tip")
         return
-    rows = ((one.id, f"[{one.type}]", one.author, one.content) for one in answer["notes"])
+    rows = ((one.id, f"[{one.type}]", one.author, one.content) for one in answer.notes)
     screen.table(rows, flexible=3, headings=("ID", "TYPE", "BY", "NOTE"))
-    say_how_many_more(len(answer["notes"]), answer["total"], screen, what="older")
+    say_how_many_more(len(answer.notes), answer.total, screen, what="older")
 
 
-def _show_progress(answer: Any, screen: Screen) -> None:
+def _show_progress(answer: ProgressAnswer, screen: Screen) -> None:
     from binnacle.cli.views import ago
 
-    for one in answer["progress"]:
+    for one in answer.progress:
         screen.line(screen.styled(f"{one.author}, {ago(one.created_at)}", "dim"))
         screen.block(one.text)
-    say_how_many_more(len(answer["progress"]), answer.get("total", 0), screen, what="older")
+    say_how_many_more(len(answer.progress), answer.total or 0, screen, what="older")
 
 
 @NOTE.command(
@@ -48,21 +67,21 @@ def _show_progress(answer: Any, screen: Screen) -> None:
     view=_show_note,
     needs=changes("note_add"),
 )
-def add(context: Context, args: Namespace) -> Any:
+def add(context: Context, args: Namespace) -> NoteAnswer:
     kind = parse_note_type(args.type)
     text = context.read_input("-") if args.text == "-" else args.text
     with context.writing() as tx:
-        return {"note": notes.add(tx, [(kind, text)])[0]}
+        return NoteAnswer(note=notes.add(tx, [(kind, text)])[0])
 
 
 @NOTE.command(
     "list", "the newest notes", "bn note list --type stuck", TYPE, LIMIT, view=_show_notes, needs=reads("note_list")
 )
-def list_notes(context: Context, args: Namespace) -> Any:
+def list_notes(context: Context, args: Namespace) -> NoteListAnswer:
     kind = parse_note_type(args.type) if args.type else None
     with context.reading() as tx:
         found, total = notes.list_notes(tx, kind=kind, limit=args.limit)
-    return {"notes": found, "total": total}
+    return NoteListAnswer(notes=found, total=total)
 
 
 @NOTE.command(
@@ -73,9 +92,9 @@ def list_notes(context: Context, args: Namespace) -> Any:
     view=_show_note,
     needs=changes("note_delete"),
 )
-def delete(context: Context, args: Namespace) -> Any:
+def delete(context: Context, args: Namespace) -> NoteAnswer:
     with context.writing() as tx:
-        return {"note": notes.delete(tx, args.id)}
+        return NoteAnswer(note=notes.delete(tx, args.id))
 
 
 @PROGRESS.command(
@@ -86,10 +105,10 @@ def delete(context: Context, args: Namespace) -> Any:
     view=_show_progress,
     needs=changes("progress_add"),
 )
-def add_progress(context: Context, args: Namespace) -> Any:
+def add_progress(context: Context, args: Namespace) -> ProgressAnswer:
     text = context.read_input("-") if args.text == "-" else args.text
     with context.writing() as tx:
-        return {"progress": [notes.add_progress(tx, text)]}
+        return ProgressAnswer(progress=[notes.add_progress(tx, text)])
 
 
 @PROGRESS.command(
@@ -100,7 +119,7 @@ def add_progress(context: Context, args: Namespace) -> Any:
     view=_show_progress,
     needs=reads("progress_list"),
 )
-def list_progress(context: Context, args: Namespace) -> Any:
+def list_progress(context: Context, args: Namespace) -> ProgressAnswer:
     with context.reading() as tx:
         found, total = notes.list_progress(tx, limit=args.limit)
-    return {"progress": found, "total": total}
+    return ProgressAnswer(progress=found, total=total)

@@ -1,31 +1,36 @@
 """`bn queue`: what goes before everything else."""
 
 from argparse import Namespace
-from typing import Any
 
-from binnacle.cli.command import READS, Group, arg, changes
+from binnacle.cli.command import READS, Answer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import queue
-from binnacle.work.task import Task, brief
+from binnacle.work.task import Brief, Task, brief
 
 QUEUE = Group("queue")
 
 IDS = arg("ids", nargs="+", metavar="ID", completes="task", help="the tasks, in order")
 
 
-def _show(answer: Any, screen: Screen) -> None:
+class QueueAnswer(Answer):
+    """The tasks of the queue, in order."""
+
+    tasks: list[Brief]
+
+
+def _show(answer: QueueAnswer, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
-    task_table(answer["tasks"], len(answer["tasks"]), screen, empty="the queue is empty; fill it with: bn queue add ID")
+    task_table(answer.tasks, len(answer.tasks), screen, empty="the queue is empty; fill it with: bn queue add ID")
 
 
-def _answer(found: list[Task]) -> Any:
-    return {"tasks": [brief(task) for task in found]}
+def _answer(found: list[Task]) -> QueueAnswer:
+    return QueueAnswer(tasks=[brief(task) for task in found])
 
 
 @QUEUE.command("", "the queue in order", "bn queue", view=_show, needs=READS)
-def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def show(context: Context, args: Namespace) -> QueueAnswer:  # noqa: ARG001
     with context.reading() as tx:
         return _answer(queue.list_queue(tx))
 
@@ -39,12 +44,12 @@ def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     view=_show,
     needs=changes("queue_add"),
 )
-def add(context: Context, args: Namespace) -> Any:
+def add(context: Context, args: Namespace) -> QueueAnswer:
     with context.writing() as tx:
         return _answer(queue.add(tx, args.ids, first=args.first))
 
 
 @QUEUE.command("rm", "take tasks out of the queue", "bn queue rm 1f3", IDS, view=_show, needs=changes("queue_remove"))
-def remove(context: Context, args: Namespace) -> Any:
+def remove(context: Context, args: Namespace) -> QueueAnswer:
     with context.writing() as tx:
         return _answer(queue.remove(tx, args.ids))

@@ -1,16 +1,19 @@
 """`bn ready`, `bn next`, `bn blocked`: what to do now, and what cannot be done yet."""
 
 from argparse import Namespace
-from typing import Any
+from datetime import datetime
 
-from binnacle.cli.command import CommandNeeds, Group, arg, call, calls, reads
+from msgspec import UNSET, UnsetType
+
+from binnacle.cli.command import Answer, CommandNeeds, Group, arg, call, calls, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
 from binnacle.store import tasks
 from binnacle.store.tasks import TaskFilter
+from binnacle.work.ids import TaskId
 from binnacle.work.status import parse_kind, parse_priority
-from binnacle.work.task import brief
+from binnacle.work.task import Brief, brief
 
 READY, NEXT, BLOCKED = Group("ready"), Group("next"), Group("blocked")
 
@@ -22,6 +25,36 @@ FILTERS = (
     arg("-p", "--priority", completes="priority", help="only of this priority, 0 to 4 or its name"),
     arg("-t", "--tag", help="only with this tag"),
 )
+
+
+class TaskPageAnswer(Answer):
+    """A page of a list of tasks."""
+
+    tasks: list[Brief]
+    total: int
+    offset: int = 0
+
+
+class BlockedTasksAnswer(Answer):
+    """Tasks that cannot go on, and the open tasks that each waits for."""
+
+    tasks: list[Brief]
+    total: int
+    waits_for: dict[str, list[TaskId]]
+
+
+class NextTaskAnswer(Answer):
+    """The task to take, and the claim if it was taken."""
+
+    task: Brief | None
+    claimed: bool
+    fence: int | None = None
+    warnings: list[str] | None = None
+    expires_at: datetime | UnsetType | None = UNSET
+    """When the claim ends by itself; None where a person holds it."""
+
+    held: bool = False
+    """Whether the caller worked on it before."""
 
 
 def filter_of(args: Namespace, *, feature: str | None = None) -> TaskFilter:
@@ -42,31 +75,31 @@ def _needs(args: Namespace) -> CommandNeeds:
     return calls(call("task_claim", **which, priority=args.priority, tag=args.tag))
 
 
-def _show(answer: Any, screen: Screen) -> None:
+def _show(answer: TaskPageAnswer, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
-    task_table(answer["tasks"], answer["total"], screen, empty="nothing is ready; see: bn blocked, bn task list")
+    task_table(answer.tasks, answer.total, screen, empty="nothing is ready; see: bn blocked, bn task list")
 
 
-def _show_blocked(answer: Any, screen: Screen) -> None:
+def _show_blocked(answer: BlockedTasksAnswer, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
-    task_table(answer["tasks"], answer["total"], screen, empty="nothing is blocked")
-    for task_id, waits in answer["waits_for"].items():
+    task_table(answer.tasks, answer.total, screen, empty="nothing is blocked")
+    for task_id, waits in answer.waits_for.items():
         screen.line(f"{task_id} waits for {', '.join(waits)}")
 
 
-def _show_next(answer: Any, screen: Screen) -> None:
-    if answer["task"] is None:
+def _show_next(answer: NextTaskAnswer, screen: Screen) -> None:
+    if answer.task is None:
         screen.line("nothing is ready; see: bn blocked")
         return
     from binnacle.cli.views import show_changed
 
-    show_changed(answer, screen)
-    if answer.get("held"):
+    show_changed(answer.task, screen, warnings=answer.warnings)
+    if answer.held:
         screen.line(screen.styled("you already work on this task; --claim --force takes another", "dim"))
-    elif not answer["claimed"]:
-        screen.line(screen.styled(f"take it with: bn next --claim, or bn task start {answer['task'].id}", "dim"))
+    elif not answer.claimed:
+        screen.line(screen.styled(f"take it with: bn next --claim, or bn task start {answer.task.id}", "dim"))
 
 
 @READY.command(
@@ -78,10 +111,10 @@ def _show_next(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=reads("task_list", "task_next"),
 )
-def ready(context: Context, args: Namespace) -> Any:
+def ready(context: Context, args: Namespace) -> TaskPageAnswer:
     with context.reading() as tx:
         page, total = tasks.list_ready(tx, filter_of(args), limit=args.limit)
-    return {"tasks": [brief(task) for task in page], "total": total}
+    return TaskPageAnswer(tasks=[brief(task) for task in page], total=total)
 
 
 @BLOCKED.command(
@@ -92,7 +125,7 @@ def ready(context: Context, args: Namespace) -> Any:
     view=_show_blocked,
     needs=reads("task_list"),
 )
-def blocked(context: Context, args: Namespace) -> Any:
+def blocked(context: Context, args: Namespace) -> BlockedTasksAnswer:
     from binnacle.store import dependencies
 
     with context.reading() as tx:
@@ -104,11 +137,11 @@ def blocked(context: Context, args: Namespace) -> Any:
         task_id: [one.depends_on for one in several if one.depends_on in still_open]
         for task_id, several in known.items()
     }
-    return {
-        "tasks": [brief(task) for task in page],
-        "total": total,
-        "waits_for": {task_id: found for task_id, found in waits.items() if found},
-    }
+    return BlockedTasksAnswer(
+        tasks=[brief(task) for task in page],
+        total=total,
+        waits_for={task_id: found for task_id, found in waits.items() if found},
+    )
 
 
 @NEXT.command(
@@ -121,13 +154,13 @@ def blocked(context: Context, args: Namespace) -> Any:
     view=_show_next,
     needs=_needs,
 )
-def next_task(context: Context, args: Namespace) -> Any:
+def next_task(context: Context, args: Namespace) -> NextTaskAnswer:
     if not args.claim:
         actor = context.actor
         with context.reading() as tx:
             task = tasks.find_next_for(tx, actor, filter_of(args))
         is_held = task is not None and task.status == "in_progress"
-        return {"task": brief(task) if task else None, "claimed": is_held} | ({"held": True} if is_held else {})
+        return NextTaskAnswer(task=brief(task) if task else None, claimed=is_held, held=is_held)
     from binnacle.store import task_moves
 
     rights = context.rights
@@ -135,6 +168,12 @@ def next_task(context: Context, args: Namespace) -> Any:
     with context.writing(claim=True) as writer:
         move = task_moves.claim_next(writer, which, force=args.force)
     if move is None:
-        return {"task": None, "claimed": False}
-    answer = {"task": brief(move.task), "claimed": True, "fence": move.task.fence, "warnings": list(move.warnings)}
-    return answer | {"expires_at": move.task.claim_expires_at} | ({"held": True} if move.was_held else {})
+        return NextTaskAnswer(task=None, claimed=False)
+    return NextTaskAnswer(
+        task=brief(move.task),
+        claimed=True,
+        fence=move.task.fence,
+        warnings=list(move.warnings),
+        expires_at=move.task.claim_expires_at,
+        held=move.was_held,
+    )

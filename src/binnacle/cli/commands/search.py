@@ -1,19 +1,25 @@
 """`bn search`: full text over everything written."""
 
 from argparse import Namespace
-from typing import Any
 
-from binnacle.cli.command import Group, arg, reads
+from binnacle.cli.command import Answer, Group, arg, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg, say_how_many_more
 from binnacle.cli.screen import Screen, mark_status
-from binnacle.store.views.search import count_hits, find_text
+from binnacle.store.views.search import SearchHit, count_hits, find_text
 
 SEARCH = Group("search")
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    if not answer["hits"]:
+class SearchAnswer(Answer):
+    """What was found, the best first, and how much there is."""
+
+    hits: list[SearchHit]
+    total: int
+
+
+def _show(answer: SearchAnswer, screen: Screen) -> None:
+    if not answer.hits:
         screen.line("nothing found; fewer words find more")
         return
     rows = (
@@ -24,11 +30,11 @@ def _show(answer: Any, screen: Screen) -> None:
             hit.title or hit.snippet,
             hit.title and hit.snippet,
         )
-        for hit in answer["hits"]
+        for hit in answer.hits
     )
     screen.table(rows, flexible=4, headings=("ID", "WHAT", "STATUS", "TITLE", "TEXT"))
-    screen.line(f"{answer['total']} found")
-    say_how_many_more(len(answer["hits"]), answer["total"], screen)
+    screen.line(f"{answer.total} found")
+    say_how_many_more(len(answer.hits), answer.total, screen)
 
 
 @SEARCH.command(
@@ -41,9 +47,9 @@ def _show(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=reads("task_search"),
 )
-def search(context: Context, args: Namespace) -> Any:
+def search(context: Context, args: Namespace) -> SearchAnswer:
     text = " ".join(args.words)
     with context.reading() as tx:
         hits = find_text(tx, text, entity=args.entity, limit=args.limit)
         total = len(hits) if len(hits) < args.limit else count_hits(tx, text, entity=args.entity)
-    return {"hits": hits, "total": total}
+    return SearchAnswer(hits=hits, total=total)

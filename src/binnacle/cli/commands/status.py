@@ -1,16 +1,15 @@
 """`bn` alone and `bn stats`: the state of the project."""
 
 from argparse import Namespace
-from typing import Any
 
-from binnacle.cli.command import Group, reads
+from binnacle.cli.command import Answer, Group, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import STATUS_MARKS, Screen
 from binnacle.store import questions, tasks
 from binnacle.store.tasks import TaskFilter
-from binnacle.store.views import overview
+from binnacle.store.views.overview import ProjectOverview, ProjectStats, load_overview, load_stats
 from binnacle.work.report import Question
-from binnacle.work.task import brief
+from binnacle.work.task import Brief, brief
 
 STATUS, STATS = Group("status"), Group("stats")
 
@@ -18,25 +17,52 @@ MAX_SHOWN_TASKS = 5
 """Tasks of each kind that the overview names."""
 
 
-def _show_status(answer: Any, screen: Screen) -> None:
+class OpenQuestion(Answer):
+    """A question of an agent, with the command that answers it."""
+
+    id: str
+    task_id: str
+    text: str
+    options: tuple[str, ...]
+    blocking: bool
+    asked_by: str
+    answer_with: str
+
+
+class StatusAnswer(Answer):
+    """The state of the project."""
+
+    project: str
+    repo: str
+    questions: list[OpenQuestion]
+    not_trusted: list[str]
+    """The keys of what came with the project and has no effect yet."""
+
+    overview: ProjectOverview
+    in_progress: list[Brief]
+    ready: list[Brief]
+    blocked: list[Brief]
+
+
+def _show_status(answer: StatusAnswer, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
-    counts: overview.ProjectOverview = answer["overview"]
-    screen.heading(answer["project"])
-    if answer["not_trusted"]:
-        count = len(answer["not_trusted"])
+    counts = answer.overview
+    screen.heading(answer.project)
+    if answer.not_trusted:
+        count = len(answer.not_trusted)
         what = "1 thing of this project has" if count == 1 else f"{count} things of this project have"
         which = "it" if count == 1 else "them"
         screen.line(f"{screen.styled('!', 'yellow')} {what} no effect until you trust {which}: bn trust")
     if not counts.tasks:
         screen.line("no tasks yet; add one with: bn task add 'TITLE'")
         return
-    for question in answer["questions"]:
+    for question in answer.questions:
         _show_question(question, screen)
     done = counts.by_status.get("done", 0)
     words = [f"{STATUS_MARKS[status][0]} {count} {status}" for status, count in counts.by_status.items()]
     screen.line(f"{_bar(done, counts.tasks, screen)} {done}/{counts.tasks} done   {'  '.join(words)}")
-    parts = (("In progress", answer["in_progress"]), ("Ready", answer["ready"]), ("Cannot go on", answer["blocked"]))
+    parts = (("In progress", answer.in_progress), ("Ready", answer.ready), ("Cannot go on", answer.blocked))
     for title, some in parts:
         if some:
             screen.line()
@@ -44,25 +70,25 @@ def _show_status(answer: Any, screen: Screen) -> None:
             task_table(some, len(some), screen, empty="")
 
 
-def _show_question(question: dict[str, Any], screen: Screen) -> None:
-    waits = ", which waits for the answer" if question["blocking"] else ""
-    screen.line(f"{screen.styled('?', 'magenta')} {question['asked_by']} asks about {question['task_id']}{waits}:")
-    screen.block(question["text"])
-    screen.block("\n".join(f"{number}. {one}" for number, one in enumerate(question["options"], 1)), indent=4)
-    screen.line(f"  answer with: {question['answer_with']}")
+def _show_question(question: OpenQuestion, screen: Screen) -> None:
+    waits = ", which waits for the answer" if question.blocking else ""
+    screen.line(f"{screen.styled('?', 'magenta')} {question.asked_by} asks about {question.task_id}{waits}:")
+    screen.block(question.text)
+    screen.block("\n".join(f"{number}. {one}" for number, one in enumerate(question.options, 1)), indent=4)
+    screen.line(f"  answer with: {question.answer_with}")
 
 
-def _asked(question: Question) -> dict[str, Any]:
+def _asked(question: Question) -> OpenQuestion:
     """An open question, with how to answer it."""
-    return {
-        "id": question.id,
-        "task_id": question.task_id,
-        "text": question.text,
-        "options": question.options,
-        "blocking": question.blocking,
-        "asked_by": question.asked_by,
-        "answer_with": f"bn ask answer {question.id} {'NUMBER' if question.options else 'TEXT'}",
-    }
+    return OpenQuestion(
+        id=question.id,
+        task_id=question.task_id,
+        text=question.text,
+        options=question.options,
+        blocking=question.blocking,
+        asked_by=question.asked_by,
+        answer_with=f"bn ask answer {question.id} {'NUMBER' if question.options else 'TEXT'}",
+    )
 
 
 def _bar(part: int, whole: int, screen: Screen) -> str:
@@ -70,10 +96,9 @@ def _bar(part: int, whole: int, screen: Screen) -> str:
     return screen.styled("█" * filled, "green") + screen.styled("░" * (20 - filled), "dim")
 
 
-def _show_stats(answer: Any, screen: Screen) -> None:
+def _show_stats(stats: ProjectStats, screen: Screen) -> None:
     from binnacle.cli.views import fields
 
-    stats: overview.ProjectStats = answer
     counts = stats.overview
     fields(
         (
@@ -108,24 +133,24 @@ def _pairs(counts: dict[str, int]) -> str:
     view=_show_status,
     needs=reads("project_info", "project_progress"),
 )
-def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def status(context: Context, args: Namespace) -> StatusAnswer:  # noqa: ARG001
     with context.reading() as tx:
-        counts = overview.load_overview(tx)
+        counts = load_overview(tx)
         working, _ = tasks.list_tasks(tx, TaskFilter(status=("in_progress",)), limit=MAX_SHOWN_TASKS)
         ready, _ = tasks.list_ready(tx, limit=MAX_SHOWN_TASKS)
         blocked, _ = tasks.list_blocked(tx, limit=MAX_SHOWN_TASKS)
         asked, _ = questions.list_questions(tx, limit=MAX_SHOWN_TASKS)
     project = context.project
-    return {
-        "project": project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,
-        "repo": project.repo,
-        "questions": [_asked(question) for question in asked],
-        "not_trusted": _not_trusted(context),
-        "overview": counts,
-        "in_progress": [brief(task) for task in working],
-        "ready": [brief(task) for task in ready],
-        "blocked": [brief(task) for task in blocked],
-    }
+    return StatusAnswer(
+        project=project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,
+        repo=project.repo,
+        questions=[_asked(question) for question in asked],
+        not_trusted=_not_trusted(context),
+        overview=counts,
+        in_progress=[brief(task) for task in working],
+        ready=[brief(task) for task in ready],
+        blocked=[brief(task) for task in blocked],
+    )
 
 
 def _not_trusted(context: Context) -> list[str]:
@@ -140,6 +165,6 @@ def _not_trusted(context: Context) -> list[str]:
 
 
 @STATS.command("", "the project in numbers", "bn stats", view=_show_stats, needs=reads("project_progress"))
-def stats(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def stats(context: Context, args: Namespace) -> ProjectStats:  # noqa: ARG001
     with context.reading() as tx:
-        return overview.load_stats(tx)
+        return load_stats(tx)

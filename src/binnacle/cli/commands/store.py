@@ -3,44 +3,104 @@
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, TYPE_CHECKING
 
-from binnacle.cli.command import READS, Group, arg, by_person
+from msgspec import structs
+
+from binnacle.cli.command import READS, Answer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.progress_bar import ProgressBar
 from binnacle.cli.screen import Screen
 from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, StoreError, UsageError
 
+if TYPE_CHECKING:
+    from binnacle.store.store import Store
+
 STORE = Group("store")
 
 
-def _show_fields(answer: Any, screen: Screen) -> None:
+class StoreAnswer(Answer):
+    """What the store is, where, and how much is in it."""
+
+    engine: str
+    location: str
+    repo: str
+    project: str
+    person: str
+    schema: int
+    bytes: int | None
+    """Of the file; None for a database server."""
+
+    counts: dict[str, int]
+
+
+class StorePathAnswer(Answer):
+    """The directory of a project's data."""
+
+    path: str
+
+
+class ExportAnswer(Answer):
+    """An export that was written."""
+
+    file: str
+    lines: int
+
+
+class ImportAnswer(Answer):
+    """What an import came to."""
+
+    added: dict[str, int]
+    skipped: dict[str, int]
+    remapped: dict[str, str]
+    renamed: dict[str, str]
+    dropped: list[str]
+    backup: str = ""
+    """The file that has what was there before, where that was replaced."""
+
+
+class ClearedStoreAnswer(Answer):
+    """What was removed, and the file that has it."""
+
+    removed: dict[str, int]
+    backup: str
+
+
+def _show_fields(answer: Answer, screen: Screen) -> None:
+    _show_pairs(structs.asdict(answer), screen)
+
+
+def _show_pairs(pairs: Mapping[str, object], screen: Screen) -> None:
     from binnacle.cli.views import fields
 
-    pairs = [
+    shown = [
         (name.replace("_", " "), ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value)
-        for name, value in answer.items()
+        for name, value in pairs.items()
     ]
-    fields(pairs, screen)
+    fields(shown, screen)
 
 
-def _show_import(answer: Any, screen: Screen) -> None:
-    _show_fields({"added": answer["added"] or "nothing", "already there": answer["skipped"]}, screen)
-    for title, changes in (("new ids", answer["remapped"]), ("new titles", answer["renamed"])):
+def _show_path(answer: StorePathAnswer, screen: Screen) -> None:
+    screen.line(answer.path)
+
+
+def _show_import(answer: ImportAnswer, screen: Screen) -> None:
+    _show_pairs({"added": answer.added or "nothing", "already there": answer.skipped}, screen)
+    for title, changes in (("new ids", answer.remapped), ("new titles", answer.renamed)):
         if changes:
             screen.line()
             screen.heading(title)
             screen.table(((f"  {old}", f"→ {new}") for old, new in changes.items()), flexible=1)
-    for edge in answer["dropped"]:
+    for edge in answer.dropped:
         screen.line(f"{screen.styled('warning:', 'yellow')} left out {edge}: it would close a circle")
 
 
 @STORE.command(
     "show", "what the store is, where, and how much is in it", "bn store show", view=_show_fields, needs=READS
 )
-def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def show(context: Context, args: Namespace) -> StoreAnswer:  # noqa: ARG001
     from binnacle.store.maintenance.export_format import TABLES
     from binnacle.store.schema_migration import LATEST_SCHEMA
 
@@ -49,27 +109,27 @@ def show(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     with store.read() as tx:
         counts = {name: tx.count(f"select count(*) from {name}") for name in TABLES}  # noqa: S608 - our own table names
     on_disk = store.dialect.name == "sqlite" and os.path.exists(path)
-    return {
-        "engine": store.dialect.name,
-        "location": store.location,
-        "repo": context.project.repo,
-        "project": context.project.id,
-        "person": context.actor.name,
-        "schema": LATEST_SCHEMA,
-        "bytes": os.path.getsize(path) if on_disk else None,
-        "counts": {name: count for name, count in counts.items() if count},
-    }
+    return StoreAnswer(
+        engine=store.dialect.name,
+        location=store.location,
+        repo=context.project.repo,
+        project=context.project.id,
+        person=context.actor.name,
+        schema=LATEST_SCHEMA,
+        bytes=os.path.getsize(path) if on_disk else None,
+        counts={name: count for name, count in counts.items() if count},
+    )
 
 
 @STORE.command(
     "path",
     "the directory where this project's data is kept",
     'cd "$(bn store path -H)"',
-    view=lambda answer, screen: screen.line(answer["path"]),
+    view=_show_path,
     needs=READS,
 )
-def path(context: Context, args: Namespace) -> Any:  # noqa: ARG001
-    return {"path": context.project.data_dir}
+def path(context: Context, args: Namespace) -> StorePathAnswer:  # noqa: ARG001
+    return StorePathAnswer(path=context.project.data_dir)
 
 
 @STORE.command(
@@ -80,17 +140,17 @@ def path(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     view=_show_fields,
     needs=lambda args: READS if args.file == "-" else by_person("export the store to a file"),
 )
-def export(context: Context, args: Namespace) -> Any:
+def export(context: Context, args: Namespace) -> ExportAnswer | None:
     store = context.store(create=False)
     if args.file == "-":
-        written = _export(store, sys.stdout.buffer)
+        _export(store, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return None
     written = export_file(store, args.file)
-    return {"file": os.path.abspath(args.file), "lines": written}
+    return ExportAnswer(file=os.path.abspath(args.file), lines=written)
 
 
-def export_file(store: Any, name: str) -> int:
+def export_file(store: "Store", name: str) -> int:
     """Writes an export so that the file is whole or not there."""
     temporary = f"{name}.{os.getpid()}.part"
     try:
@@ -107,7 +167,7 @@ def export_file(store: Any, name: str) -> int:
     return written
 
 
-def _export(store: Any, file: IO[bytes]) -> int:
+def _export(store: "Store", file: IO[bytes]) -> int:
     from binnacle.store.maintenance.export_format import TABLES, export_lines
 
     written = 0
@@ -129,22 +189,20 @@ def _export(store: Any, file: IO[bytes]) -> int:
     view=_show_import,
     needs=by_person("import into the store"),
 )
-def import_store(context: Context, args: Namespace) -> Any:
-    import msgspec
-
+def import_store(context: Context, args: Namespace) -> ImportAnswer:
     from binnacle.store.maintenance.export_format import read_lines
     from binnacle.store.maintenance.importer import clear, import_content
 
     with ProgressBar("reading", 0) as bar:
         content = read_lines(_lines(args.file), advance=bar.advance)
     store = context.store(create=True)
-    backup = _backup(context, store) if args.replace else None
+    backup = _backup(context, store) if args.replace else ""
     total = sum(content.manifest.counts.values())
     with context.writing() as tx, ProgressBar("importing", total) as bar:
         if args.replace:
             clear(tx)
         report = import_content(tx, content, advance=bar.advance)
-    return {**msgspec.structs.asdict(report), **({"backup": backup} if backup else {})}
+    return ImportAnswer(**structs.asdict(report), backup=backup)
 
 
 def _lines(name: str) -> Iterator[bytes]:
@@ -167,7 +225,7 @@ def _lines(name: str) -> Iterator[bytes]:
     view=_show_fields,
     needs=by_person("clear the store"),
 )
-def clear_store(context: Context, args: Namespace) -> Any:
+def clear_store(context: Context, args: Namespace) -> ClearedStoreAnswer:
     from binnacle.store.maintenance.importer import clear
 
     if not args.yes:
@@ -178,10 +236,10 @@ def clear_store(context: Context, args: Namespace) -> Any:
     backup = _backup(context, store)
     with context.writing() as tx:
         removed = clear(tx)
-    return {"removed": removed, "backup": backup}
+    return ClearedStoreAnswer(removed=removed, backup=backup)
 
 
-def _backup(context: Context, store: Any) -> str:
+def _backup(context: Context, store: "Store") -> str:
     from datetime import UTC, datetime
 
     folder = os.path.join(context.project.data_dir, "backups")

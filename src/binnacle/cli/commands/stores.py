@@ -2,54 +2,80 @@
 
 import sys
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import READS, arg, by_person
+import msgspec
+
+from binnacle.cli.command import READS, Answer, arg, by_person
 from binnacle.cli.commands.store import STORE
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import UsageError
 
+if TYPE_CHECKING:
+    from binnacle.project.machine_stores import KnownStore
+
 STATES = {"here": "this project", "there": "", "gone": "place is gone", "unknown": "place not known"}
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
+class StoreListAnswer(Answer):
+    """The stores of this machine."""
+
+    stores: "list[KnownStore]"
+
+
+class PrunedStoresAnswer(Answer):
+    """Stores that were removed, or would be."""
+
+    stores: "list[KnownStore]"
+    dry_run: bool
+
+
+class InitialisedStoreAnswer(Answer):
+    """The store of a folder that is a project now."""
+
+    repo: str
+    id: str
+    location: str
+    new: bool
+
+
+def _show_list(answer: StoreListAnswer, screen: Screen) -> None:
     rows = [
         (
-            store["id"],
-            "?" if store["tasks"] is None else str(store["tasks"]),
-            f"{max(1, store['bytes'] >> 10)} KB",
-            store["changed_at"][:10],
-            store["place"],
-            STATES[store["state"]],
+            store.id,
+            "?" if store.tasks is None else str(store.tasks),
+            f"{max(1, store.bytes >> 10)} KB",
+            f"{store.changed_at:%Y-%m-%d}",
+            store.place,
+            STATES[store.state],
         )
-        for store in answer["stores"]
+        for store in answer.stores
     ]
     screen.table(rows, flexible=4, headings=("store", "tasks", "size", "changed", "place", ""))
     if not rows:
         screen.line("no stores")
 
 
-def _show_one(answer: Any, screen: Screen) -> None:
+def _show_one(answer: msgspec.Struct, screen: Screen) -> None:
     from binnacle.cli.views import fields
 
-    fields([(name.replace("_", " "), value) for name, value in answer.items()], screen)
+    fields([(name.replace("_", " "), value) for name, value in msgspec.to_builtins(answer).items()], screen)
 
 
-def _show_pruned(answer: Any, screen: Screen) -> None:
-    verb = "would remove" if answer["dry_run"] else "removed"
-    for store in answer["stores"]:
-        screen.line(f"{verb} {store['id']} ({store['tasks']} tasks) of {store['place'] or 'an unknown place'}")
-    if not answer["stores"]:
+def _show_pruned(answer: PrunedStoresAnswer, screen: Screen) -> None:
+    verb = "would remove" if answer.dry_run else "removed"
+    for store in answer.stores:
+        screen.line(f"{verb} {store.id} ({store.tasks} tasks) of {store.place or 'an unknown place'}")
+    if not answer.stores:
         screen.line("nothing to remove")
 
 
-def _as_json(store: Any) -> dict[str, Any]:
-    import msgspec
-
+def _printable(store: "KnownStore") -> "KnownStore":
+    """The store with its place in characters, whatever bytes that has."""
     from binnacle.config.directories import show_path
 
-    return {**msgspec.to_builtins(store), "place": show_path(store.place)}
+    return msgspec.structs.replace(store, place=show_path(store.place))
 
 
 @STORE.command(
@@ -59,26 +85,23 @@ def _as_json(store: Any) -> dict[str, Any]:
     view=_show_one,
     needs=by_person("make a folder a project"),
 )
-def init(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def init(context: Context, args: Namespace) -> InitialisedStoreAnswer:  # noqa: ARG001
     from binnacle.config.directories import show_path
 
     is_new = not context.project.is_known
     store = context.store(create=True)
-    return {
-        "repo": show_path(context.project.repo),
-        "id": context.project.id,
-        "location": store.location,
-        "new": is_new,
-    }
+    return InitialisedStoreAnswer(
+        repo=show_path(context.project.repo), id=context.project.id, location=store.location, new=is_new
+    )
 
 
 @STORE.command(
     "list", "every store of this machine, and the place it belongs to", "bn store list", view=_show_list, needs=READS
 )
-def list_all(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def list_all(context: Context, args: Namespace) -> StoreListAnswer:  # noqa: ARG001
     from binnacle.project.machine_stores import list_stores
 
-    return {"stores": [_as_json(store) for store in list_stores(context.project)]}
+    return StoreListAnswer(stores=[_printable(store) for store in list_stores(context.project)])
 
 
 @STORE.command(
@@ -90,11 +113,11 @@ def list_all(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     view=_show_one,
     needs=by_person("adopt a store"),
 )
-def adopt_store(context: Context, args: Namespace) -> Any:
+def adopt_store(context: Context, args: Namespace) -> "KnownStore":
     from binnacle.project.machine_stores import adopt
 
     context.close()
-    return _as_json(adopt(context.project, args.key, force=args.force))
+    return _printable(adopt(context.project, args.key, force=args.force))
 
 
 @STORE.command(
@@ -108,7 +131,7 @@ def adopt_store(context: Context, args: Namespace) -> Any:
     view=_show_pruned,
     needs=lambda args: READS if args.dry_run else by_person("delete stores"),
 )
-def prune(context: Context, args: Namespace) -> Any:
+def prune(context: Context, args: Namespace) -> PrunedStoresAnswer:
     from binnacle.project.machine_stores import choose_prunable, list_stores, remove
 
     chosen = choose_prunable(list_stores(context.project), args.keys, with_tasks=args.all)
@@ -117,7 +140,7 @@ def prune(context: Context, args: Namespace) -> Any:
         if full and not args.yes:
             _confirm(f"remove {', '.join(store.id for store in full)} with all tasks?")
         remove(chosen)
-    return {"stores": [_as_json(store) for store in chosen], "dry_run": args.dry_run}
+    return PrunedStoresAnswer(stores=[_printable(store) for store in chosen], dry_run=args.dry_run)
 
 
 def _confirm(question: str) -> None:

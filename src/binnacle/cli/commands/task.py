@@ -5,19 +5,32 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from binnacle.cli.command import CommandNeeds, Group, ToolCall, arg, call, calls, reading, reads
-from binnacle.cli.commands.ready import FILTERS, filter_of
+from binnacle.cli.command import Answer, CommandNeeds, Group, ToolCall, arg, call, calls, reading, reads
+from binnacle.cli.commands.ready import FILTERS, TaskPageAnswer, filter_of
 from binnacle.cli.context import Context
 from binnacle.cli.paging import OFFSET, limit_arg
 from binnacle.cli.screen import Screen
 from binnacle.cli.tags import ADD_TAG, NEW_TAG, REMOVE_TAG, TAG, removed_tags, retag
-from binnacle.cli.task_batch import IDS, change_each, needs_of_each, read_each, view_each
+from binnacle.cli.task_batch import (
+    IDS,
+    BatchAnswer,
+    ChangedTaskAnswer,
+    EachChanged,
+    change_each,
+    changed_task,
+    needs_of_each,
+    read_each,
+    show_changed_task,
+    view_each,
+)
 from binnacle.errors import InvalidInput, UsageError
 from binnacle.work.status import Provenance, parse_kind, parse_priority, parse_status
-from binnacle.work.task import NewTask, Task, brief
+from binnacle.work.task import Brief, NewTask, brief
 
 if TYPE_CHECKING:
     from binnacle.store.transaction import Writer
+    from binnacle.store.views.task_details import TaskDetails
+    from binnacle.work.journal import Comment
 
 TASK = Group("task")
 
@@ -54,6 +67,18 @@ _NAMES = {
     "turns": "estimated_turns",
 }
 """Option → field, where the value needs no parsing."""
+
+
+class TasksAnswer(Answer):
+    """Tasks that were added or moved."""
+
+    tasks: list[Brief]
+
+
+class CommentAnswer(Answer):
+    """A comment that was added."""
+
+    comment: "Comment"
 
 
 def fields_of(context: Context, args: Namespace) -> dict[str, Any]:
@@ -106,42 +131,40 @@ def _options(args: Namespace) -> dict[str, Any]:
     }
 
 
-def _show_tasks(answer: Any, screen: Screen) -> None:
+def _show_tasks(answer: TasksAnswer, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
-    task_table(answer["tasks"], len(answer["tasks"]), screen, empty="nothing to add")
+    task_table(answer.tasks, len(answer.tasks), screen, empty="nothing to add")
 
 
-def _show_added(answer: Any, screen: Screen) -> None:
+def _show_added(answer: TasksAnswer, screen: Screen) -> None:
     _show_tasks(answer, screen)
-    if len(answer["tasks"]) > 1:
-        screen.line(f"{len(answer['tasks'])} tasks added")
+    if len(answer.tasks) > 1:
+        screen.line(f"{len(answer.tasks)} tasks added")
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
+def _show_list(answer: TaskPageAnswer, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
-    offset = answer.get("offset", 0)
+    offset = answer.offset
     empty = "no tasks; add one with: bn task add 'TITLE'"
-    if offset and answer["total"]:
-        empty = f"no more tasks: there are {answer['total']}"
-    task_table(answer["tasks"], answer["total"], screen, empty=empty, offset=offset)
+    if offset and answer.total:
+        empty = f"no more tasks: there are {answer.total}"
+    task_table(answer.tasks, answer.total, screen, empty=empty, offset=offset)
 
 
-def _show_changed(answer: Any, screen: Screen) -> None:
-    from binnacle.cli.views import show_changed
-
-    show_changed(answer, screen)
-
-
-def _show_deleted(answer: Any, screen: Screen) -> None:
-    for one in answer.get("results", [answer]):
-        screen.line(f"deleted {one['task'].id} {one['task'].title}")
-    if "undo" in answer:
-        screen.line(screen.styled(f"bring it back with: {answer['undo']}", "dim"))
+def _show_deleted(answer: EachChanged, screen: Screen) -> None:
+    for one in answer.results if isinstance(answer, BatchAnswer) else [answer]:
+        screen.line(f"deleted {one.task.id} {one.task.title}")
+    if answer.undo:
+        screen.line(screen.styled(f"bring it back with: {answer.undo}", "dim"))
 
 
-def _show_details(answer: Any, screen: Screen) -> None:
+def _show_comment(answer: CommentAnswer, screen: Screen) -> None:
+    screen.line(f"{answer.comment.id} on {answer.comment.task_id}")
+
+
+def _show_details(answer: "TaskDetails", screen: Screen) -> None:
     from binnacle.cli.task_details import show_details
 
     show_details(answer, screen)
@@ -166,7 +189,7 @@ def _show_details(answer: Any, screen: Screen) -> None:
     view=_show_added,
     needs=_needs_of_add,
 )
-def add(context: Context, args: Namespace) -> Any:
+def add(context: Context, args: Namespace) -> TasksAnswer:
     from binnacle.store import queue, tasks
 
     drafts = _drafts(context, args)
@@ -175,7 +198,7 @@ def add(context: Context, args: Namespace) -> Any:
         if args.queue:
             queue.add(tx, [task.id for task in made])
             made = [tasks.get(tx, task.id) for task in made]
-    return {"tasks": [brief(task) for task in made]}
+    return TasksAnswer(tasks=[brief(task) for task in made])
 
 
 def _drafts(context: Context, args: Namespace) -> list[NewTask]:
@@ -232,7 +255,7 @@ def _within_plan(context: Context, draft: NewTask) -> NewTask:
     view=_show_list,
     needs=reads("task_list"),
 )
-def list_tasks(context: Context, args: Namespace) -> Any:
+def list_tasks(context: Context, args: Namespace) -> TaskPageAnswer:
     from binnacle.store import tasks
 
     mine = context.actor.name if args.mine else None
@@ -245,8 +268,7 @@ def list_tasks(context: Context, args: Namespace) -> Any:
             closed_too=args.all,
         )
         page, total = tasks.list_tasks(tx, which, limit=args.limit, offset=args.offset)
-    passed = {"offset": args.offset} if args.offset else {}
-    return {"tasks": [brief(task) for task in page], "total": total, **passed}
+    return TaskPageAnswer(tasks=[brief(task) for task in page], total=total, offset=args.offset)
 
 
 @TASK.command(
@@ -257,7 +279,7 @@ def list_tasks(context: Context, args: Namespace) -> Any:
     view=view_each(_show_details, between=""),
     needs=needs_of_each(lambda args: reading(call("task_get", id=args.id))),
 )
-def show(context: Context, args: Namespace) -> Any:
+def show(context: Context, args: Namespace) -> "TaskDetails | BatchAnswer[TaskDetails]":
     from binnacle.store.views.task_details import load_details
 
     return read_each(context, args, load_details)
@@ -277,10 +299,10 @@ def show(context: Context, args: Namespace) -> Any:
     arg("--reason", default="", help="why, with a status that wants to know"),
     FENCE,
     FORCE,
-    view=view_each(_show_changed),
+    view=view_each(show_changed_task),
     needs=needs_of_each(_needs_of_update),
 )
-def update(context: Context, args: Namespace) -> Any:
+def update(context: Context, args: Namespace) -> EachChanged:
     from binnacle.store import task_moves, tasks
 
     changes = fields_of(context, args)
@@ -293,7 +315,7 @@ def update(context: Context, args: Namespace) -> Any:
         raise UsageError("bn task update: nothing to change", hint="see: bn task update --help")
     status = parse_status(args.status) if args.status is not None else None
 
-    def change(tx: "Writer", text: str) -> dict[str, Any]:
+    def change(tx: "Writer", text: str) -> ChangedTaskAnswer:
         task = tasks.get(tx, text)
         tags = changes.get("tags", task.tags)
         remove = removed_tags(args.remove_tag or (), task.tags)
@@ -302,7 +324,7 @@ def update(context: Context, args: Namespace) -> Any:
         if status is not None:
             move = task_moves.set_status(tx, task.id, status, reason=args.reason, fence=args.fence, force=args.force)
         missing = [f"{task.id} has no tag {name!r}" for name in remove if name.casefold() not in tags]
-        return answer_of(move.task, unblocked=move.unblocked, warnings=(*move.warnings, *missing))
+        return changed_task(move.task, unblocked=move.unblocked, warnings=(*move.warnings, *missing))
 
     return change_each(context, args, change)
 
@@ -317,12 +339,12 @@ def update(context: Context, args: Namespace) -> Any:
     view=_show_tasks,
     needs=_needs_of_move,
 )
-def move(context: Context, args: Namespace) -> Any:
+def move(context: Context, args: Namespace) -> TasksAnswer:
     from binnacle.store import tasks
 
     with context.writing() as tx:
         moved = [tasks.update(tx, text, {"feature": args.to}, force=args.force) for text in args.ids]
-    return {"tasks": [brief(task) for task in moved]}
+    return TasksAnswer(tasks=[brief(task) for task in moved])
 
 
 @TASK.command(
@@ -335,14 +357,18 @@ def move(context: Context, args: Namespace) -> Any:
     view=_show_deleted,
     needs=needs_of_each(lambda args: calls(call("task_delete", id=args.id, fence=args.fence, force=args.force))),
 )
-def delete(context: Context, args: Namespace) -> Any:
+def delete(context: Context, args: Namespace) -> EachChanged:
     from binnacle.store import task_deletion
 
     answer = change_each(
-        context, args, lambda tx, one: answer_of(task_deletion.delete_task(tx, one, fence=args.fence, force=args.force))
+        context,
+        args,
+        lambda tx, one: changed_task(task_deletion.delete_task(tx, one, fence=args.fence, force=args.force)),
     )
     # What an agent deletes is not brought back by its own shell: it is not told how.
-    return {**answer, "undo": "bn undo"} if context.human and context.actor.kind == "human" else answer
+    if context.human and context.actor.kind == "human":
+        return msgspec.structs.replace(answer, undo="bn undo")
+    return answer
 
 
 @TASK.command(
@@ -351,18 +377,12 @@ def delete(context: Context, args: Namespace) -> Any:
     "bn task comment 1f3 'The test server refuses the token; see notes'",
     ID,
     arg("text", help="the comment; - reads it from stdin"),
-    view=lambda answer, screen: screen.line(f"{answer['comment'].id} on {answer['comment'].task_id}"),
+    view=_show_comment,
     needs=lambda args: calls(call("comment_add", task_id=args.id, body=args.text)),
 )
-def comment(context: Context, args: Namespace) -> Any:
+def comment(context: Context, args: Namespace) -> CommentAnswer:
     from binnacle.store import comments
 
     body = context.read_input("-") if args.text == "-" else args.text
     with context.writing() as tx:
-        return {"comment": comments.add(tx, args.id, body)}
-
-
-def answer_of(task: Task, **more: Any) -> dict[str, Any]:
-    """What a change prints: the task and whatever there is to add."""
-    claim = {"fence": task.fence, "expires_at": task.claim_expires_at} if task.claimed_by else {}
-    return {"task": brief(task), **claim, **{name: list(value) for name, value in more.items() if value}}
+        return CommentAnswer(comment=comments.add(tx, args.id, body))

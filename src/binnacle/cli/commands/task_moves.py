@@ -2,35 +2,44 @@
 
 from argparse import Namespace
 from collections.abc import Callable
-from typing import Any
 
-from binnacle.cli.command import CommandNeeds, arg, call, calls
-from binnacle.cli.commands.task import FENCE, FORCE, ID, TASK, answer_of
+from binnacle.cli.command import Answer, CommandNeeds, arg, call, calls
+from binnacle.cli.commands.task import FENCE, FORCE, ID, TASK
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.cli.task_batch import IDS, change_each, needs_of_each, view_each
+from binnacle.cli.task_batch import (
+    IDS,
+    ChangedTaskAnswer,
+    EachChanged,
+    change_each,
+    changed_task,
+    needs_of_each,
+    show_changed_task,
+    view_each,
+)
 from binnacle.store import task_moves
 from binnacle.store.task_moves import TaskMove
-from binnacle.work.task import NewTask, brief
+from binnacle.work.task import Brief, NewTask, brief
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    from binnacle.cli.views import show_changed
+class SplitTaskAnswer(Answer):
+    """A task and the parts it was split into."""
 
-    show_changed(answer, screen)
+    task: Brief
+    parts: list[Brief]
 
 
-def _show_split(answer: Any, screen: Screen) -> None:
+def _show_split(answer: SplitTaskAnswer, screen: Screen) -> None:
     from binnacle.cli.views import task_table
 
-    task_table([answer["task"], *answer["parts"]], 0, screen, empty="")
+    task_table([answer.task, *answer.parts], 0, screen, empty="")
 
 
-def _answer(move: TaskMove) -> dict[str, Any]:
-    return answer_of(move.task, unblocked=move.unblocked, warnings=move.warnings)
+def _answer(move: TaskMove) -> ChangedTaskAnswer:
+    return changed_task(move.task, unblocked=move.unblocked, warnings=move.warnings)
 
 
-def _move_each(context: Context, args: Namespace, move: Callable[..., TaskMove], *options: str) -> Any:
+def _move_each(context: Context, args: Namespace, move: Callable[..., TaskMove], *options: str) -> EachChanged:
     """Moves every task that is named, with the options that this move takes."""
     given = {name: getattr(args, name) for name in options}
     return change_each(context, args, lambda tx, one: _answer(move(tx, one, **given)))
@@ -59,7 +68,7 @@ def _needs_of_split(args: Namespace) -> CommandNeeds:
     return calls(call("task_split", id=args.id, parts=parts, chain=args.chain, force=args.force))
 
 
-_show_each = view_each(_show)
+_show_each = view_each(show_changed_task)
 
 REASON = arg("-m", "--reason", default="", help="what came of it, or why")
 
@@ -73,7 +82,7 @@ REASON = arg("-m", "--reason", default="", help="what came of it, or why")
     view=_show_each,
     needs=needs_of_each(needs_of_move("in_progress")),
 )
-def start(context: Context, args: Namespace) -> Any:
+def start(context: Context, args: Namespace) -> EachChanged:
     return _move_each(context, args, task_moves.start, "force")
 
 
@@ -87,7 +96,7 @@ def start(context: Context, args: Namespace) -> Any:
     view=_show_each,
     needs=needs_of_each(needs_of_move("pending", "task_release")),
 )
-def release(context: Context, args: Namespace) -> Any:
+def release(context: Context, args: Namespace) -> EachChanged:
     return _move_each(context, args, task_moves.release, "fence", "force")
 
 
@@ -102,7 +111,7 @@ def release(context: Context, args: Namespace) -> Any:
     view=_show_each,
     needs=needs_of_each(needs_of_move("done")),
 )
-def done(context: Context, args: Namespace) -> Any:
+def done(context: Context, args: Namespace) -> EachChanged:
     return _move_each(context, args, task_moves.finish, "reason", "fence", "force")
 
 
@@ -123,7 +132,7 @@ def done(context: Context, args: Namespace) -> Any:
     view=_show_each,
     needs=needs_of_each(_needs_of_block),
 )
-def block(context: Context, args: Namespace) -> Any:
+def block(context: Context, args: Namespace) -> EachChanged:
     return _move_each(context, args, task_moves.block, "reason", "on", "fence", "force")
 
 
@@ -138,7 +147,7 @@ def block(context: Context, args: Namespace) -> Any:
     view=_show_each,
     needs=needs_of_each(needs_of_move("cancelled", "task_skip")),
 )
-def skip(context: Context, args: Namespace) -> Any:
+def skip(context: Context, args: Namespace) -> EachChanged:
     return _move_each(context, args, task_moves.skip, "reason", "fence", "force")
 
 
@@ -152,7 +161,7 @@ def skip(context: Context, args: Namespace) -> Any:
     view=_show_each,
     needs=needs_of_each(needs_of_move("pending")),
 )
-def reopen(context: Context, args: Namespace) -> Any:
+def reopen(context: Context, args: Namespace) -> EachChanged:
     return _move_each(context, args, task_moves.reopen, "fence", "force")
 
 
@@ -167,8 +176,8 @@ def reopen(context: Context, args: Namespace) -> Any:
     view=_show_split,
     needs=_needs_of_split,
 )
-def split(context: Context, args: Namespace) -> Any:
+def split(context: Context, args: Namespace) -> SplitTaskAnswer:
     with context.writing() as tx:
         wanted = [NewTask(title=title) for title in args.titles]
         whole, parts = task_moves.split(tx, args.id, wanted, chain=args.chain, force=args.force)
-    return {"task": brief(whole), "parts": [brief(part) for part in parts]}
+    return SplitTaskAnswer(task=brief(whole), parts=[brief(part) for part in parts])

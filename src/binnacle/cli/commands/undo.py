@@ -2,9 +2,12 @@
 
 from argparse import Namespace
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import READS, CommandNeeds, Group, arg, by_person
+from msgspec.structs import replace
+
+from binnacle.cli.command import READS, Answer, CommandNeeds, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.paging import say_how_many_more
 from binnacle.cli.screen import Screen
@@ -13,6 +16,7 @@ from binnacle.errors import UsageError
 if TYPE_CHECKING:
     from binnacle.store.transaction import Reader, Writer
     from binnacle.store.undo import RecordedChange
+    from binnacle.work.task import Brief
 
 UNDO = Group("undo")
 
@@ -23,6 +27,42 @@ MAX_NUMBER_DIGITS = 18
 """More than the number of any change has."""
 
 
+class UndoneChange(Answer):
+    """A change in words."""
+
+    number: int
+    at: datetime
+    what: list[str]
+
+
+class ListedChange(Answer):
+    """A change in words, and whether it can be undone."""
+
+    number: int
+    at: datetime
+    what: list[str]
+    state: str
+
+
+class ChangeListAnswer(Answer):
+    """The changes of a person, the newest first."""
+
+    changes: list[ListedChange]
+    total: int
+
+
+class UndoAnswer(Answer, kw_only=True):
+    """What was undone, and the tasks as they are now."""
+
+    number: int | None = None
+    """Of the change that undid the others; None for one that was not made."""
+
+    dry_run: bool
+    undone: list[UndoneChange]
+    tasks: "list[Brief]"
+    warnings: tuple[str, ...] = ()
+
+
 class _DryRun(Exception):
     """Leaves a transaction without a change."""
 
@@ -31,33 +71,30 @@ def _needs(args: Namespace) -> CommandNeeds:
     return READS if args.list or args.dry_run else by_person("undo a change")
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    if "changes" in answer:
+def _show(answer: UndoAnswer | ChangeListAnswer, screen: Screen) -> None:
+    if isinstance(answer, ChangeListAnswer):
         _show_list(answer, screen)
         return
-    for change in answer["undone"]:
-        for what in change["what"]:
-            screen.line(f"{'would undo' if answer['dry_run'] else 'undid'} {change['number']}: {what}")
+    for change in answer.undone:
+        for what in change.what:
+            screen.line(f"{'would undo' if answer.dry_run else 'undid'} {change.number}: {what}")
     from binnacle.cli.views import show_changed
 
-    for task in answer["tasks"]:
-        show_changed({"task": task}, screen)
-    for warning in answer.get("warnings", ()):
+    for task in answer.tasks:
+        show_changed(task, screen)
+    for warning in answer.warnings:
         screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
-    if not answer["dry_run"]:
-        screen.line(screen.styled(f"make it again with: bn undo {answer['number']}", "dim"))
+    if not answer.dry_run:
+        screen.line(screen.styled(f"make it again with: bn undo {answer.number}", "dim"))
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
-    if not answer["changes"]:
+def _show_list(answer: ChangeListAnswer, screen: Screen) -> None:
+    if not answer.changes:
         screen.line("no changes")
         return
-    rows = (
-        (str(one["number"]), f"{one['at']:%Y-%m-%d %H:%M}", one["state"], "; ".join(one["what"]))
-        for one in answer["changes"]
-    )
+    rows = ((str(one.number), f"{one.at:%Y-%m-%d %H:%M}", one.state, "; ".join(one.what)) for one in answer.changes)
     screen.table(rows, flexible=3, headings=("NUMBER", "WHEN", "", "WHAT"))
-    say_how_many_more(len(answer["changes"]), answer["total"], screen, what="older")
+    say_how_many_more(len(answer.changes), answer.total, screen, what="older")
 
 
 @UNDO.command(
@@ -76,21 +113,20 @@ def _show_list(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=_needs,
 )
-def undo(context: Context, args: Namespace) -> Any:
+def undo(context: Context, args: Namespace) -> UndoAnswer | ChangeListAnswer:
     if args.list:
         return _list(context, args)
     if args.limit is not None and (args.limit < 1 or args.number is not None):
         hint = "bn undo -n 3 undoes your last three changes, bn undo NUMBER a certain one"
         raise UsageError("bn undo: -n is how many of the last changes to undo, one or more", hint=hint)
-    answer: dict[str, Any] = {}
     with suppress(_DryRun), context.writing() as tx:
         answer = _undo(tx, args)
         if args.dry_run:
             raise _DryRun
-    return answer if args.dry_run else {"number": tx.number, **answer}
+    return answer if args.dry_run else replace(answer, number=tx.number)
 
 
-def _undo(tx: "Writer", args: Namespace) -> dict[str, Any]:
+def _undo(tx: "Writer", args: Namespace) -> UndoAnswer:
     from binnacle.store import tasks
     from binnacle.store.undo import choose, choose_last, undo
     from binnacle.work.task import brief
@@ -101,15 +137,15 @@ def _undo(tx: "Writer", args: Namespace) -> dict[str, Any]:
         if args.number is None
         else [choose(tx, me, _parse_number(args.number))]
     )
-    told = [_describe(tx, change) for change in chosen]
+    told = [UndoneChange(number=one.number, at=one.at, what=_describe(tx, one)) for one in chosen]
     undone = undo(tx, chosen)
     there = tasks.get_many(tx, undone.task_ids)
-    answer: dict[str, Any] = {
-        "dry_run": args.dry_run,
-        "undone": told,
-        "tasks": [brief(there[task_id]) for task_id in undone.task_ids if task_id in there],
-    }
-    return answer | ({"warnings": list(undone.warnings)} if undone.warnings else {})
+    return UndoAnswer(
+        dry_run=args.dry_run,
+        undone=told,
+        tasks=[brief(there[task_id]) for task_id in undone.task_ids if task_id in there],
+        warnings=tuple(undone.warnings),
+    )
 
 
 def _parse_number(text: str) -> int:
@@ -118,7 +154,7 @@ def _parse_number(text: str) -> int:
     return int(text)
 
 
-def _list(context: Context, args: Namespace) -> Any:
+def _list(context: Context, args: Namespace) -> ChangeListAnswer:
     from binnacle.cli.paging import UNLIMITED
     from binnacle.store.undo import list_changes
 
@@ -128,15 +164,19 @@ def _list(context: Context, args: Namespace) -> Any:
     me = context.actor.name
     with context.reading() as tx:
         found, total = list_changes(tx, me, limit=limit)
-        return {"changes": [{**_describe(tx, one), "state": _state(one)} for one in found], "total": total}
+        listed = [
+            ListedChange(number=one.number, at=one.at, what=_describe(tx, one), state=_state(one)) for one in found
+        ]
+    return ChangeListAnswer(changes=listed, total=total)
 
 
-def _describe(tx: "Reader", change: "RecordedChange") -> dict[str, Any]:
+def _describe(tx: "Reader", change: "RecordedChange") -> list[str]:
+    """What happened, a sentence for each event."""
     from binnacle.cli.event_sentences import describe
     from binnacle.store.events import find_titles
 
     named = find_titles(tx, change.events)
-    return {"number": change.number, "at": change.at, "what": [describe(event, named) for event in change.events]}
+    return [describe(event, named) for event in change.events]
 
 
 def _state(change: "RecordedChange") -> str:

@@ -1,18 +1,30 @@
 """Parts of the dependency graph, read in bulk."""
 
 from collections.abc import Sequence
-from typing import Any
+
+from msgspec import Struct
 
 from binnacle.store import dependencies, tasks
 from binnacle.store.transaction import Reader
-from binnacle.work.task import brief
+from binnacle.work.task import Brief, brief
 
 MAX_GRAPH_TASKS = 2000
 """Tasks a graph shows; a larger one helps nobody."""
 
 
-def load_reachable(tx: Reader, roots: Sequence[str]) -> dict[str, Any]:
-    """The tasks that `roots` wait for, directly or not: `nodes`, `edges` as pairs, and whether it was `cut`."""
+class DependencyGraph(Struct, frozen=True, kw_only=True):
+    """Tasks and what they wait for."""
+
+    nodes: list[Brief]
+    edges: list[tuple[str, str]]
+    """A task, and one it waits for."""
+
+    cut: bool
+    """Whether there were more tasks than a graph shows."""
+
+
+def load_reachable(tx: Reader, roots: Sequence[str]) -> DependencyGraph:
+    """The tasks that `roots` wait for, directly or not."""
     seen: dict[str, None] = dict.fromkeys(roots)
     edges: list[tuple[str, str]] = []
     frontier = list(roots)
@@ -25,7 +37,7 @@ def load_reachable(tx: Reader, roots: Sequence[str]) -> dict[str, Any]:
     return _graph(tx, list(seen), edges)
 
 
-def load_graph(tx: Reader, *, feature: str | None, closed_too: bool) -> dict[str, Any]:
+def load_graph(tx: Reader, *, feature: str | None, closed_too: bool) -> DependencyGraph:
     """The graph of all tasks, or of one feature's."""
     which = tasks.TaskFilter(feature=feature, closed_too=closed_too)
     page, _ = tasks.list_tasks(tx, which, limit=MAX_GRAPH_TASKS + 1)
@@ -38,11 +50,11 @@ def load_graph(tx: Reader, *, feature: str | None, closed_too: bool) -> dict[str
     return _graph(tx, ids, edges)
 
 
-def _graph(tx: Reader, ids: list[str], edges: list[tuple[str, str]]) -> dict[str, Any]:
+def _graph(tx: Reader, ids: list[str], edges: list[tuple[str, str]]) -> DependencyGraph:
     kept = ids[:MAX_GRAPH_TASKS]
     known = tasks.get_many(tx, kept)
-    return {
-        "nodes": [brief(known[task_id]) for task_id in kept],
-        "edges": [edge for edge in dict.fromkeys(edges) if edge[0] in known and edge[1] in known],
-        "cut": len(ids) > MAX_GRAPH_TASKS,
-    }
+    return DependencyGraph(
+        nodes=[brief(known[task_id]) for task_id in kept],
+        edges=[edge for edge in dict.fromkeys(edges) if edge[0] in known and edge[1] in known],
+        cut=len(ids) > MAX_GRAPH_TASKS,
+    )
