@@ -10,14 +10,10 @@ import pytest
 from yarl import URL
 
 from binnacle.upstream.transports import http_connections
-from binnacle.upstream.transports.http_connections import (
-    AnswerTruncated,
-    ConnectionClosed,
-    HttpConnections,
-    HttpResponse,
-    NoAnswer,
-    NotHttp,
-)
+from binnacle.upstream.transports.http_client_connection import encode_request
+from binnacle.upstream.transports.http_connections import HttpConnections
+from binnacle.upstream.transports.http_errors import AnswerTruncated, ConnectionClosed, NoAnswer, NotHttp
+from binnacle.upstream.transports.http_response import HttpResponse
 from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 from upstream.webs import Asked, Auth, answer, line, peer, run
 
@@ -167,7 +163,7 @@ def test_who_says_something_unasked_is_hung_up_on():
 @pytest.mark.parametrize("header", [{"X": "a\r\nb"}, {"X": "a\nb"}, {"X\r": "a"}, {"X": "a\0b"}])
 def test_no_header_ends_before_its_time(header):
     with pytest.raises(ValueError, match="line break"):
-        http_connections.encode_request("GET", URL("http://h/"), header, None)
+        encode_request("GET", URL("http://h/"), header, None)
 
 
 def test_name_and_password_in_a_url_are_sent_as_such_and_not_as_part_of_it():

@@ -8,7 +8,8 @@ fallback           the first of these two until the server turns out to speak on
 websocket          a message is a frame; over aiohttp
 
 http_client        requests to one server: credentials, redirects, proxies, failures in words (`http_failures`)
-http_connections   HTTP/1.1 over connections that are kept and used again
+http_connections   connections that are kept and used again; each is an `http_client_connection`, an answer an
+                   `http_response`, and why there is none an error of `http_errors`
 http_session       aiohttp, loaded when it is needed; `aiohttp_requests` sends over it
 address_policy     which addresses a connection may lead to
 task_set           what a transport has under way, ended together

@@ -11,20 +11,20 @@ import aiohttp
 from multidict import CIMultiDictProxy
 from yarl import URL
 
-from binnacle.upstream.transports import http_connections
-from binnacle.upstream.transports.http_connections import NoAnswer
+from binnacle.upstream.transports import http_errors
+from binnacle.upstream.transports.http_errors import NoAnswer
 from binnacle.upstream.transports.http_session import HttpSession
 
 LARGE_BODY_BYTES = 1 << 20
 """Bytes of a body that is handed to the socket in pieces."""
 
-_UNREACHABLE: tuple[tuple[type[aiohttp.ClientError], type[http_connections.ServerUnreachable]], ...] = (
-    (aiohttp.ClientConnectorCertificateError, http_connections.CertificateInvalid),
-    (aiohttp.ClientSSLError, http_connections.TlsFailed),
-    (aiohttp.ClientProxyConnectionError, http_connections.ProxyUnreachable),
-    (aiohttp.ClientConnectorDNSError, http_connections.HostNotFound),
-    (aiohttp.ClientConnectorError, http_connections.ServerUnreachable),
-    (aiohttp.ConnectionTimeoutError, http_connections.ConnectTimedOut),
+_UNREACHABLE: tuple[tuple[type[aiohttp.ClientError], type[http_errors.ServerUnreachable]], ...] = (
+    (aiohttp.ClientConnectorCertificateError, http_errors.CertificateInvalid),
+    (aiohttp.ClientSSLError, http_errors.TlsFailed),
+    (aiohttp.ClientProxyConnectionError, http_errors.ProxyUnreachable),
+    (aiohttp.ClientConnectorDNSError, http_errors.HostNotFound),
+    (aiohttp.ClientConnectorError, http_errors.ServerUnreachable),
+    (aiohttp.ConnectionTimeoutError, http_errors.ConnectTimedOut),
 )
 """What no connection being made is called here; the first that fits."""
 
@@ -111,12 +111,12 @@ def translate(error: aiohttp.ClientError) -> NoAnswer:
             return ours(cause)
     match error:
         case aiohttp.ClientHttpProxyError():
-            return http_connections.ProxyRefused(error.message)
+            return http_errors.ProxyRefused(error.message)
         case aiohttp.ServerDisconnectedError():
-            return http_connections.ConnectionClosed()
+            return http_errors.ConnectionClosed()
         case aiohttp.ClientPayloadError():
-            return http_connections.AnswerTruncated()
+            return http_errors.AnswerTruncated()
         case aiohttp.ClientResponseError():
-            return http_connections.NotHttp(error.message)
+            return http_errors.NotHttp(error.message)
         case _:
-            return http_connections.ConnectionLost(cause if isinstance(cause, OSError) else OSError())
+            return http_errors.ConnectionLost(cause if isinstance(cause, OSError) else OSError())

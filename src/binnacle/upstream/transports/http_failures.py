@@ -11,7 +11,7 @@ from yarl import URL
 
 from binnacle.errors import UpstreamBusy, UpstreamDown, UpstreamError, UpstreamLogin
 from binnacle.upstream import upstream_steps
-from binnacle.upstream.transports import http_connections
+from binnacle.upstream.transports import http_errors
 from binnacle.upstream.transports.address_policy import AddressNotAllowed
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, Response, RpcError
@@ -33,22 +33,22 @@ class AnswerHead(Protocol):
 EXCERPT_CHARACTERS = 200
 """Characters of an answer that is no message, shown to whoever wants to know what it was."""
 
-REQUEST_FAILURES = (http_connections.NoAnswer, OSError, ValueError)
+REQUEST_FAILURES = (http_errors.NoAnswer, OSError, ValueError)
 """What is raised when a request or the reading of its answer fails."""
 
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
-    (http_connections.AddressForbidden, "{place} {detail}, and was not asked"),
-    (http_connections.CertificateInvalid, "the certificate of {place} is not valid: {detail}"),
-    (http_connections.TlsFailed, "{place} does not speak TLS as we do: {detail}"),
-    (http_connections.HostNotFound, "{place} cannot be found: its host has no address"),
-    (http_connections.ConnectTimedOut, "{place} cannot be reached: it took no connection in time"),
-    (http_connections.ProxyUnreachable, "the proxy on the way to {place} cannot be reached: {detail}"),
-    (http_connections.ProxyRefused, "the proxy on the way to {place} refused: {detail}"),
-    (http_connections.ServerUnreachable, "{place} cannot be reached: {detail}"),
-    (http_connections.ConnectionClosed, "{place} closed the connection without an answer"),
-    (http_connections.AnswerTruncated, "{place} broke off in the middle of its answer"),
-    (http_connections.NotHttp, "{place} answered what is no HTTP: {detail}"),
-    (http_connections.ConnectionLost, "the connection to {place} was lost: {detail}"),
+    (http_errors.AddressForbidden, "{place} {detail}, and was not asked"),
+    (http_errors.CertificateInvalid, "the certificate of {place} is not valid: {detail}"),
+    (http_errors.TlsFailed, "{place} does not speak TLS as we do: {detail}"),
+    (http_errors.HostNotFound, "{place} cannot be found: its host has no address"),
+    (http_errors.ConnectTimedOut, "{place} cannot be reached: it took no connection in time"),
+    (http_errors.ProxyUnreachable, "the proxy on the way to {place} cannot be reached: {detail}"),
+    (http_errors.ProxyRefused, "the proxy on the way to {place} refused: {detail}"),
+    (http_errors.ServerUnreachable, "{place} cannot be reached: {detail}"),
+    (http_errors.ConnectionClosed, "{place} closed the connection without an answer"),
+    (http_errors.AnswerTruncated, "{place} broke off in the middle of its answer"),
+    (http_errors.NotHttp, "{place} answered what is no HTTP: {detail}"),
+    (http_errors.ConnectionLost, "the connection to {place} was lost: {detail}"),
     (OSError, "the connection to {place} was lost: {detail}"),
     (ValueError, "its url or one of its headers cannot be sent"),
 )
@@ -62,19 +62,19 @@ def describe_failure(name: str, url: URL, error: Exception) -> UpstreamError:
 
 def is_unreachable(error: BaseException) -> bool:
     """Whether no connection could be made at all."""
-    return isinstance(error.__cause__, http_connections.ServerUnreachable)
+    return isinstance(error.__cause__, http_errors.ServerUnreachable)
 
 
 def _reason(error: Exception, place: str) -> str:
     cause = getattr(error, "os_error", error)
-    error = http_connections.AddressForbidden(cause) if isinstance(cause, AddressNotAllowed) else error
+    error = http_errors.AddressForbidden(cause) if isinstance(cause, AddressNotAllowed) else error
     text = next((text for kind, text in _REASONS if isinstance(error, kind)), "it cannot be spoken to")
     return text.format(place=place, detail=_detail(error))
 
 
 def _detail(error: Exception) -> str:
     """What is known beyond the kind of an error, and cannot be secret."""
-    if isinstance(error, http_connections.NotHttp | http_connections.ProxyRefused):
+    if isinstance(error, http_errors.NotHttp | http_errors.ProxyRefused):
         return make_excerpt(str(error).encode())
     cause = getattr(error, "os_error", error)
     if isinstance(cause, AddressNotAllowed):
@@ -89,9 +89,9 @@ def _hint(error: Exception) -> str:
     if isinstance(getattr(error, "os_error", error), AddressNotAllowed):
         return "only an address in your own mcp.json, or one that a project's file plainly names, may lead there"
     match error:
-        case http_connections.CertificateInvalid():
+        case http_errors.CertificateInvalid():
             return "name the authority that signed it in SSL_CERT_FILE, or check its url"
-        case http_connections.ServerUnreachable() | ValueError():
+        case http_errors.ServerUnreachable() | ValueError():
             return "check its url, and whether it is running"
         case _:
             return "try again"
