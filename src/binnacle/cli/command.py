@@ -1,6 +1,6 @@
 """How a command is declared: its words, its arguments, what it does, and how people see the answer.
 
-A command's function returns a typed answer: an `Answer`, or a value of the package that did the work. It is printed as
+A command's function returns a typed answer: an `CommandAnswer`, or a value of the package that did the work. It is printed as
 JSON for programs and shown by the command's view to people. The type checker holds both to the same type.
 """
 
@@ -15,7 +15,7 @@ from binnacle.cli.screen import Screen
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Answer(Struct, frozen=True, omit_defaults=True):
+class CommandAnswer(Struct, frozen=True, omit_defaults=True):
     """What a command answers, field by field as in its JSON. A field that has its default value is left out."""
 
 

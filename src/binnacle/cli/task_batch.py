@@ -12,7 +12,7 @@ from typing import Generic
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from binnacle.cli.command import Answer, AnswerT, CommandNeeds, View, arg
+from binnacle.cli.command import AnswerT, CommandAnswer, CommandNeeds, View, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError, UsageError
@@ -24,7 +24,7 @@ from binnacle.work.task import Brief, Task, brief
 IDS = arg("ids", nargs="+", metavar="ID", completes="task", help="the task, or several; three digits of an id suffice")
 
 
-class ChangedTaskAnswer(Answer):
+class ChangedTaskAnswer(CommandAnswer):
     """A task after a change, and what the change brought about."""
 
     task: Brief
@@ -40,7 +40,7 @@ class ChangedTaskAnswer(Answer):
     """The command that takes it back, where the caller may use it."""
 
 
-class BatchAnswer(Answer, Generic[AnswerT]):
+class BatchAnswer(CommandAnswer, Generic[AnswerT]):
     """What a command answers for each of several tasks."""
 
     results: list[AnswerT]

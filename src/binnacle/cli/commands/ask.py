@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from binnacle.cli.command import READS, Answer, Group, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
@@ -15,21 +15,21 @@ ASK = Group("ask")
 ID = arg("id", metavar="ID", help="the question, such as bnq-1f3a; bnq- may be left out")
 
 
-class QuestionListAnswer(Answer):
+class QuestionListAnswer(CommandAnswer):
     """Questions of agents."""
 
     questions: list[Question]
     total: int
 
 
-class QuestionAnswer(Answer):
+class QuestionAnswer(CommandAnswer):
     """A question and the task it is about."""
 
     question: Question
     task: Brief
 
 
-class AnsweredAnswer(Answer):
+class AnsweredAnswer(CommandAnswer):
     """A question that was answered, and how its task stands now."""
 
     question: Question

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from msgspec import UNSET, field
 
-from binnacle.cli.command import READS, Answer, Group, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.config.directories import project_config_file, user_config_file
@@ -19,7 +19,7 @@ UNTRUSTED = "the project's file sets it, and nobody has trusted that; look with:
 PERSONAL = "the project's file sets it, which is for each person to set: bn config set"
 
 
-class ListedSetting(Answer):
+class ListedSetting(CommandAnswer):
     """A setting, its value and where that comes from."""
 
     key: str
@@ -32,13 +32,13 @@ class ListedSetting(Answer):
     why: str = ""
 
 
-class SettingsAnswer(Answer):
+class SettingsAnswer(CommandAnswer):
     """All settings."""
 
     settings: list[ListedSetting]
 
 
-class SettingAnswer(Answer):
+class SettingAnswer(CommandAnswer):
     """The value of a setting, and where it comes from."""
 
     key: str
@@ -46,7 +46,7 @@ class SettingAnswer(Answer):
     origin: str = field(name="from")
 
 
-class WrittenSettingAnswer(Answer):
+class WrittenSettingAnswer(CommandAnswer):
     """A setting as it is in a file now; None where it was taken out."""
 
     key: str

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from binnacle.cli.command import Answer, CommandNeeds, arg, call, calls, reads
+from binnacle.cli.command import CommandAnswer, CommandNeeds, arg, call, calls, reads
 from binnacle.cli.commands.task import FORCE, ID, TASK
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
@@ -21,7 +21,7 @@ def _needs(args: Namespace) -> CommandNeeds:
     return calls(call("task_update", id=args.id, depends_on=[args.on], force=args.force))
 
 
-class DependencyTreeAnswer(Answer):
+class DependencyTreeAnswer(CommandAnswer):
     """A task with all that it waits for."""
 
     root: TaskId

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import field
 
-from binnacle.cli.command import READS, Answer, CommandNeeds, Group, arg, by_person, changes, reads
+from binnacle.cli.command import READS, CommandAnswer, CommandNeeds, Group, arg, by_person, changes, reads
 from binnacle.cli.commands.feature import given_fields
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
@@ -41,19 +41,19 @@ FIELDS = (
 _NAMES = ("title", "acronym", "icon", "colour", "system_prompt", "skills", "conventions", "denied_tools", "upstreams")
 
 
-class DisciplineListAnswer(Answer):
+class DisciplineListAnswer(CommandAnswer):
     """All disciplines."""
 
     disciplines: list[Discipline]
 
 
-class DisciplineAnswer(Answer):
+class DisciplineAnswer(CommandAnswer):
     """A discipline."""
 
     discipline: Discipline
 
 
-class ListedDisciplineSet(Answer):
+class ListedDisciplineSet(CommandAnswer):
     """A ready-made set, with the names of its disciplines."""
 
     name: str = field(name="set")
@@ -61,13 +61,13 @@ class ListedDisciplineSet(Answer):
     disciplines: list[str]
 
 
-class DisciplineSetsAnswer(Answer):
+class DisciplineSetsAnswer(CommandAnswer):
     """The ready-made sets."""
 
     sets: list[ListedDisciplineSet]
 
 
-class ImportedDisciplinesAnswer(Answer):
+class ImportedDisciplinesAnswer(CommandAnswer):
     """What the import of a set came to."""
 
     name: str = field(name="set")

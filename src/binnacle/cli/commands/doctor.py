@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from binnacle.cli.command import READS, Answer, Group, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import StoreCorrupt
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DOCTOR = Group("doctor")
 
 
-class DoctorAnswer(Answer):
+class DoctorAnswer(CommandAnswer):
     """How the store is, and what was saved of a damaged one."""
 
     healthy: bool

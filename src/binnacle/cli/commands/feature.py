@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from binnacle.cli.command import Answer, Group, arg, changes, reads
+from binnacle.cli.command import CommandAnswer, Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import features
@@ -48,13 +48,13 @@ _NAMES = (
 )
 
 
-class FeatureListAnswer(Answer):
+class FeatureListAnswer(CommandAnswer):
     """All features."""
 
     features: list[Feature]
 
 
-class FeatureAnswer(Answer):
+class FeatureAnswer(CommandAnswer):
     """A feature, with what was found out about it if that was asked for."""
 
     feature: Feature

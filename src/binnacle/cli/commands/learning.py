@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Literal
 
-from binnacle.cli.command import Answer, Group, arg, changes, reads
+from binnacle.cli.command import CommandAnswer, Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import learnings
@@ -14,19 +14,19 @@ LEARNING = Group("learning")
 ID = arg("id", metavar="ID", help="the learning, such as bnl-1f3a")
 
 
-class LearningListAnswer(Answer):
+class LearningListAnswer(CommandAnswer):
     """Learnings, the most trustworthy first."""
 
     learnings: list[Learning]
 
 
-class LearningAnswer(Answer):
+class LearningAnswer(CommandAnswer):
     """A learning."""
 
     learning: Learning
 
 
-class AddedLearningAnswer(Answer):
+class AddedLearningAnswer(CommandAnswer):
     """A learning that was added, and what became of others."""
 
     outcome: Literal["added", "counted", "replaced"]

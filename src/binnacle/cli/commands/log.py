@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from binnacle.cli.command import READS, Answer, Group, arg
+from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.escaping import escape_for_terminal
 from binnacle.cli.paging import limit_arg
@@ -29,7 +29,7 @@ LOOK_AGAIN_SECONDS = 3600.0
 """Seconds of silence after which a follower looks again by itself."""
 
 
-class LogAnswer(Answer):
+class LogAnswer(CommandAnswer):
     """Events, and for people the titles of the tasks they are about."""
 
     events: list[Event]

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from binnacle.cli.command import Answer, Group, arg, changes, reads
+from binnacle.cli.command import CommandAnswer, Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg, say_how_many_more
 from binnacle.cli.screen import Screen
@@ -15,20 +15,20 @@ TYPE = arg("--type", help="learning, stuck, tip or decision")
 LIMIT = limit_arg(50, what="how many of the newest to show")
 
 
-class NoteAnswer(Answer):
+class NoteAnswer(CommandAnswer):
     """A note."""
 
     note: Note
 
 
-class NoteListAnswer(Answer):
+class NoteListAnswer(CommandAnswer):
     """The newest notes."""
 
     notes: list[Note]
     total: int
 
 
-class ProgressAnswer(Answer):
+class ProgressAnswer(CommandAnswer):
     """Entries of the running log."""
 
     progress: list[Progress]

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from binnacle.cli.command import READS, Answer, Group, arg, changes
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import queue
@@ -13,7 +13,7 @@ QUEUE = Group("queue")
 IDS = arg("ids", nargs="+", metavar="ID", completes="task", help="the tasks, in order")
 
 
-class QueueAnswer(Answer):
+class QueueAnswer(CommandAnswer):
     """The tasks of the queue, in order."""
 
     tasks: list[Brief]

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec import UNSET, UnsetType
 
-from binnacle.cli.command import Answer, CommandNeeds, Group, arg, call, calls, reads
+from binnacle.cli.command import CommandAnswer, CommandNeeds, Group, arg, call, calls, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
@@ -27,7 +27,7 @@ FILTERS = (
 )
 
 
-class TaskPageAnswer(Answer):
+class TaskPageAnswer(CommandAnswer):
     """A page of a list of tasks."""
 
     tasks: list[Brief]
@@ -35,7 +35,7 @@ class TaskPageAnswer(Answer):
     offset: int = 0
 
 
-class BlockedTasksAnswer(Answer):
+class BlockedTasksAnswer(CommandAnswer):
     """Tasks that cannot go on, and the open tasks that each waits for."""
 
     tasks: list[Brief]
@@ -43,7 +43,7 @@ class BlockedTasksAnswer(Answer):
     waits_for: dict[str, list[TaskId]]
 
 
-class NextTaskAnswer(Answer):
+class NextTaskAnswer(CommandAnswer):
     """The task to take, and the claim if it was taken."""
 
     task: Brief | None

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from binnacle.cli.command import Answer, Group, arg, reads
+from binnacle.cli.command import CommandAnswer, Group, arg, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg, say_how_many_more
 from binnacle.cli.screen import Screen, mark_status
@@ -11,7 +11,7 @@ from binnacle.store.views.search import SearchHit, count_hits, find_text
 SEARCH = Group("search")
 
 
-class SearchAnswer(Answer):
+class SearchAnswer(CommandAnswer):
     """What was found, the best first, and how much there is."""
 
     hits: list[SearchHit]

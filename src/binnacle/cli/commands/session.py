@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from binnacle.cli.command import READS, Answer, Group, arg
+from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
@@ -19,13 +19,13 @@ ID = arg("id", metavar="ID|NAME", help="the session, such as bns-1f3a, or the na
 STYLES = {"prompt": "cyan", "thought": "dim", "tool": "", "message": "", "permission": "yellow", "end": "dim"}
 
 
-class SessionListAnswer(Answer):
+class SessionListAnswer(CommandAnswer):
     """The newest sessions."""
 
     sessions: list[SessionRecord]
 
 
-class SessionAnswer(Answer):
+class SessionAnswer(CommandAnswer):
     """A session, its iterations and the folder of its files."""
 
     session: SessionRecord
@@ -33,7 +33,7 @@ class SessionAnswer(Answer):
     folder: str
 
 
-class TranscriptAnswer(Answer):
+class TranscriptAnswer(CommandAnswer):
     """What was said and done in a session."""
 
     session: str

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from binnacle.cli.command import Answer, Group, reads
+from binnacle.cli.command import CommandAnswer, Group, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import STATUS_MARKS, Screen
 from binnacle.store import questions, tasks
@@ -17,7 +17,7 @@ MAX_SHOWN_TASKS = 5
 """Tasks of each kind that the overview names."""
 
 
-class OpenQuestion(Answer):
+class OpenQuestion(CommandAnswer):
     """A question of an agent, with the command that answers it."""
 
     id: str
@@ -29,7 +29,7 @@ class OpenQuestion(Answer):
     answer_with: str
 
 
-class StatusAnswer(Answer):
+class StatusAnswer(CommandAnswer):
     """The state of the project."""
 
     project: str

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 from msgspec import structs
 
-from binnacle.cli.command import READS, Answer, Group, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.progress_bar import ProgressBar
 from binnacle.cli.screen import Screen
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STORE = Group("store")
 
 
-class StoreAnswer(Answer):
+class StoreAnswer(CommandAnswer):
     """What the store is, where, and how much is in it."""
 
     engine: str
@@ -36,20 +36,20 @@ class StoreAnswer(Answer):
     counts: dict[str, int]
 
 
-class StorePathAnswer(Answer):
+class StorePathAnswer(CommandAnswer):
     """The directory of a project's data."""
 
     path: str
 
 
-class ExportAnswer(Answer):
+class ExportAnswer(CommandAnswer):
     """An export that was written."""
 
     file: str
     lines: int
 
 
-class ImportAnswer(Answer):
+class ImportAnswer(CommandAnswer):
     """What an import came to."""
 
     added: dict[str, int]
@@ -61,14 +61,14 @@ class ImportAnswer(Answer):
     """The file that has what was there before, where that was replaced."""
 
 
-class ClearedStoreAnswer(Answer):
+class ClearedStoreAnswer(CommandAnswer):
     """What was removed, and the file that has it."""
 
     removed: dict[str, int]
     backup: str
 
 
-def _show_fields(answer: Answer, screen: Screen) -> None:
+def _show_fields(answer: CommandAnswer, screen: Screen) -> None:
     _show_pairs(structs.asdict(answer), screen)
 
 

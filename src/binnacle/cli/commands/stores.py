@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from binnacle.cli.command import READS, Answer, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.store import STORE
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 STATES = {"here": "this project", "there": "", "gone": "place is gone", "unknown": "place not known"}
 
 
-class StoreListAnswer(Answer):
+class StoreListAnswer(CommandAnswer):
     """The stores of this machine."""
 
     stores: "list[KnownStore]"
 
 
-class PrunedStoresAnswer(Answer):
+class PrunedStoresAnswer(CommandAnswer):
     """Stores that were removed, or would be."""
 
     stores: "list[KnownStore]"
     dry_run: bool
 
 
-class InitialisedStoreAnswer(Answer):
+class InitialisedStoreAnswer(CommandAnswer):
     """The store of a folder that is a project now."""
 
     repo: str

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from binnacle.cli.command import Answer, CommandNeeds, Group, ToolCall, arg, call, calls, reading, reads
+from binnacle.cli.command import CommandAnswer, CommandNeeds, Group, ToolCall, arg, call, calls, reading, reads
 from binnacle.cli.commands.ready import FILTERS, TaskPageAnswer, filter_of
 from binnacle.cli.context import Context
 from binnacle.cli.paging import OFFSET, limit_arg
@@ -69,13 +69,13 @@ _NAMES = {
 """Option → field, where the value needs no parsing."""
 
 
-class TasksAnswer(Answer):
+class TasksAnswer(CommandAnswer):
     """Tasks that were added or moved."""
 
     tasks: list[Brief]
 
 
-class CommentAnswer(Answer):
+class CommentAnswer(CommandAnswer):
     """A comment that was added."""
 
     comment: "Comment"

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Callable
 
-from binnacle.cli.command import Answer, CommandNeeds, arg, call, calls
+from binnacle.cli.command import CommandAnswer, CommandNeeds, arg, call, calls
 from binnacle.cli.commands.task import FENCE, FORCE, ID, TASK
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
@@ -22,7 +22,7 @@ from binnacle.store.task_moves import TaskMove
 from binnacle.work.task import Brief, NewTask, brief
 
 
-class SplitTaskAnswer(Answer):
+class SplitTaskAnswer(CommandAnswer):
     """A task and the parts it was split into."""
 
     task: Brief

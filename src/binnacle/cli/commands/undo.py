@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from binnacle.cli.command import READS, Answer, CommandNeeds, Group, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, CommandNeeds, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.paging import say_how_many_more
 from binnacle.cli.screen import Screen
@@ -27,7 +27,7 @@ MAX_NUMBER_DIGITS = 18
 """More than the number of any change has."""
 
 
-class UndoneChange(Answer):
+class UndoneChangeAnswer(CommandAnswer):
     """A change in words."""
 
     number: int
@@ -35,7 +35,7 @@ class UndoneChange(Answer):
     what: list[str]
 
 
-class ListedChange(Answer):
+class ListedChange(CommandAnswer):
     """A change in words, and whether it can be undone."""
 
     number: int
@@ -44,21 +44,21 @@ class ListedChange(Answer):
     state: str
 
 
-class ChangeListAnswer(Answer):
+class ChangeListAnswer(CommandAnswer):
     """The changes of a person, the newest first."""
 
     changes: list[ListedChange]
     total: int
 
 
-class UndoAnswer(Answer, kw_only=True):
+class UndoAnswer(CommandAnswer, kw_only=True):
     """What was undone, and the tasks as they are now."""
 
     number: int | None = None
     """Of the change that undid the others; None for one that was not made."""
 
     dry_run: bool
-    undone: list[UndoneChange]
+    undone: list[UndoneChangeAnswer]
     tasks: "list[Brief]"
     warnings: tuple[str, ...] = ()
 
@@ -137,7 +137,7 @@ def _undo(tx: "Writer", args: Namespace) -> UndoAnswer:
         if args.number is None
         else [choose(tx, me, _parse_number(args.number))]
     )
-    told = [UndoneChange(number=one.number, at=one.at, what=_describe(tx, one)) for one in chosen]
+    told = [UndoneChangeAnswer(number=one.number, at=one.at, what=_describe(tx, one)) for one in chosen]
     undone = undo(tx, chosen)
     there = tasks.get_many(tx, undone.task_ids)
     return UndoAnswer(
