@@ -8,7 +8,7 @@ import pytest
 from binnacle.store import sessions
 from binnacle.store.opening import open_sqlite
 from binnacle.work.actor import Actor
-from plan.test_box import BOX
+from plan.test_shipped_recipes import BOX
 
 
 @pytest.fixture

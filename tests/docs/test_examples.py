@@ -31,7 +31,7 @@ ELSEWHERE = {
     r"bn store adopt": "tests/cli/test_stores.py",
     r"bn store export - \| BN_STORE_URL": "tests/cli/test_shared_database.py",
     r"bn upstream accept": "tests/upstream/test_pins.py",
-    r"bn run --resume": "tests/runner/test_killed.py",
+    r"bn run --resume": "tests/runner/test_kill_and_resume.py",
 }
 """What cannot be run here, and what shows it. It builds the product, asks a person at a terminal, is for an agent, or
 needs an editor, a browser, a database or something that was broken off."""

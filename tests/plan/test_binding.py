@@ -19,7 +19,7 @@ from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.work.access import StoreAccess
 from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.work.session import Session as CallerSession
-from plan.test_box import the_recipe
+from plan.test_shipped_recipes import the_recipe
 from store.verbs import AGENT, again, do, put, see
 from work.builders import OTHER
 

@@ -17,8 +17,8 @@ from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.hints import render_hint
 from binnacle.upstream import upstream_steps
 from binnacle.work import steps
-from plan.test_box import BOX, the_catalog, the_recipe
 from plan.test_property import denials, mentioned, session
+from plan.test_shipped_recipes import BOX, the_catalog, the_recipe
 
 SAMPLES = {"what": "feature", "tool": "done", "words": "look at it"}
 COMMAND = re.compile(r"\bbn [a-z]|(?<![\w-])--[a-z]|(?<![\w-])-[A-Z]\b|\bBN_[A-Z]")

@@ -22,7 +22,7 @@ from binnacle.plan.session_plan import (
 from binnacle.plan.tool_mentions import tools_in
 from binnacle.tools.exposed_tool import ExposedTool
 from plan.loaded import a_discipline, everything
-from plan.test_box import BOX, every_name, the_catalog, the_recipe
+from plan.test_shipped_recipes import BOX, every_name, the_catalog, the_recipe
 from work.builders import a_task
 
 SMALL = [name for name in BOX if len(the_recipe(name).tools) <= 9]

@@ -11,7 +11,7 @@ from binnacle.plan import recipe_loader
 from binnacle.plan.recipe import Recipe, ToolRule, expand_rules, matching
 from binnacle.plan.recipe_loader import TOOL_LIMIT, load_recipe, recipe_files
 from binnacle.plan.sections import SECTIONS
-from plan.test_box import the_catalog
+from plan.test_shipped_recipes import the_catalog
 
 
 @pytest.fixture

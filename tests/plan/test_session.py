@@ -16,7 +16,7 @@ from binnacle.store import features, tasks
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.work.task import NewTask
 from plan.loaded import a_discipline, everything
-from plan.test_box import BOX, the_catalog, the_recipe
+from plan.test_shipped_recipes import BOX, the_catalog, the_recipe
 from work.builders import PERSON, a_task
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -195,7 +195,7 @@ import sys
 import msgspec
 from binnacle.plan.session_plan import SessionSubject, plan
 from plan.loaded import a_discipline, everything
-from plan.test_box import BOX, the_catalog, the_recipe
+from plan.test_shipped_recipes import BOX, the_catalog, the_recipe
 from work.builders import a_task
 
 about = SessionSubject(a_discipline(denied_tools=("get_*", "note-add", "task_list")), "auth", a_task())

@@ -22,8 +22,8 @@ from binnacle.runner.prompt_template import (
     render_template,
 )
 from plan.loaded import a_discipline, a_note, everything, loaded
-from plan.test_box import the_catalog, the_recipe
 from plan.test_property import TELLING, mentioned
+from plan.test_shipped_recipes import the_catalog, the_recipe
 
 TOOLS = own_names(the_catalog())
 VALUES = TemplateValues(run="blue", session="bns-0001", iteration=3)

@@ -27,8 +27,8 @@ from binnacle.upstream.transports.fallback import FallbackTransport
 from binnacle.upstream.transports.http_client import new_session
 from binnacle.upstream.transports.legacy_sse import SseTransport
 from binnacle.upstream.transports.websocket import WebSocketTransport
-from upstream.webs import Auth as Login
-from upstream.webs import request, run
+from upstream.web_servers import Auth as Login
+from upstream.web_servers import request, run
 
 PUBLIC, PRIVATE, HERE, SPECIAL = AddressNearness
 

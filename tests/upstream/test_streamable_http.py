@@ -20,7 +20,21 @@ from binnacle.upstream.transports import http_client, streamable_http
 from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 from binnacle.wire.jsonrpc import INTERNAL_ERROR, Notification, Request, Response, RpcError
 from server.clients import Http, Server
-from upstream.webs import NEW, OLD, Asked, Auth, Peer, answer, config, descriptors, event, line, peer, request, run
+from upstream.web_servers import (
+    NEW,
+    OLD,
+    Asked,
+    Auth,
+    Peer,
+    answer,
+    config,
+    descriptors,
+    event,
+    line,
+    peer,
+    request,
+    run,
+)
 
 PROGRESS = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1}}'
 SECRET = "swordfish"

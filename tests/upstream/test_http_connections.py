@@ -15,7 +15,7 @@ from binnacle.upstream.transports.http_connections import HttpConnections
 from binnacle.upstream.transports.http_errors import AnswerTruncated, ConnectionClosed, NoAnswer, NotHttp
 from binnacle.upstream.transports.http_response import HttpResponse
 from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
-from upstream.webs import Asked, Auth, answer, line, peer, run
+from upstream.web_servers import Asked, Auth, answer, line, peer, run
 
 LARGE = 20 << 20
 

@@ -13,7 +13,7 @@ from binnacle.upstream.transports.http_client import new_session
 from binnacle.upstream.transports.http_session import HttpSession
 from binnacle.upstream.transports.legacy_sse import SseTransport
 from binnacle.wire.jsonrpc import RpcError
-from upstream.webs import Asked, Auth, answer, config, descriptors, event, line, peer, run
+from upstream.web_servers import Asked, Auth, answer, config, descriptors, event, line, peer, run
 
 NOTIFICATION = b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}'
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'

@@ -15,7 +15,7 @@ from binnacle.upstream.transports.legacy_sse import SseTransport
 from binnacle.upstream.transports.streamable_http import StreamableHttpTransport
 from server.clients import Http
 from server.peers import installed
-from upstream.webs import Auth, config, run
+from upstream.web_servers import Auth, config, run
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(1200)]
 

@@ -22,14 +22,14 @@ from binnacle.plan.session_plan import PLAN_FORMAT_VERSION, SessionPlan, Session
 from binnacle.upstream.configuration.server_config import ConfigSource
 from binnacle.upstream.configuration.server_trust import trust_item
 from plan.loaded import a_discipline, everything
-from plan.test_box import the_catalog, the_recipe
+from plan.test_shipped_recipes import the_catalog, the_recipe
 
 NAMES = ("context.json", "prompt.md", "mcp.json", "checks.json")
 
 WRITER = """
 import os, signal, sys
 from binnacle.plan import session_files
-from plan.test_files import planned
+from plan.test_session_files import planned
 
 moves, when = 0, int(sys.argv[2])
 

@@ -13,7 +13,7 @@ from aiohttp import web as aiohttp_web
 from binnacle.errors import UpstreamDown, UpstreamError, UpstreamLogin
 from binnacle.upstream.transports import websocket
 from binnacle.upstream.transports.websocket import WebSocketTransport
-from upstream.webs import Asked, Auth, answer, descriptors, line, peer, run
+from upstream.web_servers import Asked, Auth, answer, descriptors, line, peer, run
 
 NOTIFICATION = b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}'
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
