@@ -9,9 +9,9 @@ from functools import partial
 from binnacle.config.directories import clients_folder
 from binnacle.project.project import Project
 from binnacle.server.catalog_provider import CatalogProvider, ServedPrompt, ServedResource
-from binnacle.server.live_session import ServedProject
 from binnacle.server.mcp_server import McpServer
 from binnacle.server.saved_sessions import SavedSessions
+from binnacle.server.served_project import ServedProject
 from binnacle.server.session_lookup import Sessions
 from binnacle.serving.lazy_project import LazyProject
 from binnacle.serving.open_projects import OpenProjects

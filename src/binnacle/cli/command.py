@@ -1,7 +1,7 @@
 """How a command is declared: its words, its arguments, what it does, and how people see the answer.
 
-A command's function returns a typed answer: an `CommandAnswer`, or a value of the package that did the work. It is printed as
-JSON for programs and shown by the command's view to people. The type checker holds both to the same type.
+A command's function returns a typed answer: a `CommandAnswer`, or a value of the package that did the work. It is
+printed as JSON for programs and shown by the command's view to people. The type checker holds both to the same type.
 """
 
 from argparse import Namespace

@@ -8,9 +8,10 @@ from msgspec.json import decode, encode
 
 from binnacle import __version__
 from binnacle.errors import BinnacleError
-from binnacle.server.live_session import PREFIX, ServedProject
+from binnacle.server.live_session import PREFIX
 from binnacle.server.provider import Result
 from binnacle.server.request import McpRequest, Peer
+from binnacle.server.served_project import ServedProject
 from binnacle.server.session_lookup import Sessions
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import failed

@@ -30,9 +30,10 @@ from weakref import WeakValueDictionary
 from binnacle.config.access_tokens import id_of, matches
 from binnacle.errors import InvalidInput, NoProject, NotReady
 from binnacle.lifecycle.process import Process, this_process
-from binnacle.server.live_session import LiveSession, Scope, ServedProject
+from binnacle.server.live_session import LiveSession, Scope
 from binnacle.server.request import McpRequest, Peer
 from binnacle.server.saved_sessions import SavedSessions
+from binnacle.server.served_project import ServedProject
 from binnacle.tools.caller import Caller
 from binnacle.work.session import BARE, Session, SessionTerms
 
