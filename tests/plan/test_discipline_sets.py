@@ -128,7 +128,7 @@ def test_an_unknown_set_is_answered_with_the_nearest():
         (4, "denied_tools: [task_ad]", "denied_tools: no tool 'task_ad' to deny", "did you mean 'task_add'?"),
         (4, "upstreams: {docs: 7}", "upstreams: upstreams are servers by name", ""),
         (4, "- name: Poetry", "not YAML", "check indentation"),
-        (5, "\n  - name: POETRY", "the name 'poetry' is taken by", "give each its own"),
+        (5, "\n  - name: POETRY", "the name 'poetry' is already used in", "use each only once"),
     ],
 )
 def test_a_mistake_in_a_file_is_told_with_its_line(file, line, text, said, hint):

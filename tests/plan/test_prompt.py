@@ -101,7 +101,7 @@ def test_an_entry_is_kept_or_dropped_with_all_its_lines():
     shown = section.text.count("remark ")
     assert 0 < shown < 60
     assert section.text.count("more of ") == shown
-    assert section.cut == f"… {60 - shown} more remarks"
+    assert section.cut == f"… {60 - shown} more comments"
 
 
 def test_of_an_entry_too_long_by_itself_the_beginning_is_kept():

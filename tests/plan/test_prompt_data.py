@@ -7,7 +7,7 @@ import pytest
 
 from binnacle.errors import NotFound
 from binnacle.plan.codebase import survey
-from binnacle.plan.prompt_data import TASK_LIMIT, ContextFile, first_sentence, load
+from binnacle.plan.prompt_data import MAX_OPEN_TASKS, ContextFile, first_sentence, load
 from binnacle.store import comments, features, learnings, notes, sessions, task_moves, tasks
 from binnacle.work.task import NewTask
 from places import NOW
@@ -112,11 +112,11 @@ def test_a_feature_lists_its_own_tasks(store, repo):
 
 
 def test_long_lists_are_loaded_in_part_and_counted(store, repo):
-    do(store, tasks.add, [NewTask(title=f"task {number}") for number in range(TASK_LIMIT + 2)])
+    do(store, tasks.add, [NewTask(title=f"task {number}") for number in range(MAX_OPEN_TASKS + 2)])
     for number in range(17):
         do(store, notes.add_progress, f"step {number}")
     found = look(store, repo)
-    assert (len(found.listing), len(found.progress)) == (TASK_LIMIT, 15)
+    assert (len(found.listing), len(found.progress)) == (MAX_OPEN_TASKS, 15)
     assert found.unloaded == {"tasks": 2, "notes": 0, "progress": 2}
     assert found.progress[-1].text == "step 16"
 

@@ -9,7 +9,7 @@ from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, NotFound
 from binnacle.plan import recipe_loader
 from binnacle.plan.recipe import Recipe, ToolRule, expand_rules, matching
-from binnacle.plan.recipe_loader import TOOL_LIMIT, load_recipe, recipe_files
+from binnacle.plan.recipe_loader import MAX_RECIPE_TOOLS, load_recipe, recipe_files
 from binnacle.plan.sections import SECTIONS
 from plan.test_shipped_recipes import the_catalog
 
@@ -171,10 +171,10 @@ class TestExtending:
         write("extends: other\n")
         with pytest.raises(ConfigError) as caught:
             load()
-        assert caught.value.message == f"{file}:2: a circle: mine → other → mine"
+        assert caught.value.message == f"{file}:2: a cycle: mine → other → mine"
 
     def test_a_recipe_cannot_extend_itself(self, wrong):
-        assert wrong("tools: [bn_run]\nextends: mine\n") == (2, "a circle: mine → mine", "extend another one")
+        assert wrong("tools: [bn_run]\nextends: mine\n") == (2, "a cycle: mine → mine", "extend another one")
 
     def test_an_unknown_base_is_refused_with_the_nearest(self, wrong):
         assert wrong("extends: enrichmnt\n") == (1, "no recipe 'enrichmnt'", "did you mean 'enrichment'?")
@@ -198,16 +198,16 @@ class TestExtending:
         ("tools:\n- update_task_comment: {task: own}\n", 2, "is not about one task", "leave out 'task'"),
         ("tools:\n- feature_*: {task: own}\n", 2, "is not about one task", "leave out 'task'"),
         ("tools:\n- get_task: {task: mine}\n", 2, "invalid enum value 'mine'", "'near'"),
-        ("tools:\n- get_task: {}\n  bn_run: {}\n", 2, "one tool an entry", "- update_task"),
-        ("tools:\n- {}\n", 2, "one tool an entry", "- update_task"),
+        ("tools:\n- get_task: {}\n  bn_run: {}\n", 2, "an entry must name one tool", "- update_task"),
+        ("tools:\n- {}\n", 2, "an entry must name one tool", "- update_task"),
         ("tools:\n- get_task: {onyl: [x]}\n", 2, "unknown key 'onyl'", "'only'"),
         ("tools:\n- get_task:\n", 2, "expected object, got null", ""),
         ("tools:\n- [get_task]\n", 2, "expected str | object, got array", ""),
         ("tools: get_task\n", 1, "tools: expected array, got str", ""),
         ("description: a\ntool: [get_task]\n", 2, "unknown key 'tool'", "'tools'"),
         ("sections:\n- project\n- progres\n", 3, "no section 'progres'", "'progress'"),
-        ("extends: yap\nwithout:\n- get_task\n- delete_task\n", 4, "'delete_task' is not in what it extends", ""),
-        ("without: [get_task]\n", 1, "'get_task' is not in what it extends", "extends"),
+        ("extends: yap\nwithout:\n- get_task\n- delete_task\n", 4, "'delete_task' is not in the recipe it extends", ""),
+        ("without: [get_task]\n", 1, "'get_task' is not in the recipe it extends", "extends"),
         ("instead:\n  bn_run: get_task\n  delete_tsak: bn_run\n", 3, "'delete_tsak'", "'delete_task'"),
         ("tools: [get_task]\ninstead: {delete_task: get_tsak}\n", 2, "no tool 'get_tsak'", "'get_task'"),
         ("instructions:\n- Rest.\n- - Call {get_task}.\n  - Call {get_tsak}.\n", 3, "no tool 'get_tsak'", "'get_task'"),
@@ -232,10 +232,10 @@ def test_what_is_wrong_is_named_with_its_line_and_the_nearest_word(wrong, text, 
 
 def test_forty_tools_are_not_too_many(write, load, wrong):
     every = [spec.name for spec in the_catalog()]
-    assert len(every) > TOOL_LIMIT
-    write(f"tools: {every[:TOOL_LIMIT]}\n")
-    assert len(load().tools) == TOOL_LIMIT
-    assert "41 tools" in wrong(f"tools: {every[: TOOL_LIMIT + 1]}\n")[1]
+    assert len(every) > MAX_RECIPE_TOOLS
+    write(f"tools: {every[:MAX_RECIPE_TOOLS]}\n")
+    assert len(load().tools) == MAX_RECIPE_TOOLS
+    assert "41 tools" in wrong(f"tools: {every[: MAX_RECIPE_TOOLS + 1]}\n")[1]
 
 
 def test_a_pattern_stands_for_the_tools_there_are(write, load):

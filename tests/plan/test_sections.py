@@ -55,7 +55,7 @@ def test_the_codebase_is_counted_by_language():
         "Source files: 12 Python, 2 SQL.\n- README.md\n- src/\n- src/app/\n- … 4 more"
     )
     cut = Codebase(languages=(("Go", 9),), is_whole=False)
-    assert "9 Go among the files looked at; the repository is larger" in said("codebase", codebase=cut)
+    assert "9 Go among the files read; the repository is larger" in said("codebase", codebase=cut)
     assert said("codebase", codebase=Codebase()) == ""
 
 
@@ -75,7 +75,7 @@ def test_a_feature_says_where_it_ends():
 
 def test_a_file_that_is_gone_is_said_to_be():
     files = (ContextFile(path="src/a.py"), ContextFile(path="src/b.py", exists=False))
-    assert said("files", files=files) == "- src/a.py\n- src/b.py (not there any more)"
+    assert said("files", files=files) == "- src/a.py\n- src/b.py (no longer exists)"
 
 
 def test_learnings_say_where_they_come_from():
@@ -174,9 +174,9 @@ def test_a_task_says_all_it_knows():
         "**bn-aaaa: Build the form** (task, high priority, in progress; feature auth; about 8 turns)\n\n"
         "Two fields.\n\n"
         "It is done when:\n- works\n- is tested\n\n"
-        "How it is to be done:\n```\nread\nsend\n```\n\n"
+        "How to do it:\n```\nread\nsend\n```\n\n"
         "Hints: See Register.\n\n"
-        "Files it should leave:\n- src/form.py\n\n"
+        "Files to produce:\n- src/form.py\n\n"
         "Its parts:\n- [bn-2222] a part (pending)\n\n"
         "Waiting for it:\n- [bn-3333] the button"
     )

@@ -222,21 +222,21 @@ class TestEdited:
         lines[2] = "  MINE"
         file.write_text("\n".join(lines))
         error = self.refused(kept)
-        assert error.message == f"the plan was edited: {file} line 3 is not as it was written: 'MINE'"
+        assert error.message == f"the plan was edited: {file} line 3 was changed: 'MINE'"
         assert error.details == {"file": str(file)}
 
     def test_an_added_line_is_named(self, kept):
         file = kept / "context.json"
         text = file.read_text()
         file.write_text(text.replace("{", '{\n  "enabled_tools": ["task_delete"],', 1))
-        assert 'line 2 is not as it was written: \'"enabled_tools": ["task_delete"],\'' in self.refused(kept).message
+        assert 'line 2 was changed: \'"enabled_tools": ["task_delete"],\'' in self.refused(kept).message
 
     def test_lines_added_at_the_end_are_named(self, kept):
         file = kept / "prompt.md"
         before = file.read_text()
         file.write_text(f"{before}one\ntwo\n")
         last = before.count("\n") + 1
-        assert f"line {last} is not as it was written: 'one'" in self.refused(kept).message
+        assert f"line {last} was changed: 'one'" in self.refused(kept).message
 
     def test_lines_taken_from_the_end_are_noticed(self, kept):
         file = kept / "prompt.md"
@@ -247,7 +247,7 @@ class TestEdited:
     def test_other_line_ends_are_noticed(self, kept):
         file = kept / "prompt.md"
         file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
-        assert "line 1 is not as it was written" in self.refused(kept).message
+        assert "line 1 was changed" in self.refused(kept).message
 
     @pytest.mark.parametrize("name", NAMES)
     def test_a_missing_file_is_named(self, kept, name):

@@ -129,5 +129,5 @@ def test_a_plan_says_how_much_room_there_is(bn):  # noqa: F811
     assert "tool_search" in bn.human("plan", "show", "default")
     assert "tool_budget" not in bn("plan", "show", "yap"), "nothing joins it"
     why = {one["recipe"]: one["why"] for one in bn("plan", "explain", "tool_search")["recipes"]}
-    assert why["default"] == "there when the tools of other servers do not fit into 10000 tokens"
+    assert why["default"] == "only there if the upstream tools do not fit into 10000 tokens"
     assert why["yap"] == "not in the recipe yap"

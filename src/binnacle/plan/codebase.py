@@ -1,4 +1,4 @@
-"""What a repository looks like from a distance: its languages and its upper folders."""
+"""A summary of a repository: its languages and its top folders."""
 
 import os
 from collections import Counter, deque
@@ -6,11 +6,11 @@ from itertools import islice
 
 from msgspec import Struct
 
-WALK_LIMIT = 20_000
-"""Files and folders looked at. A huge repository is described by what comes first, from the top down."""
+MAX_WALKED_ENTRIES = 20_000
+"""Files and folders that are read, from the top down. The rest of a huge repository is ignored."""
 
-ENTRY_LIMIT = 30
-FOLDER_DEPTH = 2
+MAX_SHOWN_ENTRIES = 30
+MAX_SHOWN_DEPTH = 2
 
 IGNORED = frozenset(
     (
@@ -18,7 +18,7 @@ IGNORED = frozenset(
         *("venv", "env", "virtualenv", "site-packages", "__pycache__", "htmlcov", "Pods", "DerivedData", "_build"),
     )
 )
-"""What tools put there. Names that begin with a dot are left out too."""
+"""Folders that tools create. Names that begin with a dot are left out too."""
 
 LANGUAGES = {
     **dict.fromkeys((".py", ".pyi"), "Python"),
@@ -40,23 +40,23 @@ LANGUAGES = {
 
 
 class Codebase(Struct, frozen=True, kw_only=True):
-    """A repository, as far as a plan needs to know it."""
+    """What a plan needs to know about a repository."""
 
     languages: tuple[tuple[str, int], ...] = ()
-    """Source files by language, the most first."""
+    """Number of source files by language, the largest first."""
 
     entries: tuple[str, ...] = ()
     """Folders (with a slash) and files at the top, and folders below them."""
 
     left_out: int = 0
-    """Entries there was no room for."""
+    """Number of entries that are not shown."""
 
     is_whole: bool = True
-    """Whether everything was looked at."""
+    """Whether everything was read."""
 
 
-def survey(repo: str, *, limit: int = WALK_LIMIT) -> Codebase:
-    """Looks a repository over: never more than `limit` entries, whatever its size. Links are not followed."""
+def survey(repo: str, *, limit: int = MAX_WALKED_ENTRIES) -> Codebase:
+    """Summarizes a repository from at most `limit` entries. Links are not followed."""
     counts: Counter[str] = Counter()
     shown: list[str] = []
     folders = deque([("", 0)])
@@ -72,18 +72,18 @@ def survey(repo: str, *, limit: int = WALK_LIMIT) -> Codebase:
                 folders.append((f"{path}{name}/", depth + 1))
             elif language := LANGUAGES.get(os.path.splitext(name)[1].lower()):
                 counts[language] += 1
-            if depth < FOLDER_DEPTH and (is_folder or not depth):
+            if depth < MAX_SHOWN_DEPTH and (is_folder or not depth):
                 shown.append(f"{path}{name}/" if is_folder else name)
     return Codebase(
         languages=tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0]))),
-        entries=tuple(sorted(shown[:ENTRY_LIMIT])),
-        left_out=max(0, len(shown) - ENTRY_LIMIT),
+        entries=tuple(sorted(shown[:MAX_SHOWN_ENTRIES])),
+        left_out=max(0, len(shown) - MAX_SHOWN_ENTRIES),
         is_whole=left >= 0,
     )
 
 
 def _entries(folder: str, limit: int) -> list[tuple[str, bool]]:
-    """What is in a folder, and whether it is one; nothing if it cannot be read."""
+    """The names in a folder, and whether each is a folder; nothing if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(entries, limit)]

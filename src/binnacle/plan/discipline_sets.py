@@ -1,4 +1,4 @@
-"""Ready-made disciplines: sets of personas in files, and how they come into a store."""
+"""Ready-made disciplines: sets of personas in files, and their import into a store."""
 
 import os
 from collections.abc import Generator, Sequence
@@ -16,12 +16,12 @@ from binnacle.tools.denials import check_denied
 from binnacle.work.feature import DISCIPLINE_FIELDS, Discipline, change_discipline
 from binnacle.work.text import clean_name
 
-BOX = os.path.join(os.path.dirname(__file__), "disciplines")
+BUILT_IN_DIR = os.path.join(os.path.dirname(__file__), "disciplines")
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class WrittenDiscipline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A discipline as it is written. What is left out is made up when it is added, and stays when it is updated."""
+    """A discipline in a file. A field that is left out gets a default when added, and stays when updated."""
 
     name: str
     title: str | None = None
@@ -36,7 +36,7 @@ class WrittenDiscipline(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What is said about it."""
+        """The fields that the file sets."""
         return {key: value for key in DISCIPLINE_FIELDS if (value := getattr(self, key)) is not None}
 
 
@@ -48,33 +48,33 @@ class DisciplineSet(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ImportedDisciplines(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an import came to, by name."""
+    """The result of an import, by name."""
 
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    """Those that were there and were left as they are."""
+    """Existing disciplines that were left as they are."""
 
     near: dict[str, str] = {}
-    """Those left out because one with nearly the same name is there, and that one."""
+    """Disciplines that were left out, with the existing one that has a similar name."""
 
 
 def sets() -> dict[str, DisciplineSet]:
-    """The sets in the box, by name."""
-    return {name: load_set(name) for name in _boxed()}
+    """The built-in sets, by name."""
+    return {name: load_set(name) for name in _list_built_in()}
 
 
 def load_set(source: str) -> DisciplineSet:
-    """A set from the box by its name, or from a file: what ends in `.yaml` or has a `/` in it.
+    """A built-in set by its name, or a set from a file, whose path ends in `.yaml` or contains a `/`.
 
     Raises:
-        NotFound: no such set; the nearest is named.
-        ConfigError: something in the file is wrong: where, what, and the nearest valid word.
+        NotFound: there is no such set; the error names the nearest.
+        ConfigError: the file is wrong; the error names the line, the problem and the nearest valid word.
     """
     if source.endswith((".yaml", ".yml")) or os.sep in source:
         path = source
-    elif source in (known := _boxed()):
-        path = os.path.join(BOX, f"{source}.yaml")
+    elif source in (known := _list_built_in()):
+        path = os.path.join(BUILT_IN_DIR, f"{source}.yaml")
     else:
         hint = "; ".join(filter(None, (did_you_mean(source, known), "a file ends in .yaml")))
         raise NotFound(f"no set of disciplines {source!r}", hint=hint)
@@ -84,30 +84,30 @@ def load_set(source: str) -> DisciplineSet:
 
 
 def import_set(tx: Writer, given: DisciplineSet, *, update: bool = False) -> ImportedDisciplines:
-    """Adds the disciplines that are not there. Those that are stay as they are, unless they are to be updated."""
+    """Adds the disciplines that do not exist. Existing ones change only with `update`."""
     there = {one.name: one for one in features.list_disciplines(tx)}
     added, updated, kept, near = [], [], [], {}
     for persona in given.disciplines:
         name = clean_name(persona.name, what="discipline")
         if name not in there:
             try:
-                features.add_discipline(tx, name, _fitting(tx, name, persona))
+                features.add_discipline(tx, name, _fields_for(tx, name, persona))
                 added.append(name)
             except Duplicate as error:
                 near[name] = str(error.details["existing"])
-        elif update and features.update_discipline(tx, name, _fitting(tx, name, persona)) != there[name]:
+        elif update and features.update_discipline(tx, name, _fields_for(tx, name, persona)) != there[name]:
             updated.append(name)
         else:
             kept.append(name)
     return ImportedDisciplines(added=tuple(added), updated=tuple(updated), kept=tuple(kept), near=near)
 
 
-def _boxed() -> list[str]:
-    return sorted(file.removesuffix(".yaml") for file in os.listdir(BOX) if file.endswith(".yaml"))
+def _list_built_in() -> list[str]:
+    return sorted(file.removesuffix(".yaml") for file in os.listdir(BUILT_IN_DIR) if file.endswith(".yaml"))
 
 
-def _fitting(tx: Reader, name: str, persona: WrittenDiscipline) -> dict[str, Any]:
-    """What is said about it; without the acronym where another discipline has that."""
+def _fields_for(tx: Reader, name: str, persona: WrittenDiscipline) -> dict[str, Any]:
+    """The fields of a persona, without the acronym if another discipline has it."""
     fields = persona.fields
     taken = {one.acronym for one in features.list_disciplines(tx) if one.name != name}
     if fields.get("acronym", "").upper() in taken:
@@ -116,25 +116,25 @@ def _fitting(tx: Reader, name: str, persona: WrittenDiscipline) -> dict[str, Any
 
 
 def _check(personas: Sequence[WrittenDiscipline], lines: YamlLines) -> None:
-    """Checks by the rules of the store, so that a mistake is found with its line before anything is added."""
+    """Checks by the rules of the store, so that an error names its line before anything is added."""
     seen: dict[tuple[str, str], str] = {}
     for index, persona in enumerate(personas):
         place = lines.at("disciplines", index, "name")
-        with _placed(place, "name"):
+        with _naming_line(place, "name"):
             name = clean_name(persona.name, what="discipline")
         blank = Discipline(name=name, title=name, acronym="XXXX", created_at=NEVER, updated_at=NEVER)
         for key, value in persona.fields.items():
-            with _placed(lines.at("disciplines", index, key), key):
+            with _naming_line(lines.at("disciplines", index, key), key):
                 change_discipline(blank, {key: value})
                 check_denied(value if key == "denied_tools" else (), _work_tool_names)
         for what, word in (("name", name), ("acronym", (persona.acronym or "").upper())):
             if word and (first := seen.setdefault((what, word), place)) != place:
-                raise ConfigError(f"{place}: the {what} {word!r} is taken by {first}", hint="give each its own")
+                raise ConfigError(f"{place}: the {what} {word!r} is already used in {first}", hint="use each only once")
 
 
 @contextmanager
-def _placed(place: str, key: str) -> Generator[None]:
-    """Says in which line of a file a value is that was refused."""
+def _naming_line(place: str, key: str) -> Generator[None]:
+    """Adds the line in the file to the error of a refused value."""
     try:
         yield
     except BinnacleError as error:
@@ -142,6 +142,6 @@ def _placed(place: str, key: str) -> Generator[None]:
 
 
 def _work_tool_names() -> list[str]:
-    from binnacle.tools.work import all_work_tools  # declares every tool, which takes a while
+    from binnacle.tools.work import all_work_tools  # slow: it declares every tool
 
     return all_work_tools.names()

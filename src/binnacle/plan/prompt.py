@@ -1,4 +1,4 @@
-"""What the agent of a session reads first: the sections of its recipe, within its budget of tokens."""
+"""The prompt of a session: the sections of its recipe, within its budget of tokens."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -12,14 +12,14 @@ from binnacle.plan.token_count import count
 from binnacle.plan.tool_mentions import keep_known
 from binnacle.plan.tool_mentions import render as worded
 
-WHOLE_LIMIT = 4000
-"""Tokens that even the task, the input and the instructions are cut to."""
+MAX_UNCUT_TOKENS = 4000
+"""Maximum for the task, the input and the instructions, which are not cut otherwise."""
 
 FRAME_TOKENS = 25
-"""Tokens that a heading and a line about what was cut may take."""
+"""Tokens reserved for a heading and a line that says what was cut."""
 
 _ENTRY = re.compile(r"\n(?! )")
-"""Where an entry ends: lines that belong to the one before are indented."""
+"""Where an entry ends: its further lines are indented."""
 
 REST = "{task_list} shows all."
 
@@ -35,7 +35,7 @@ class Section(Struct, frozen=True, kw_only=True):
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """What an agent reads first."""
+    """The first text that an agent reads."""
 
     sections: tuple[Section, ...]
 
@@ -51,7 +51,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 def render(recipe: Recipe, loaded: PromptData, names: Mapping[str, str], *, all_names: Collection[str]) -> Prompt:
     """The prompt of a session that has the tools `names`, own name → shown name; `all_names` are those of all tools.
 
-    Sections with nothing to say are left out. The instructions come last.
+    Empty sections are left out. The instructions come last.
     """
     bodies = {name: SECTIONS[name](loaded) for name in recipe.sections}
     if "persona" in bodies:
@@ -59,7 +59,7 @@ def render(recipe: Recipe, loaded: PromptData, names: Mapping[str, str], *, all_
     steps = worded(recipe.instructions, names)
     bodies["instructions"] = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
     bodies = {name: body for name, body in bodies.items() if body}
-    room = _room(bodies, recipe.budget)
+    room = _allot(bodies, recipe.budget)
     return Prompt(
         sections=tuple(
             _section(name, body, room[name], unseen=loaded.unloaded.get(name, 0), names=names)
@@ -68,12 +68,12 @@ def render(recipe: Recipe, loaded: PromptData, names: Mapping[str, str], *, all_
     )
 
 
-def _room(bodies: Mapping[str, str], budget: int) -> dict[str, int]:
-    """Tokens for each section: its share at most, and less where the whole would not fit."""
+def _allot(bodies: Mapping[str, str], budget: int) -> dict[str, int]:
+    """Tokens for each section: at most its share, and less if all sections together would not fit."""
     sizes = {name: count(body) for name, body in bodies.items()}
-    whole = {name: min(size, WHOLE_LIMIT) for name, size in sizes.items() if not FORMS[name].share}
+    whole = {name: min(size, MAX_UNCUT_TOKENS) for name, size in sizes.items() if not FORMS[name].share}
     shares = {name: min(sizes[name], round(FORMS[name].share * budget)) for name in sizes if name not in whole}
-    # However long the task is, what is around it keeps a quarter.
+    # However long the task is, the other sections keep a quarter.
     left = max(budget - sum(whole.values()) - FRAME_TOKENS * len(sizes), budget // 4)
     wanted = sum(shares.values())
     return whole | (shares if wanted <= left else {name: share * left // wanted for name, share in shares.items()})
@@ -82,7 +82,7 @@ def _room(bodies: Mapping[str, str], budget: int) -> dict[str, int]:
 def _section(name: str, body: str, room: int, *, unseen: int, names: Mapping[str, str]) -> Section:
     form = FORMS[name]
     kept, dropped = _cut(body, room, newest_last=form.newest_last)
-    said = _said(form, dropped + unseen, is_short=kept != body and not dropped)
+    said = _describe_cut(form, dropped + unseen, is_short=kept != body and not dropped)
     if said and name == "tasks":
         said = " ".join((f"{said}.", *worded([(REST,)], names)))
     parts = (said, kept) if form.newest_last else (kept, said)
@@ -90,7 +90,7 @@ def _section(name: str, body: str, room: int, *, unseen: int, names: Mapping[str
     return Section(name=name, text=text, tokens=count(text), cut=said)
 
 
-def _said(form: SectionForm, missing: int, *, is_short: bool) -> str:
+def _describe_cut(form: SectionForm, missing: int, *, is_short: bool) -> str:
     if missing:
         one = form.noun[:-3] + "y" if form.noun.endswith("ies") else form.noun[:-1]
         noun = one if missing == 1 else form.noun
@@ -99,7 +99,7 @@ def _said(form: SectionForm, missing: int, *, is_short: bool) -> str:
 
 
 def _cut(body: str, room: int, *, newest_last: bool) -> tuple[str, int]:
-    """As many whole entries as there is room for, at least a piece of one, and how many entries were dropped."""
+    """The entries that fit, or at least a piece of the first, and how many entries were dropped."""
     if count(body) <= room:
         return body, 0
     entries = _ENTRY.split(body)
@@ -113,14 +113,14 @@ def _cut(body: str, room: int, *, newest_last: bool) -> tuple[str, int]:
             break
         kept.append(entry)
     if not kept:
-        kept = [_shortened(entries[0], room)]
+        kept = [_shorten(entries[0], room)]
     dropped = len([entry for entry in entries[len(kept) :] if entry.strip()])
     text = "\n".join(kept[::-1] if newest_last else kept).strip("\n")
-    # A block of code that lost its end would swallow all that follows.
+    # Without its end, a block of code would include all text after it.
     return (f"{text}\n```" if text.count("```") % 2 else text), dropped
 
 
-def _shortened(entry: str, room: int) -> str:
-    """The beginning of an entry that is too long by itself, up to a word."""
+def _shorten(entry: str, room: int) -> str:
+    """The beginning of an entry that is too long, cut between words."""
     start = entry.encode()[: max(room, 1) * 4].decode(errors="ignore")
     return start.rsplit(None, 1)[0] + " …" if len(start.split()) > 1 else start + "…"

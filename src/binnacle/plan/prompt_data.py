@@ -1,4 +1,4 @@
-"""Loads everything that a prompt may be made of, in one look at the store."""
+"""Loads everything that a prompt may show, in one transaction."""
 
 import os
 import re
@@ -24,10 +24,10 @@ from binnacle.work.learning import Learning
 from binnacle.work.session import Iteration
 from binnacle.work.task import Task
 
-TASK_LIMIT = 100
-CLOSED_LIMIT = 10
-SUMMARY_LIMIT = 120
-HISTORY_LIMIT = 5
+MAX_OPEN_TASKS = 100
+MAX_CLOSED_TASKS = 10
+MAX_SUMMARY_CHARACTERS = 120
+MAX_ITERATIONS = 5
 
 
 class ContextFile(Struct, frozen=True, kw_only=True):
@@ -45,21 +45,21 @@ class ListedTask(Struct, frozen=True, kw_only=True):
 
 
 class PastOutcome(Struct, frozen=True, kw_only=True):
-    """What came of a task that this one builds on."""
+    """The result of a task that this one depends on."""
 
     task: Task
     reason: str = ""
-    """Why it is depended on."""
+    """Why this task depends on it."""
 
     summary: str = ""
-    """Its closing words, or the newest comment when there are none; one sentence."""
+    """One sentence: its closing reason, or else its newest comment."""
 
 
 class PromptData(Struct, frozen=True, kw_only=True):
-    """Everything that a prompt may be made of, as values. The same values always give the same prompt."""
+    """Everything that a prompt may show, as values. The same values always give the same prompt."""
 
     now: datetime
-    """The moment of loading. Ages are reckoned from it."""
+    """When it was loaded. Ages are relative to it."""
 
     project: str
     description: str = ""
@@ -74,20 +74,20 @@ class PromptData(Struct, frozen=True, kw_only=True):
     discipline: Discipline | None = None
     files: tuple[ContextFile, ...] = ()
     learnings: tuple[Learning, ...] = ()
-    """Of the feature, then of the project; the most trustworthy of each first."""
+    """Those of the feature, then those of the project; each with the most trustworthy first."""
 
     listing: tuple[ListedTask, ...] = ()
-    """Tasks of the feature, or of the project: the open ones by urgency, then those closed lately."""
+    """Tasks of the feature, or of the project: open ones by urgency, then recently closed ones."""
 
     task: TaskDetails | None = None
     attempts: tuple[Comment, ...] = ()
-    """What was said on the task before, the newest first."""
+    """Comments on the task, the newest first."""
 
     remaining: tuple[str, ...] = ()
     """What the last attempt left to do."""
 
     answers: tuple[str, ...] = ()
-    """Questions that were asked about the task, with what a person answered."""
+    """Questions about the task, with the answers of people."""
 
     dependencies: tuple[PastOutcome, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -97,10 +97,10 @@ class PromptData(Struct, frozen=True, kw_only=True):
     progress: tuple[Progress, ...] = ()
     user_input: str = ""
     extra: str = ""
-    """What whoever starts the session wants to add to the input."""
+    """What the program that starts the session adds to the input."""
 
     unloaded: dict[str, int] = {}
-    """By section, how many entries there are beyond those loaded."""
+    """By section, how many entries were not loaded."""
 
 
 def load(
@@ -115,13 +115,13 @@ def load(
     extra: str = "",
     sections: Collection[str] | None = None,
 ) -> PromptData:
-    """What a prompt may need. A task brings its feature and its discipline unless others are named.
+    """Loads what a prompt may need. Feature and discipline are by default those of the task.
 
-    `sections` are those that will be rendered, all if not given: what none of them shows is not looked for
-    where that takes time.
+    `sections` are those that will be rendered, by default all: data that is slow to load and that none of
+    them shows is skipped.
 
     Raises:
-        NotFound: a task, feature or discipline that does not exist.
+        NotFound: the task, feature or discipline does not exist.
     """
     about = load_details(tx, task) if task else None
     feature_name = feature or (about.task.feature if about else None)
@@ -142,24 +142,24 @@ def load(
         disciplines=tuple(features.list_disciplines(tx)),
         feature=owner,
         discipline=features.get_discipline(tx, discipline_name) if discipline_name else None,
-        files=_files(repo, owner, about.task if about else None),
-        learnings=_learnings(tx, owner),
-        listing=_listing(tx, owner, unloaded) if sections is None or "tasks" in sections else (),
+        files=_list_files(repo, owner, about.task if about else None),
+        learnings=_list_learnings(tx, owner),
+        listing=_list_tasks(tx, owner, unloaded) if sections is None or "tasks" in sections else (),
         task=about,
         attempts=about.comments[::-1] if about else (),
         remaining=(before.remaining,) if before.remaining else (),
         answers=tuple(f"{one.text} — {one.answer}" for one in before.questions if one.answer),
-        dependencies=_outcomes(tx, about) if about else (),
-        notes=_notes(tx, session, unloaded),
-        history=_history(tx, session),
-        progress=_progress(tx, unloaded),
+        dependencies=_load_outcomes(tx, about) if about else (),
+        notes=_load_notes(tx, session, unloaded),
+        history=_load_history(tx, session),
+        progress=_load_progress(tx, unloaded),
         user_input=user_input.strip(),
         extra=extra.strip(),
         unloaded=unloaded,
     )
 
 
-def first_sentence(text: str, *, limit: int = SUMMARY_LIMIT) -> str:
+def first_sentence(text: str, *, limit: int = MAX_SUMMARY_CHARACTERS) -> str:
     """The first sentence of `text` in one line, cut between words at `limit` characters."""
     line = " ".join(text.split())
     sentence = re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
@@ -168,32 +168,32 @@ def first_sentence(text: str, *, limit: int = SUMMARY_LIMIT) -> str:
     return sentence[: limit - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
-def _files(repo: str, feature: Feature | None, task: Task | None) -> tuple[ContextFile, ...]:
-    """The task's files first: they are what the work is about."""
+def _list_files(repo: str, feature: Feature | None, task: Task | None) -> tuple[ContextFile, ...]:
+    """The files of the task, then those of the feature."""
     named: Iterable[str] = (
         *(task.context_files if task else ()),
         *((*feature.context_files, *feature.knowledge_paths) if feature else ()),
     )
-    return tuple(ContextFile(path=path, exists=_is_there(repo, path)) for path in dict.fromkeys(named))
+    return tuple(ContextFile(path=path, exists=_exists(repo, path)) for path in dict.fromkeys(named))
 
 
-def _is_there(repo: str, path: str) -> bool:
-    """Whether there is such a file or folder. A link of the repository that leads out of it is none of its files."""
+def _exists(repo: str, path: str) -> bool:
+    """Whether there is such a file or folder. A link that leads out of the repository does not count."""
     place = os.path.normpath(os.path.join(repo, path))
     return find_inside(repo, place) is not None if is_below(repo, place) else os.path.exists(place)
 
 
-def _learnings(tx: Reader, feature: Feature | None) -> tuple[Learning, ...]:
+def _list_learnings(tx: Reader, feature: Feature | None) -> tuple[Learning, ...]:
     own = learnings.list_learnings(tx, feature=feature.name) if feature else []
     return (*own, *learnings.list_learnings(tx, project_only=True))
 
 
-def _listing(tx: Reader, feature: Feature | None, unloaded: dict[str, int]) -> tuple[ListedTask, ...]:
+def _list_tasks(tx: Reader, feature: Feature | None, unloaded: dict[str, int]) -> tuple[ListedTask, ...]:
     name = feature.name if feature else None
-    still_open, total = tasks.list_tasks(tx, TaskFilter(feature=name), limit=TASK_LIMIT)
+    still_open, total = tasks.list_tasks(tx, TaskFilter(feature=name), limit=MAX_OPEN_TASKS)
     unloaded["tasks"] = total - len(still_open)
     where, values = TaskFilter(feature=name, status=("done", "cancelled")).where()
-    closed = TASKS.select(tx, f"where {where} order by closed_at desc, number desc limit ?", *values, CLOSED_LIMIT)
+    closed = TASKS.select(tx, f"where {where} order by closed_at desc, number desc limit ?", *values, MAX_CLOSED_TASKS)
     waits = dependencies.dependencies_of(tx, [one.id for one in still_open if one.open_dependencies])
     known = tasks.get_many(tx, {edge.depends_on for edges in waits.values() for edge in edges})
     return tuple(
@@ -207,37 +207,37 @@ def _listing(tx: Reader, feature: Feature | None, unloaded: dict[str, int]) -> t
     )
 
 
-def _outcomes(tx: Reader, about: TaskDetails) -> tuple[PastOutcome, ...]:
+def _load_outcomes(tx: Reader, about: TaskDetails) -> tuple[PastOutcome, ...]:
     found = tasks.get_many(tx, [one.id for one in about.depends_on])
     return tuple(
-        PastOutcome(task=found[one.id], reason=one.reason, summary=_summary(tx, found[one.id]))
+        PastOutcome(task=found[one.id], reason=one.reason, summary=_summarize(tx, found[one.id]))
         for one in about.depends_on
     )
 
 
-def _summary(tx: Reader, task: Task) -> str:
+def _summarize(tx: Reader, task: Task) -> str:
     if task.closed_reason:
         return first_sentence(task.closed_reason)
     return "".join(first_sentence(one.body) for one in comments.list_comments(tx, task.id, limit=1))
 
 
-def _notes(tx: Reader, session: str | None, unloaded: dict[str, int]) -> tuple[Note, ...]:
+def _load_notes(tx: Reader, session: str | None, unloaded: dict[str, int]) -> tuple[Note, ...]:
     found, total = notes.list_notes(tx, session=session, limit=30)
     unloaded["notes"] = total - len(found)
     return tuple(found)
 
 
-def _history(tx: Reader, session: str | None) -> tuple[Iteration, ...]:
+def _load_history(tx: Reader, session: str | None) -> tuple[Iteration, ...]:
     if session:
-        told = [one for one in sessions.list_iterations(tx, session) if one.summary]
-        return tuple(told[-HISTORY_LIMIT:])
+        summarized = [one for one in sessions.list_iterations(tx, session) if one.summary]
+        return tuple(summarized[-MAX_ITERATIONS:])
     newest = ITERATIONS.select(
-        tx, "where summary <> '' order by ended_at desc, session, number desc limit ?", HISTORY_LIMIT
+        tx, "where summary <> '' order by ended_at desc, session, number desc limit ?", MAX_ITERATIONS
     )
     return tuple(newest[::-1])
 
 
-def _progress(tx: Reader, unloaded: dict[str, int]) -> tuple[Progress, ...]:
+def _load_progress(tx: Reader, unloaded: dict[str, int]) -> tuple[Progress, ...]:
     found, total = notes.list_progress(tx, limit=15)
     unloaded["progress"] = total - len(found)
     return tuple(found)

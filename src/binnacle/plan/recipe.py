@@ -1,4 +1,4 @@
-"""Recipes: what a kind of session gets. Written as data, checked when they are loaded."""
+"""Recipes: what a kind of session gets. They are data, checked when loaded."""
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -13,17 +13,17 @@ from binnacle.tools.tool_spec import ToolSpec
 from binnacle.work.status import Status
 
 Scope = Literal["any", "own", "near"]
-"""Which tasks a tool may be used on: any, the session's own, or also those of its feature and its dependents."""
+"""Which tasks a tool may be used on: any; the session's own; or, for `near`, also its feature's and its dependents."""
 
 
 class ToolRule(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tool that a recipe allows, and within which limits."""
+    """A tool that a recipe allows, and its limits."""
 
     name: str
-    """As the session sees it: the tool's own name or an alias; a pattern may match any number of tools."""
+    """Its name in the session: the tool's own name, an alias, or a pattern that matches any number of tools."""
 
     only: tuple[str, ...] = ()
-    """The optional parameters it takes; all of them when empty."""
+    """The optional parameters that it takes; all of them if empty."""
 
     task: Scope = "any"
 
@@ -35,36 +35,36 @@ class Recipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
     description: str
     tools: tuple[ToolRule, ...]
     sections: tuple[str, ...] = ()
-    """Of the prompt, in order; the most actionable last."""
+    """Sections of the prompt, in order; the most actionable last."""
 
     instructions: tuple[Step, ...] = ()
     instead: Mapping[str, str] = {}
-    """A tool that agents try although it is not here, and the one to use."""
+    """Tools that agents may try although the session lacks them, and the tools to use instead."""
 
     commands: tuple[str, ...] = ()
-    """The tools, by name or pattern, that `bn` commands reach although they are not among `tools`.
+    """The tools, by name or pattern, whose `bn` commands are allowed although they are not among `tools`.
 
-    Also acts that only commands do, as `queue_add`. What only people do is never among them.
+    Also rights that only commands need, such as `queue_add`. Commands for people only are never among them.
     """
 
     created_status: Status | None = None
-    """What new tasks get, whatever is asked for."""
+    """The status of all new tasks, whatever the agent asks for."""
 
     keeps_to_feature: bool = False
-    """Whether a session about a feature sees, and adds, tasks of that feature where none is named."""
+    """Whether a session about a feature lists and adds tasks of that feature by default."""
 
     upstreams: bool = False
-    """Whether the tools of other MCP servers join, and those of the project's own scripts."""
+    """Whether the session also gets upstream tools and the project's own scripts."""
 
     budget: int = 6000
     """Tokens of the prompt."""
 
     tool_budget: int = 10_000
-    """Tokens of the list of tools. Those of other servers that do not fit are found by search."""
+    """Tokens of the list of tools. Upstream tools that do not fit are found by search."""
 
 
 def expand_rules(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
-    """The rules with every pattern replaced by the tools it matches, by their own names; no name is there twice."""
+    """The rules with every pattern replaced by the tools it matches. The first rule for a name wins."""
     found: dict[str, ToolRule] = {}
     for rule in recipe.tools:
         for name in matched_names(rule, catalog):
@@ -73,18 +73,18 @@ def expand_rules(recipe: Recipe, catalog: Catalog) -> list[ToolRule]:
 
 
 def matched_names(rule: ToolRule, catalog: Catalog) -> list[str]:
-    """The names of the tools that a rule stands for."""
+    """The names of the tools that a rule matches."""
     return [one.name for one in catalog if fnmatchcase(one.name, rule.name)] if "*" in rule.name else [rule.name]
 
 
 def task_parameter(spec: ToolSpec) -> str | None:
-    """What a tool calls the task it is about: `task_id`, or `id` if it is one of the tasks' own tools."""
+    """The parameter of a tool that names a task: `task_id`, or `id` for tools named `task_…`."""
     names = ("task_id", "id") if spec.name.startswith("task_") else ("task_id",)
     return next((name for name in names if name in spec.parameters.__struct_fields__), None)
 
 
 def names_of(name: str, catalog: Catalog) -> tuple[str, ...]:
-    """Every name of the tool that one of them is."""
+    """Every name of the tool with this name."""
     if name not in catalog:
         return (name,)
     spec = catalog.find(name).spec
@@ -92,6 +92,6 @@ def names_of(name: str, catalog: Catalog) -> tuple[str, ...]:
 
 
 def matching(words: Iterable[str], names: Iterable[str]) -> str | None:
-    """The first of some words or patterns that is, or matches, one of the names."""
+    """The first of some words or patterns that equals or matches one of the names."""
     known = tuple(names)
     return next((word for word in words if any(fnmatchcase(name, word) for name in known)), None)

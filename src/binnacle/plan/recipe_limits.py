@@ -1,7 +1,7 @@
-"""Keeps a session from getting more than it began with.
+"""Keeps a session from getting more rights than it began with.
 
-A recipe is a file of the repository, which an agent can write. So a change of it takes away from a session at once,
-and gives nothing more until a person plans the session again (`bn plan renew`, or a new session).
+A recipe is a file of the repository, which an agent can write. So a change of it takes rights from a session at once,
+but gives none until a person plans the session again (`bn plan renew`, or a new session).
 """
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ _STRICTER: tuple[Scope, ...] = ("any", "near", "own")
 
 
 def limits_of(recipe: Recipe) -> Recipe:
-    """A recipe without its words: what is kept of it as the most that a session may ever have."""
+    """The rights in a recipe without its texts, saved as the most that a session may ever have."""
     return Recipe(
         name=recipe.name,
         description="",
@@ -25,12 +25,12 @@ def limits_of(recipe: Recipe) -> Recipe:
 
 
 def narrow(recipe: Recipe, first: Recipe | None, catalog: Catalog) -> Recipe:
-    """The recipe without anything that `first`, the one that the session began with, did not have."""
+    """The recipe without any right that `first`, with which the session began, did not give."""
     if first is None:
         return recipe
-    most = {_own(rule, catalog): rule for rule in expand_rules(first, catalog)}
-    found = ((rule, most.get(_own(rule, catalog))) for rule in expand_rules(recipe, catalog))
-    rules = (_stricter(rule, limit) for rule, limit in found if limit is not None)
+    most = {_own_name(rule, catalog): rule for rule in expand_rules(first, catalog)}
+    found = ((rule, most.get(_own_name(rule, catalog))) for rule in expand_rules(recipe, catalog))
+    rules = (_combine(rule, limit) for rule, limit in found if limit is not None)
     return replace(
         recipe,
         tools=tuple(rule for rule in rules if rule is not None),
@@ -40,12 +40,12 @@ def narrow(recipe: Recipe, first: Recipe | None, catalog: Catalog) -> Recipe:
     )
 
 
-def _own(rule: ToolRule, catalog: Catalog) -> str:
+def _own_name(rule: ToolRule, catalog: Catalog) -> str:
     return catalog.find(rule.name).spec.name if rule.name in catalog else rule.name
 
 
-def _stricter(rule: ToolRule, limit: ToolRule) -> ToolRule | None:
-    """The rule with the limits of both; None where they leave no parameter."""
+def _combine(rule: ToolRule, limit: ToolRule) -> ToolRule | None:
+    """The rule with the limits of both; None if they leave no parameter."""
     only = rule.only or limit.only
     if rule.only and limit.only:
         only = tuple(one for one in rule.only if one in limit.only)

@@ -1,4 +1,4 @@
-"""Reads recipes from their files, checks every name in them, and holds back what nobody has trusted."""
+"""Reads recipes from their files, checks every name in them, and withholds rights that no person has trusted."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -32,12 +32,21 @@ from binnacle.tools.json_schema import input_schema
 from binnacle.work import steps
 from binnacle.work.status import Status
 
-BOX = os.path.join(os.path.dirname(__file__), "recipes")
-TOOL_LIMIT = 40
-"""Tools a recipe may name: more confuse more than they help."""
+BUILT_IN_DIR = os.path.join(os.path.dirname(__file__), "recipes")
+MAX_RECIPE_TOOLS = 40
+"""Most tools of a recipe: more confuse agents more than they help."""
 
-SAME = ("sections", "instead", "commands", "created_status", "keeps_to_feature", "upstreams", "budget", "tool_budget")
-"""What a recipe takes over as it is written."""
+COPIED_FIELDS = (
+    "sections",
+    "instead",
+    "commands",
+    "created_status",
+    "keeps_to_feature",
+    "upstreams",
+    "budget",
+    "tool_budget",
+)
+"""Fields that are copied from the file unchanged."""
 
 
 class _Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,7 +55,7 @@ class _Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A recipe as it is written. What is left out is taken from the recipe it extends."""
+    """A recipe in its file. Fields that are left out come from the recipe it extends."""
 
     description: str = ""
     extends: str | None = None
@@ -64,11 +73,11 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def recipe_files(repo: str | None) -> dict[str, str]:
-    """Every recipe there is, by name, with its file. A project's own come before those in the box."""
-    found = _recipes_in(BOX, sorted(os.listdir(BOX)))
+    """The files of all recipes, by name. A project's own replace built-in ones of the same name."""
+    found = _recipes_in(BUILT_IN_DIR, sorted(os.listdir(BUILT_IN_DIR)))
     if repo:
         folder = os.path.join(repo, PROJECT_DIR, "recipes")
-        with suppress(OSError):  # it is no folder of the repository
+        with suppress(OSError):  # it is not a folder of the repository
             found |= _recipes_in(folder, list_inside(repo, folder))
     return found
 
@@ -78,24 +87,24 @@ def _recipes_in(folder: str, names: list[str]) -> dict[str, str]:
 
 
 def load_recipe(name: str, catalog: Catalog, *, repo: str | None = None) -> Recipe:
-    """The recipe called `name`, checked against the tools there are.
+    """The recipe called `name`, checked against the existing tools.
 
-    One of the project gives nothing more until a person has trusted it: in the place of one in the box only what that
-    has, and no commands beyond its tools.
+    Until a person has trusted a recipe of the project, it gives no more than the built-in one of the same name, or, if
+    there is none, no commands beyond its tools.
 
     Raises:
-        NotFound: no such recipe; the nearest is named.
-        ConfigError: something in its file is wrong: where, what, and the nearest valid word.
+        NotFound: there is no such recipe; the error names the nearest.
+        ConfigError: its file is wrong; the error names the line, the problem and the nearest valid word.
     """
     find_recipe_file(name, repo)
-    return _load(name, _Shelf(recipe_files(repo), catalog, repo), ())
+    return _load(name, _Lookup(recipe_files(repo), catalog, repo), ())
 
 
 def find_recipe_file(name: str, repo: str | None) -> str:
     """The file of a recipe.
 
     Raises:
-        NotFound: no such recipe; the nearest is named.
+        NotFound: there is no such recipe; the error names the nearest.
     """
     files = recipe_files(repo)
     if name not in files:
@@ -103,98 +112,102 @@ def find_recipe_file(name: str, repo: str | None) -> str:
     return files[name]
 
 
-class _Shelf(NamedTuple):
-    """Where recipes are found by their names, and the tools that they are checked against."""
+class _Lookup(NamedTuple):
+    """The files of recipes by name, and the tools that recipes are checked against."""
 
     files: Mapping[str, str]
     catalog: Catalog
     repo: str | None
 
 
-def _load(name: str, shelf: _Shelf, below: tuple[str, ...]) -> Recipe:
-    """A recipe, without what nobody has trusted; the same holds for those that it extends."""
-    made, path = _make(name, shelf, below), shelf.files[name]
-    if shelf.repo is None or os.path.dirname(path) == BOX:
+def _load(name: str, lookup: _Lookup, below: tuple[str, ...]) -> Recipe:
+    """A recipe without rights that no person has trusted, in it or in recipes it extends."""
+    made, path = _make(name, lookup, below), lookup.files[name]
+    if lookup.repo is None or os.path.dirname(path) == BUILT_IN_DIR:
         return made
-    held = _hold_back(made, shelf.catalog)
-    return made if held == made or is_trusted(shelf.repo, _item(name, path)) else held
+    held = _hold_back(made, lookup.catalog)
+    return made if held == made or is_trusted(lookup.repo, _trust_item(name, path)) else held
 
 
 def _hold_back(recipe: Recipe, catalog: Catalog) -> Recipe:
-    """What is left of a project's recipe while nobody has trusted it."""
-    box = _recipes_in(BOX, sorted(os.listdir(BOX)))
-    if recipe.name in box:
-        return narrow(recipe, _make(recipe.name, _Shelf(box, catalog, None), ()), catalog)
+    """What a recipe of the project gives until a person has trusted it."""
+    built_in = _recipes_in(BUILT_IN_DIR, sorted(os.listdir(BUILT_IN_DIR)))
+    if recipe.name in built_in:
+        return narrow(recipe, _make(recipe.name, _Lookup(built_in, catalog, None), ()), catalog)
     return msgspec.structs.replace(recipe, commands=())
 
 
 def find_items(repo: str, catalog: Catalog) -> list[TrustItem]:
-    """The recipes of a project that give more than they may untrusted, as a person sees them before trusting them."""
+    """The recipes of a project that need trust, as a person sees them before trusting them."""
     found = []
-    shelf = _Shelf(recipe_files(repo), catalog, repo)
-    for name, path in shelf.files.items():
-        if os.path.dirname(path) != BOX:
+    lookup = _Lookup(recipe_files(repo), catalog, repo)
+    for name, path in lookup.files.items():
+        if os.path.dirname(path) != BUILT_IN_DIR:
             with suppress(ConfigError):
-                made = _make(name, shelf, ())
-                found += [_item(name, path)] if _hold_back(made, catalog) != made else []
+                made = _make(name, lookup, ())
+                found += [_trust_item(name, path)] if _hold_back(made, catalog) != made else []
     return found
 
 
-def _item(name: str, path: str) -> TrustItem:
-    does = "let its sessions do more than the recipe of that name in the box, or run commands beyond its tools"
+def _trust_item(name: str, path: str) -> TrustItem:
+    does = "let its sessions do more than the built-in recipe of that name, or run commands beyond its tools"
     content = read_file(path).decode("utf-8", "replace")
     return TrustItem(kind="recipe", name=name, place=path, does=does, content=content)
 
 
-def _make(name: str, shelf: _Shelf, below: tuple[str, ...]) -> Recipe:
-    """A recipe as its file has it."""
-    catalog = shelf.catalog
-    written, lines = load(shelf.files[name], _File)
+def _make(name: str, lookup: _Lookup, below: tuple[str, ...]) -> Recipe:
+    """A recipe exactly as its file says."""
+    catalog = lookup.catalog
+    written, lines = load(lookup.files[name], _File)
     base = Recipe(name=name, description="", tools=())
     if (parent := written.extends) is not None:
-        base = _base(parent, name, shelf, lines, below)
+        base = _load_base(parent, name, lookup, lines, below)
     _check_words(written, base, lines, catalog)
     given = {
-        key: value for key in SAME
+        key: value for key in COPIED_FIELDS
         if (value := getattr(written, key)) is not UNSET
     }  # fmt: skip
     if written.instructions is not UNSET:
-        given["instructions"] = tuple(_in_own_names(one, catalog) for one in written.instructions)
+        given["instructions"] = tuple(_use_own_names(one, catalog) for one in written.instructions)
     made = msgspec.structs.replace(
         base,
         name=name,
         description=written.description or base.description,
-        tools=_tools(written, base, catalog),
+        tools=_combine_tools(written, base, catalog),
         **given,
     )
-    if (number := len(expand_rules(made, catalog))) > TOOL_LIMIT:
+    if (number := len(expand_rules(made, catalog))) > MAX_RECIPE_TOOLS:
         raise ConfigError(
-            f"{lines.at('tools')}: {number} tools; a recipe has at most {TOOL_LIMIT}",
-            hint="leave out what the session can do without",
+            f"{lines.at('tools')}: {number} tools; a recipe has at most {MAX_RECIPE_TOOLS}",
+            hint="leave out tools that the session does not need",
         )
     return made
 
 
-def _tools(written: _File, base: Recipe, catalog: Catalog) -> tuple[ToolRule, ...]:
-    """Those of the base that were not taken away or given again, and the recipe's own."""
-    own = {rule.name: rule for rule in map(_rule, written.tools)}
+def _combine_tools(written: _File, base: Recipe, catalog: Catalog) -> tuple[ToolRule, ...]:
+    """The rules of the base that the recipe neither removes nor replaces, and its own."""
+    own = {rule.name: rule for rule in map(_parse_rule, written.tools)}
     kept = (rule for rule in base.tools if not _is_named(rule.name, written.without, catalog))
     return (*(rule for rule in kept if rule.name not in own), *own.values())
 
 
-def _base(parent: str, name: str, shelf: _Shelf, lines: YamlLines, below: tuple[str, ...]) -> Recipe:
-    chain, files = (*below, name), shelf.files
-    if parent == name and files[name] != (boxed := os.path.join(BOX, f"{name}.yaml")) and os.path.exists(boxed):
-        # A project's recipe that extends the one in the box it stands in front of.
-        return _load(name, shelf._replace(files={**files, name: boxed}), chain)
+def _load_base(parent: str, name: str, lookup: _Lookup, lines: YamlLines, below: tuple[str, ...]) -> Recipe:
+    chain, files = (*below, name), lookup.files
+    if (
+        parent == name
+        and files[name] != (built_in := os.path.join(BUILT_IN_DIR, f"{name}.yaml"))
+        and os.path.exists(built_in)
+    ):
+        # A recipe of the project may extend the built-in one that it replaces.
+        return _load(name, lookup._replace(files={**files, name: built_in}), chain)
     if parent in chain:
-        raise ConfigError(f"{lines.at('extends')}: a circle: {' → '.join((*chain, parent))}", hint="extend another one")
+        raise ConfigError(f"{lines.at('extends')}: a cycle: {' → '.join((*chain, parent))}", hint="extend another one")
     if parent not in files:
         raise ConfigError(f"{lines.at('extends')}: no recipe {parent!r}", hint=did_you_mean(parent, list(files)))
-    return _load(parent, shelf, chain)
+    return _load(parent, lookup, chain)
 
 
-def _rule(one: str | Mapping[str, _Limits]) -> ToolRule:
+def _parse_rule(one: str | Mapping[str, _Limits]) -> ToolRule:
     if isinstance(one, str):
         return ToolRule(name=one)
     ((name, limits),) = one.items()
@@ -202,18 +215,18 @@ def _rule(one: str | Mapping[str, _Limits]) -> ToolRule:
 
 
 def _check_words(written: _File, base: Recipe, lines: YamlLines, catalog: Catalog) -> None:
-    """Checks every word that names something else."""
+    """Checks every word that names a tool, parameter or section."""
     for index, one in enumerate(written.tools):
         place = lines.at("tools", index)
         if not isinstance(one, str) and len(one) != 1:
-            raise ConfigError(f"{place}: one tool an entry", hint="- update_task: {only: [priority]}")
-        rule = _rule(one)
+            raise ConfigError(f"{place}: an entry must name one tool", hint="- update_task: {only: [priority]}")
+        rule = _parse_rule(one)
         for name in matched_names(rule, catalog):
             _check_rule(rule, _find(name, catalog, place), place)
     for index, name in enumerate(written.without):
         if not any(_is_named(rule.name, (name,), catalog) for rule in base.tools):
-            hint = did_you_mean(name, [rule.name for rule in base.tools]) or "'extends' says where from"
-            raise ConfigError(f"{lines.at('without', index)}: {name!r} is not in what it extends", hint=hint)
+            hint = did_you_mean(name, [rule.name for rule in base.tools]) or "'extends' names the recipe it comes from"
+            raise ConfigError(f"{lines.at('without', index)}: {name!r} is not in the recipe it extends", hint=hint)
     for index, name in enumerate(written.commands or ()):
         if "*" not in name and name not in COMMANDS:
             _find(name, catalog, lines.at("commands", index))
@@ -235,15 +248,17 @@ def _check_names(written: _File, lines: YamlLines, catalog: Catalog) -> None:
 
 
 def _check_wording(wording: str, place: str, catalog: Catalog) -> None:
-    """Every tool must be named in braces: only then does the step go where the tool is not."""
+    """Checks that every tool is named in braces: otherwise the step would be shown without the tool."""
     for word in sorted(tools_in((wording,))):
         _find(word, catalog, place)
     for word in bare_names(wording):
         if word in catalog:
-            raise ConfigError(f"{place}: {word} is a tool", hint=f"write {{{word}}}, so that the step goes with it")
+            raise ConfigError(
+                f"{place}: {word} is a tool", hint=f"write {{{word}}}, so that the step is left out without the tool"
+            )
 
 
-def _in_own_names(step: str | Step, catalog: Catalog) -> Step:
+def _use_own_names(step: str | Step, catalog: Catalog) -> Step:
     """The wordings of a step, with every tool under its own name."""
     wordings = (step,) if isinstance(step, str) else step
     names = {word: catalog.find(word).spec.name for word in sorted(tools_in(wordings))}

@@ -1,12 +1,12 @@
-"""What a session may do beside its tools: `bn` in its shell and through `bn_run` is held to the same plan.
+"""What a session may do with `bn`, in its shell or through `bn_run`: the same plan applies.
 
-A command is allowed where a call that does the same is. Three things decide, in this order:
+A command is allowed if a call that does the same is allowed. Three rules decide, in this order:
 
-1. What is denied to the discipline is refused, whichever way it is asked for.
-2. A tool of the plan that has limits (which parameters, which tasks) has them for commands, too.
-3. What the plan has no tool for is allowed if the recipe's `commands` say so.
+1. What is denied to the discipline is refused.
+2. The limits of a tool in the plan (which parameters, which tasks) apply to commands too.
+3. Anything else is allowed if the recipe's `commands` include it.
 
-Nothing is called here: the command does what it does, once it may.
+This module only checks; the command itself does the work.
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,21 +47,21 @@ class SessionRights:
 
     @property
     def created_status(self) -> Status | None:
-        """What new tasks get, whatever is asked for."""
+        """The status of all new tasks, whatever the agent asks for."""
         return self.recipe.created_status
 
     @property
     def feature(self) -> str | None:
-        """The feature that is meant where none is named."""
+        """The default feature."""
         return self._about.feature if self.recipe.keeps_to_feature else None
 
     def check(self, tx: Reader, by: Actor, calls: Iterable[tuple[str, Mapping[str, Any] | None]]) -> None:
-        """Refuses what none of the calls, of which each does the same, may do.
+        """Refuses a command if none of the equivalent `calls` is allowed.
 
         Raises:
             ToolDisabled: the session has no tool for it.
             InvalidInput: the tool takes no such parameter in this session.
-            Refused: it may not be used on that task.
+            Refused: the tool may not be used on that task.
         """
         refusals: list[BinnacleError] = []
         for tool, given in calls:
@@ -71,7 +71,7 @@ class SessionRights:
                 refusals.append(error)
             else:
                 return
-        # A tool that is there says best why it does not do this.
+        # The error of a tool that the session has explains the refusal best.
         said = [error for error in refusals if not isinstance(error, ToolDisabled)] or refusals
         if said:
             raise said[0]
@@ -94,7 +94,7 @@ class SessionRights:
     def _check_limits(self, tx: Reader, by: Actor, found: _Allowed, given: Mapping[str, Any] | None) -> None:
         if given is None:
             raise ToolDisabled(
-                f"{found.exposed.name} has limits in this session, which this command does not know",
+                f"{found.exposed.name} has limits in this session that this command does not support",
                 hint=f"use the tool {found.exposed.name} instead",
             )
         values = _parse(found.exposed, given)
@@ -104,10 +104,10 @@ class SessionRights:
             check_scope(tx, by, getattr(values, name or ""), own=own, scope=found.rule.task)
 
     def check_foreign(self, tool: str) -> None:
-        """Refuses the tool of an upstream server, by the name that sessions know it by.
+        """Refuses an upstream tool, given its name in sessions.
 
         Raises:
-            ToolDisabled: the recipe lets no tools of others join, or it is denied to the discipline.
+            ToolDisabled: the recipe has no upstream tools, or the tool is denied to the discipline.
         """
         if matching(self._denied, (tool,)) or not (self.recipe.upstreams or matching(self.recipe.commands, (tool,))):
             raise self._disabled(tool)
@@ -123,7 +123,7 @@ class SessionRights:
         return self._catalog.find(tool).spec.name if tool in self._catalog else tool
 
     def expose(self, catalog: Catalog, access: StoreAccess) -> list[ExposedTool]:
-        """The tools of a catalog that the session may call, those that only its commands reach included."""
+        """The tools of a catalog that the session may call, including those that only its commands may use."""
         check = task_check(access, self._about.task.id if self._about.task else None)
         own = [one.rule for name, one in self._allowed.items() if name in catalog]
         bound = bind(self.recipe, own, catalog, self._about, check=check)
@@ -138,8 +138,8 @@ class SessionRights:
 
 
 def _parse(exposed: ExposedTool, given: Mapping[str, Any]) -> Any:
-    """The arguments as a value of the tool's parameters in this session; raises what the tool would."""
+    """The arguments as a value of the tool's parameters in this session. Raises the tool's errors."""
     spec = exposed.spec
-    if spec.name == CREATES and "status" in spec.synonyms:  # accepted and passed over, as by the tool
+    if spec.name == CREATES and "status" in spec.synonyms:  # accepted and ignored, as by the tool
         given = {**given, "tasks": [{k: v for k, v in one.items() if k != "status"} for one in given["tasks"]]}
     return arguments.parse(spec, None, msgspec.json.encode(given))

@@ -1,7 +1,7 @@
-"""The sections of a prompt: each a function of what was loaded, with nothing to say where there is nothing.
+"""The sections of a prompt: each is a function of the loaded data, and empty if there is nothing to show.
 
-An entry begins at the start of a line and its further lines are indented, so that `prompt` can drop whole ones.
-Sections name no tools: what there is to do with them is in the instructions.
+An entry begins at the start of a line and its further lines are indented, so that `prompt` can drop whole entries.
+Sections name no tools: only the instructions do.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,17 +15,17 @@ from binnacle.work.status import PRIORITIES
 
 
 class SectionForm(NamedTuple):
-    """How a section stands in the prompt."""
+    """The format of a section in the prompt."""
 
     heading: str
     share: float
-    """The part of the budget that it may fill; 0 for what is not cut to size."""
+    """The share of the budget that it may use; 0 for sections that are not cut to a share."""
 
     noun: str = "lines"
-    """What it is a list of, for saying how many were cut."""
+    """What its entries are called in the line that says how many were cut."""
 
     newest_last: bool = False
-    """Whether the end is kept and the beginning is cut."""
+    """Whether the beginning is cut instead of the end."""
 
 
 def project(loaded: PromptData) -> str:
@@ -33,7 +33,7 @@ def project(loaded: PromptData) -> str:
     name = loaded.project if loaded.project == loaded.root else f"{loaded.project} (in {loaded.root}/)"
     stand = [f"{count} {status.replace('_', ' ')}" for status, count in counts.by_status.items()]
     tasks_ = f"{counts.tasks} tasks: {', '.join(stand)}; {counts.ready} can be taken now." if counts.tasks else ""
-    return _joined(f"{name}: {loaded.description}" if loaded.description else f"{name}.", tasks_)
+    return _join_lines(f"{name}: {loaded.description}" if loaded.description else f"{name}.", tasks_)
 
 
 def codebase(loaded: PromptData) -> str:
@@ -42,17 +42,17 @@ def codebase(loaded: PromptData) -> str:
         return ""
     files = ", ".join(f"{count} {language}" for language, count in found.languages)
     if not found.is_whole:
-        files += " among the files looked at; the repository is larger"
+        files += " among the files read; the repository is larger"
     more = f"- … {found.left_out} more" if found.left_out else ""
-    return _joined(f"Source files: {files or 'none'}.", *(f"- {entry}" for entry in found.entries), more)
+    return _join_lines(f"Source files: {files or 'none'}.", *(f"- {entry}" for entry in found.entries), more)
 
 
 def features(loaded: PromptData) -> str:
-    return _joined(*(_titled(one.name, one.title, first_sentence(one.description)) for one in loaded.features))
+    return _join_lines(*(_title_line(one.name, one.title, first_sentence(one.description)) for one in loaded.features))
 
 
 def disciplines(loaded: PromptData) -> str:
-    return _joined(*(_titled(one.name, one.title, ", ".join(one.skills)) for one in loaded.disciplines))
+    return _join_lines(*(_title_line(one.name, one.title, ", ".join(one.skills)) for one in loaded.disciplines))
 
 
 def feature(loaded: PromptData) -> str:
@@ -60,8 +60,8 @@ def feature(loaded: PromptData) -> str:
     if one is None:
         return ""
     name = one.name if one.title.casefold() == one.name.casefold() else f"{one.name}, {one.title}"
-    return _paragraphs(
-        _joined(f"{name}.", one.description),
+    return _join_paragraphs(
+        _join_lines(f"{name}.", one.description),
         f"Architecture: {one.architecture}" if one.architecture else "",
         f"Not part of it: {one.boundaries}" if one.boundaries else "",
         f"Builds on: {', '.join(one.dependencies)}" if one.dependencies else "",
@@ -69,18 +69,18 @@ def feature(loaded: PromptData) -> str:
 
 
 def files(loaded: PromptData) -> str:
-    return _joined(*(f"- {one.path}{'' if one.exists else ' (not there any more)'}" for one in loaded.files))
+    return _join_lines(*(f"- {one.path}{'' if one.exists else ' (no longer exists)'}" for one in loaded.files))
 
 
 def learnings(loaded: PromptData) -> str:
-    return _joined(*(_learning(one) for one in loaded.learnings))
+    return _join_lines(*(_learning(one) for one in loaded.learnings))
 
 
 def persona(loaded: PromptData) -> str:
     one = loaded.discipline
     if one is None:
         return ""
-    return _paragraphs(
+    return _join_paragraphs(
         f"**{one.title}**",
         one.system_prompt,
         f"Skills: {', '.join(one.skills)}" if one.skills else "",
@@ -89,15 +89,15 @@ def persona(loaded: PromptData) -> str:
 
 
 def progress(loaded: PromptData) -> str:
-    return _joined(*(_item(f"{_age(one.created_at, loaded.now)}: {one.text}") for one in loaded.progress))
+    return _join_lines(*(_item(f"{_age(one.created_at, loaded.now)}: {one.text}") for one in loaded.progress))
 
 
 def notes(loaded: PromptData) -> str:
-    return _joined(*(_item(f"[{one.type}{_iteration(one)}] {one.content}") for one in loaded.notes))
+    return _join_lines(*(_item(f"[{one.type}{_iteration(one)}] {one.content}") for one in loaded.notes))
 
 
 def history(loaded: PromptData) -> str:
-    return _joined(
+    return _join_lines(
         *(
             _item(f"Iteration {one.number}, {_age(one.ended_at or one.started_at, loaded.now)}: {one.summary}")
             for one in loaded.history
@@ -106,21 +106,21 @@ def history(loaded: PromptData) -> str:
 
 
 def tasks(loaded: PromptData) -> str:
-    return _joined(*(_task(one, loaded) for one in loaded.listing))
+    return _join_lines(*(_task(one, loaded) for one in loaded.listing))
 
 
 def dependencies(loaded: PromptData) -> str:
-    return _joined(*(_outcome(one) for one in loaded.dependencies))
+    return _join_lines(*(_outcome(one) for one in loaded.dependencies))
 
 
 def attempts(loaded: PromptData) -> str:
-    left = [f"- Left to do: {_indented(one)}" for one in loaded.remaining]
+    left = [f"- Left to do: {_indent(one)}" for one in loaded.remaining]
     said = [_item(f"{one.author}, {_age(one.created_at, loaded.now)}: {one.body}") for one in loaded.attempts]
-    return _joined(*left, *said)
+    return _join_lines(*left, *said)
 
 
 def answers(loaded: PromptData) -> str:
-    return _joined(*(_item(one) for one in loaded.answers))
+    return _join_lines(*(_item(one) for one in loaded.answers))
 
 
 def task(loaded: PromptData) -> str:
@@ -130,20 +130,20 @@ def task(loaded: PromptData) -> str:
     facts = [f"{one.kind}, {PRIORITIES[one.priority]} priority, {one.status.replace('_', ' ')}"]
     facts += [f"feature {one.feature}"] if one.feature else []
     facts += [f"about {one.estimated_turns} turns"] if one.estimated_turns else []
-    return _paragraphs(
+    return _join_paragraphs(
         f"**{one.id}: {one.title}** ({'; '.join(facts)})",
         one.description,
         _list("It is done when:", one.acceptance_criteria),
-        f"How it is to be done:\n```\n{one.pseudocode}\n```" if one.pseudocode else "",
+        f"How to do it:\n```\n{one.pseudocode}\n```" if one.pseudocode else "",
         f"Hints: {one.hints}" if one.hints else "",
-        _list("Files it should leave:", one.output_artifacts),
+        _list("Files to produce:", one.output_artifacts),
         _list("Its parts:", [f"[{part.id}] {part.title} ({part.status})" for part in loaded.task.parts]),
         _list("Waiting for it:", [f"[{other.id}] {other.title}" for other in loaded.task.dependents]),
     )
 
 
 def input_(loaded: PromptData) -> str:
-    return _paragraphs(loaded.user_input, loaded.extra)
+    return _join_paragraphs(loaded.user_input, loaded.extra)
 
 
 SECTIONS: dict[str, Callable[[PromptData], str]] = {
@@ -180,7 +180,7 @@ FORMS: dict[str, SectionForm] = {
     "history": SectionForm("Recent iterations", 0.10, "iterations", newest_last=True),
     "tasks": SectionForm("Tasks", 0.20, "tasks"),
     "dependencies": SectionForm("What this builds on", 0.08, "tasks"),
-    "attempts": SectionForm("Earlier attempts and remarks", 0.20, "remarks"),
+    "attempts": SectionForm("Earlier attempts and comments", 0.20, "comments"),
     "answers": SectionForm("Answers to questions", 0.15, "answers"),
     "task": SectionForm("Your task", 0),
     "input": SectionForm("Input", 0),
@@ -188,7 +188,7 @@ FORMS: dict[str, SectionForm] = {
 }
 
 
-def _titled(name: str, title: str, text: str) -> str:
+def _title_line(name: str, title: str, text: str) -> str:
     called = f"- {name}" if title.casefold() == name.casefold() else f"- {name} ({title})"
     return f"{called}: {text}" if text else called
 
@@ -221,7 +221,7 @@ def _outcome(one: PastOutcome) -> str:
 
 
 def _age(then: datetime, now: datetime) -> str:
-    """How long ago, in the largest unit that fits."""
+    """How long ago it was, in the largest unit that fits."""
     seconds = int((now - then).total_seconds())
     for unit, length in (("week", 604_800), ("day", 86_400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
@@ -231,21 +231,21 @@ def _age(then: datetime, now: datetime) -> str:
 
 
 def _list(heading: str, entries: Sequence[str]) -> str:
-    return _joined(heading, *(_item(entry) for entry in entries)) if entries else ""
+    return _join_lines(heading, *(_item(entry) for entry in entries)) if entries else ""
 
 
 def _item(text: str) -> str:
-    return f"- {_indented(text)}"
+    return f"- {_indent(text)}"
 
 
-def _indented(text: str) -> str:
-    """Text whose further lines belong to the entry that it begins."""
+def _indent(text: str) -> str:
+    """Text with its further lines indented, so that they belong to the same entry."""
     return "\n".join(f"  {line}".rstrip() if index else line for index, line in enumerate(text.splitlines()))
 
 
-def _joined(*lines: str) -> str:
+def _join_lines(*lines: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _paragraphs(*parts: str) -> str:
+def _join_paragraphs(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)

@@ -1,9 +1,8 @@
 """The files of a session: what it may do, what its agent reads, and how a client reaches its tools.
 
-They are written beside each other in a folder of their own, which counts once it has its name and is then moved over
-the old files; whoever was killed at that is finished by the next one who looks. Beside them lies a check sum of every
-line, so that a file changed by hand is noticed and the line named: the plan is what the server enforces, not what the
-file says.
+New files are written to a folder `.new`, which is renamed to `.ready` and then moved over the old files. If a writer is
+killed after the rename, the next reader or writer finishes the move. A checksum of every line is stored too, so that a
+file changed by hand is detected and the error names the line: the server enforces the plan, not what the file says.
 """
 
 import os
@@ -29,11 +28,11 @@ from binnacle.work import steps
 
 CONTEXT, PROMPT, CONFIG, CHECKS = "context.json", "prompt.md", "mcp.json", "checks.json"
 NEW, READY = ".new", ".ready"
-"""Folders of a writer: while it writes, and when what it wrote counts."""
+"""Folders of a writer: while it writes, and once its files are complete."""
 
 
 class SessionContext(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What `context.json` holds."""
+    """The content of `context.json`."""
 
     session: str
     recipe: str
@@ -41,7 +40,7 @@ class SessionContext(Struct, frozen=True, kw_only=True, omit_defaults=True):
     feature: str | None = None
     task: str | None = None
     input: str = ""
-    """What a person wants of the session, in their words."""
+    """What a person wants from the session, in their words."""
 
     enabled_tools: tuple[str, ...]
     disabled_tools: tuple[str, ...]
@@ -53,7 +52,7 @@ class SessionContext(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SavedPlan(NamedTuple):
-    """Where the files of a session are."""
+    """The paths of a session's files."""
 
     context: str
     prompt: str
@@ -64,33 +63,33 @@ class SessionServers(NamedTuple):
     """The MCP servers of a session."""
 
     ours: str
-    """The name of our own among them."""
+    """The name of our own server among them."""
 
     entries: dict[str, Any]
-    """By name, in the shape of `mcp.json`."""
+    """The servers by name, in the format of `mcp.json`."""
 
 
 def paths(folder: str) -> SavedPlan:
-    """The files of the session kept in `folder`."""
+    """The files of the session in `folder`."""
     return SavedPlan(*(os.path.join(folder, name) for name in (CONTEXT, PROMPT, CONFIG)))
 
 
 def write(folder: str, plan: SessionPlan, *, cwd: str) -> SavedPlan:
-    """Writes the files of a session, all or none. What else is in the folder, as a transcript, stays."""
+    """Writes the files of a session, all or none. Other files in the folder, such as a transcript, stay."""
     texts = {
-        CONTEXT: _json(_context(plan)),
+        CONTEXT: _json(_make_context(plan)),
         PROMPT: plan.prompt.text,
         CONFIG: _json(client_config(plan, cwd=cwd)),
     }
-    texts[CHECKS] = _json({name: _sums(text) for name, text in texts.items()})
+    texts[CHECKS] = _json({name: _checksums(text) for name, text in texts.items()})
     try:
         make_private_folder(folder)
-        with _alone(folder):
+        with _locked_and_finished(folder):
             _write_new(os.path.join(folder, NEW), texts)
             os.rename(os.path.join(folder, NEW), os.path.join(folder, READY))
             _finish(folder)
     except OSError as error:
-        hint = "check its permissions and the space that is left"
+        hint = "check its permissions and the free space"
         raise ConfigError(f"cannot write {folder}: {error.strerror}", hint=hint) from error
     return paths(folder)
 
@@ -106,15 +105,15 @@ def _write_new(new: str, texts: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def _alone(folder: str) -> Iterator[None]:
-    """Keeps others from writing and checking meanwhile. What a killed writer had ready is put in place first."""
+def _locked_and_finished(folder: str) -> Iterator[None]:
+    """Locks the files against other readers and writers, and finishes the work of a killed writer first."""
     with locked(os.path.join(folder, CONTEXT)):
         _finish(folder)
         yield
 
 
 def _finish(folder: str) -> None:
-    """Moves what is ready over what was there."""
+    """Moves complete new files over the old ones."""
     ready = os.path.join(folder, READY)
     if not os.path.isdir(ready):
         return
@@ -124,19 +123,19 @@ def _finish(folder: str) -> None:
 
 
 def is_kept(folder: str) -> bool:
-    """Whether a plan was written to `folder`, however much is left of it."""
+    """Whether a plan was written to `folder`, even if files are missing now."""
     return any(os.path.exists(os.path.join(folder, name)) for name in (CONTEXT, PROMPT, CONFIG, CHECKS, READY))
 
 
 def read(folder: str) -> SessionContext | None:
-    """The context of the session kept in `folder`, once its files were found as they were written.
+    """The context of the session in `folder`, after checking that its files are unchanged.
 
-    None if another version of the program wrote it, in a shape of its own.
+    None if another version of the program wrote it in another format.
 
     Raises:
-        Refused: a file was changed: which, the line, and what it says now.
+        Refused: a file was changed; the error names the file, the line and what it says now.
     """
-    with _alone(folder):
+    with _locked_and_finished(folder):
         known = _read_sums(folder)
         for name in (CONTEXT, PROMPT, CONFIG):
             _compare(os.path.join(folder, name), known.get(name, []))
@@ -150,17 +149,17 @@ def read(folder: str) -> SessionContext | None:
 
 
 def _compare(path: str, known: list[int]) -> None:
-    """Makes sure that a file has the lines that were written."""
+    """Checks that a file has the lines that were written."""
     try:
         with open(path, encoding="utf-8", errors="replace", newline="") as file:
             text = file.read()
     except OSError as error:
-        raise _edited(path, f"cannot be read: {error.strerror}") from error
-    for number, (line, now, expected) in enumerate(zip(text.split("\n"), _sums(text), known, strict=False), 1):
+        raise _edited_error(path, f"cannot be read: {error.strerror}") from error
+    for number, (line, now, expected) in enumerate(zip(text.split("\n"), _checksums(text), known, strict=False), 1):
         if now != expected:
-            raise _edited(path, f"line {number} is not as it was written: {line.strip()[:120]!r}")
+            raise _edited_error(path, f"line {number} was changed: {line.strip()[:120]!r}")
     if (number := text.count("\n") + 1) != len(known):
-        raise _edited(path, f"has {number} lines; {len(known)} were written")
+        raise _edited_error(path, f"has {number} lines; {len(known)} were written")
 
 
 def _read_sums(folder: str) -> dict[str, list[int]]:
@@ -169,12 +168,12 @@ def _read_sums(folder: str) -> dict[str, list[int]]:
         with open(path, "rb") as file:
             return msgspec.json.decode(file.read(), type=dict[str, list[int]])
     except OSError as error:
-        raise _edited(path, f"cannot be read: {error.strerror}") from error
+        raise _edited_error(path, f"cannot be read: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _edited(path, f"is not as it was written: {error}") from error
+        raise _edited_error(path, f"was changed: {error}") from error
 
 
-def _edited(path: str, how: str) -> Refused:
+def _edited_error(path: str, how: str) -> Refused:
     return Refused(
         f"the plan was edited: {path} {how}",
         hint=(
@@ -186,22 +185,22 @@ def _edited(path: str, how: str) -> Refused:
 
 
 def bn_command() -> str:
-    """Where `bn` is: beside the Python that runs us, if it is there."""
-    beside = os.path.join(os.path.dirname(sys.executable), "bn")
-    return beside if os.path.exists(beside) else shutil.which("bn") or "bn"
+    """The path of `bn`: next to our Python if it exists, otherwise on PATH."""
+    own = os.path.join(os.path.dirname(sys.executable), "bn")
+    return own if os.path.exists(own) else shutil.which("bn") or "bn"
 
 
 def client_config(plan: SessionPlan, *, cwd: str) -> dict[str, Any]:
-    """A client's `--mcp-config`."""
+    """The content of a client's `--mcp-config`."""
     return {"mcpServers": session_servers(plan, cwd=cwd).entries}
 
 
 def session_servers(plan: SessionPlan, *, cwd: str) -> SessionServers:
-    """Our server, serving this plan, under a name that is free, and those of the discipline's that may be used."""
+    """Our server with this plan, under a free name, and the discipline's servers that may be used."""
     if show_path(cwd) != cwd:
         raise InvalidInput(
             f"a path that is not UTF-8 cannot be written into the files of a client: {show_path(cwd)}",
-            hint="rename the folder; the command itself works in it",
+            hint="rename the folder; Binnacle itself works in it",
         )
     ours = {"type": "stdio", "command": bn_command(), "args": ["-C", cwd, "mcp", "serve", "--session", plan.session]}
     others = allowed_entries(plan.upstreams, cwd) if plan.upstreams else {}
@@ -209,7 +208,7 @@ def session_servers(plan: SessionPlan, *, cwd: str) -> SessionServers:
     return SessionServers(name, {name: ours, **others})
 
 
-def _context(plan: SessionPlan) -> SessionContext:
+def _make_context(plan: SessionPlan) -> SessionContext:
     return SessionContext(
         session=plan.session,
         recipe=plan.recipe,
@@ -230,5 +229,5 @@ def _json(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
-def _sums(text: str) -> list[int]:
+def _checksums(text: str) -> list[int]:
     return [zlib.crc32(line.encode()) for line in text.split("\n")]

@@ -1,6 +1,6 @@
-"""Which of a session's tools are listed. An agent pays for the list at every turn, so it has a budget.
+"""Chooses which of a session's tools are listed. An agent pays for the list at every turn, so it has a budget.
 
-Nothing is taken away: a tool that is not listed is found by `tool_search` and called by `tool_call`, or by its name.
+No tool is removed: one that is not listed is found by `tool_search` and called by `tool_call`, or by its name.
 """
 
 from collections import Counter
@@ -16,23 +16,22 @@ from binnacle.tools.tool_search import fit_budget
 
 
 class ToolsWithinBudget(NamedTuple):
-    """The tools of a session, and what of them is listed."""
+    """The tools of a session, and which of them are listed."""
 
     exposed: list[ExposedTool]
-    """Those that may be called."""
+    """The tools that may be called."""
 
     entries: list[bytes]
-    """Those that are listed, as `tools/list` shows them."""
+    """The entries of `tools/list`."""
 
 
 def fit_tools(
     recipe: Recipe, exposed: Sequence[ExposedTool], finders: Sequence[ExposedTool], *, first: Sequence[str]
 ) -> ToolsWithinBudget:
-    """Lists the tools within the recipe's budget: its own whatever they cost, then those of other servers.
+    """Lists tools within the recipe's budget: all of its own, then upstream tools as long as they fit.
 
-    Of these come `first` those named, then the others, as long as they fit: one of each server in turn, so that none
-    with many leaves no room for the rest. `finders` are the tools by which the rest is found; they are there only if
-    there is a rest.
+    Upstream tools named in `first` come first, then one of each server in turn, so that a server with many tools
+    leaves room for others. `finders` are the tools that find unlisted tools; they are added only if there are any.
     """
     entries = {one.name: msgspec.json.encode(one.entry()) for one in exposed}
     tokens = {name: _cost(entry) for name, entry in entries.items()}
@@ -52,7 +51,7 @@ def fit_tools(
 
 
 def _turns(names: Iterable[str]) -> dict[str, int]:
-    """The turn of each tool: how many of the same server come before it. A name begins with `mcp_` and its server's."""
+    """For each tool, how many tools of its server come before it. Names begin with `mcp_` and the server's name."""
     seen: Counter[str] = Counter()
     turns = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""Puts the limits of a session on its tools: which parameters they take, which tasks they may be used on."""
+"""Applies the limits of a session to its tools: which parameters they take, which tasks they may be used on."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Annotated, Any, get_args, get_origin
@@ -23,13 +23,13 @@ from binnacle.work.status import Status
 from binnacle.work.task import Task
 
 Check = Callable[[Caller, str | None, Scope], Awaitable[str]]
-"""Finds the task that is meant, and refuses one outside the scope."""
+"""Finds the task that a call means, and refuses one outside the scope."""
 
 CREATES, BATCH = "task_add", "tasks"
-"""The tool whose tasks get the status that a recipe says, and its parameter that holds them."""
+"""The tool whose tasks get the recipe's `created_status`, and its parameter that holds them."""
 
 KEPT_TO = (CREATES, "task_list", "task_next", "task_claim")
-"""The tools that are about the session's feature, where its recipe keeps to that."""
+"""The tools with the session's feature as default, if the recipe keeps to the feature."""
 
 
 def expose(
@@ -41,24 +41,24 @@ def expose(
     feature: str | None = None,
     check: Check | None = None,
 ) -> ExposedTool:
-    """A tool as a session sees it. What keeps to a feature is about `feature` where it is told of none.
+    """A tool as a session sees it. `feature` is the default of tools that keep to a feature.
 
-    Without `check`, what it looks like, but not to be called.
+    Without `check`, a tool with a task scope can be shown but not called.
     """
     spec, alias = catalog.find(rule.name)
     if feature is not None and spec.name in KEPT_TO:
-        spec = _within(spec, feature)
+        spec = _keep_to_feature(spec, feature)
     if created_status is not None and spec.name == CREATES:
-        spec = _creating(spec, created_status)
+        spec = _fix_status(spec, created_status)
     if rule.only:
-        spec = _with_parameters(spec, _only(spec.parameters, alias, rule.only))
+        spec = _with_parameters(spec, _keep_parameters(spec.parameters, alias, rule.only))
     if rule.task != "any":
-        spec = _scoped(spec, rule.task, task, check)
+        spec = _limit_tasks(spec, rule.task, task, check)
     return ExposedTool(rule.name, spec, alias)
 
 
 def task_check(access: StoreAccess, own: str | None) -> Check:
-    """Checks against the session's task; without one, against the task that the caller holds."""
+    """A check against the session's task, or, without one, against the task that the caller holds."""
 
     async def check(caller: Caller, given: str | None, scope: Scope) -> str:
         return await access.run(
@@ -69,7 +69,7 @@ def task_check(access: StoreAccess, own: str | None) -> Check:
 
 
 def check_scope(tx: Reader, by: Actor, given: str | None, *, own: str | None, scope: Scope) -> str:
-    """The task that is meant: `given`, or else the session's `own`, or the one that `by` holds.
+    """The task that a call means: `given`, or else the session's `own`, or the one that `by` holds.
 
     Raises:
         NotReady: the session works on no task.
@@ -84,7 +84,7 @@ def check_scope(tx: Reader, by: Actor, given: str | None, *, own: str | None, sc
     around = ", one of its feature or one that waits for it" if scope == "near" else ""
     raise Refused(
         f"{meant.id} is not the task of this session ({mine[0].id}){around}",
-        hint=f"leave {meant.id} as it is; say what you found about it in a comment on {mine[0].id}",
+        hint=f"leave {meant.id} as it is; write what you found about it in a comment on {mine[0].id}",
         details={"task": mine[0].id},
     )
 
@@ -95,13 +95,13 @@ def _is_near(tx: Reader, task: Task, own: Task) -> bool:
     return any(known.depends_on == own.id for known in dependencies.dependencies_of(tx, [task.id]).get(task.id, ()))
 
 
-def _scoped(spec: ToolSpec, scope: Scope, own: str | None, check: Check | None) -> ToolSpec:
-    """The tool for tasks within a scope. The session's own need not be named."""
+def _limit_tasks(spec: ToolSpec, scope: Scope, own: str | None, check: Check | None) -> ToolSpec:
+    """The tool limited to tasks within a scope. The default is the session's own task."""
     name = task_parameter(spec)
     assert name is not None, "the recipe was checked when it was loaded"
     told = Annotated[str | None, msgspec.Meta(description=f"{own or 'the task you work on'} when left out")]
     fields = msgspec.structs.fields(spec.parameters)
-    parameters = _struct(spec.parameters, (_field(one, told, None) if one.name == name else one for one in fields))
+    parameters = _make_struct(spec.parameters, (_field(one, told, None) if one.name == name else one for one in fields))
 
     async def run(caller: Caller, values: Any) -> ToolReply:
         assert check is not None
@@ -112,39 +112,39 @@ def _scoped(spec: ToolSpec, scope: Scope, own: str | None, check: Check | None) 
     return msgspec.structs.replace(spec, parameters=parameters, run=run)
 
 
-def _within(spec: ToolSpec, feature: str) -> ToolSpec:
-    """The tool with `feature` for every feature that may be left out."""
+def _keep_to_feature(spec: ToolSpec, feature: str) -> ToolSpec:
+    """The tool with `feature` as the default of every optional feature."""
     parameters = spec.parameters
     if spec.name == CREATES:
-        element = _defaulting(_element(parameters, BATCH), feature)
+        element = _default_feature(_element(parameters, BATCH), feature)
         parameters = _with_elements(parameters, BATCH, element)
-    return _with_parameters(spec, _defaulting(parameters, feature))
+    return _with_parameters(spec, _default_feature(parameters, feature))
 
 
-def _defaulting(parameters: type[Struct], feature: str) -> type[Struct]:
+def _default_feature(parameters: type[Struct], feature: str) -> type[Struct]:
     told = Annotated[str | None, msgspec.Meta(description=f"{feature} when left out")]
     fields = msgspec.structs.fields(parameters)
-    return _struct(
+    return _make_struct(
         parameters,
         (_field(one, told, feature) if one.name == "feature" and one.default is None else one for one in fields),
     )
 
 
 def _with_elements(parameters: type[Struct], name: str, element: type[Struct]) -> type[Struct]:
-    """The parameters, of which `name` is a list of `element`."""
+    """The parameters with `name` as a list of `element`."""
     fields = {one.name: one for one in msgspec.structs.fields(parameters)}
     about = get_args(fields[name].type)[1:] if get_origin(fields[name].type) is Annotated else ()
     batch: Any = tuple[element, ...]  # type: ignore[valid-type]
     for one in about:
         batch = Annotated[batch, one]
-    return _struct(parameters, (fields | {name: _field(fields[name], batch, fields[name].default)}).values())
+    return _make_struct(parameters, (fields | {name: _field(fields[name], batch, fields[name].default)}).values())
 
 
-def _creating(spec: ToolSpec, status: Status) -> ToolSpec:
-    """The tool that adds tasks, in this status. What an agent says of it is accepted and passed over."""
+def _fix_status(spec: ToolSpec, status: Status) -> ToolSpec:
+    """The tool that adds tasks, always with this status. A status that an agent passes is accepted and ignored."""
     fields = _element(spec.parameters, BATCH).__struct_fields__
     others = [name for name in fields if name != "status"]
-    narrowed = _only(spec.parameters, ToolAlias(name="", item=BATCH), others)
+    narrowed = _keep_parameters(spec.parameters, ToolAlias(name="", item=BATCH), others)
 
     async def run(caller: Caller, values: Any) -> ToolReply:
         full = msgspec.convert(values, spec.parameters, from_attributes=True)
@@ -155,7 +155,7 @@ def _creating(spec: ToolSpec, status: Status) -> ToolSpec:
 
 
 def _with_parameters(spec: ToolSpec, parameters: type[Struct]) -> ToolSpec:
-    """The tool with fewer parameters. What it no longer takes keeps its default."""
+    """The tool with fewer parameters. The removed ones keep their defaults."""
 
     async def run(caller: Caller, values: Any) -> ToolReply:
         return await spec.run(caller, msgspec.convert(values, spec.parameters, from_attributes=True))
@@ -163,21 +163,23 @@ def _with_parameters(spec: ToolSpec, parameters: type[Struct]) -> ToolSpec:
     return msgspec.structs.replace(spec, parameters=parameters, run=run)
 
 
-def _only(parameters: type[Struct], alias: ToolAlias | None, names: Iterable[str]) -> type[Struct]:
-    """The parameters without the optional ones that are not named, in the words of the alias."""
+def _keep_parameters(parameters: type[Struct], alias: ToolAlias | None, names: Iterable[str]) -> type[Struct]:
+    """The parameters without the optional ones that are not in `names`, which are the alias' names."""
     own = {shown: name for name, shown in alias.renames.items()} if alias else {}
     kept = {own.get(name, name) for name in names}
     if alias is None or not alias.item:
-        return _struct(
+        return _make_struct(
             parameters, (one for one in msgspec.structs.fields(parameters) if one.required or one.name in kept)
         )
     element = _element(parameters, alias.item)
-    narrowed = _struct(element, (one for one in msgspec.structs.fields(element) if one.required or one.name in kept))
+    narrowed = _make_struct(
+        element, (one for one in msgspec.structs.fields(element) if one.required or one.name in kept)
+    )
     return _with_elements(parameters, alias.item, narrowed)
 
 
 def _element(parameters: type[Struct], name: str) -> type[Struct]:
-    """What the list parameter `name` is a list of."""
+    """The element type of the list parameter `name`."""
     kind = next(one.type for one in msgspec.structs.fields(parameters) if one.name == name)
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
@@ -189,7 +191,7 @@ def _field(one: FieldInfo, kind: Any, default: Any) -> FieldInfo:
     return FieldInfo(name=one.name, encode_name=one.encode_name, type=kind, default=default, default_factory=NODEFAULT)
 
 
-def _struct(like: type[Struct], fields: Iterable[FieldInfo]) -> type[Struct]:
+def _make_struct(like: type[Struct], fields: Iterable[FieldInfo]) -> type[Struct]:
     described: list[Any] = []
     for one in fields:
         default = (
