@@ -27,11 +27,6 @@ def dependents_of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency
     return _grouped(tx, "depends_on", ids)
 
 
-def list_around(tx: Reader, task_id: str) -> list[Dependency]:
-    """What a task waits for and what waits for it."""
-    return DEPENDENCIES.select(tx, f"where task_id = ? or depends_on = ? {OLDEST_FIRST}", task_id, task_id)
-
-
 def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = False) -> Task:
     """Makes one task wait for another. Doing it again only changes the reason.
 

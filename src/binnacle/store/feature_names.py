@@ -4,7 +4,7 @@ Apart from `features`, so that what only reads tasks does not load what features
 """
 
 from collections.abc import Collection
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, get_args
 
 from binnacle.errors import NotFound, did_you_mean
 from binnacle.store.table import placeholders
@@ -12,6 +12,7 @@ from binnacle.store.transaction import Reader
 from binnacle.work import steps
 
 Sort = Literal["feature", "discipline"]
+SORTS: tuple[Sort, ...] = get_args(Sort)
 
 
 def check_exist(tx: Reader, sort: Sort, names: Collection[str | None]) -> None:

@@ -51,7 +51,7 @@ class Table(Generic[Value]):
         """A row selected by `columns`, as a value."""
         cells = list(row)
         for index in self._json:
-            cells[index] = msgspec.json.decode(cells[index])
+            cells[index] = () if cells[index] == "[]" else _JSON_DECODER.decode(cells[index])
         for index in self._times:
             if cells[index] is not None:
                 cells[index] = datetime.fromisoformat(cells[index])
@@ -80,7 +80,7 @@ class Table(Generic[Value]):
         if sql is None:
             sql = f"insert into {self.name} ({', '.join(names)}) values {placeholders(names)}"
             self._inserts[names] = sql
-        tx.run_many(sql, [[encode_cell(row[name]) for name in names] for row in rows])
+        tx.run_many(sql, [list(map(encode_cell, map(row.__getitem__, names))) for row in rows])
 
     def update(self, tx: Writer, changes: Mapping[str, Any], where: str, *parameters: Any) -> int:
         """Changes columns of the rows that `where` picks."""
@@ -127,12 +127,17 @@ def _encode_json(value: Any) -> str:
     return _JSON.encode(value).decode()
 
 
+def _encode_list(value: Sequence[Any]) -> str:
+    return _encode_json(value) if value else "[]"
+
+
 _JSON = msgspec.json.Encoder()
+_JSON_DECODER = msgspec.json.Decoder()
 _ENCODERS: dict[type, Callable[[Any], Any]] = {
     datetime: stamp,
     bool: int,
-    tuple: _encode_json,
-    list: _encode_json,
+    tuple: _encode_list,
+    list: _encode_list,
     dict: _encode_json,
 }
 """How the values are written that no engine takes as they are."""

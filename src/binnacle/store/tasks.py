@@ -189,25 +189,21 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
         return []
     prepared = [_prepared(tx, draft) for draft in drafts]
     check_titles(tx, [fields["title_key"] for fields in prepared if fields["status"] != "cancelled"])
-    feature_names.check_exist(tx, "feature", {fields["feature"] for fields in prepared})
-    feature_names.check_exist(tx, "discipline", {fields["discipline"] for fields in prepared})
+    for sort in feature_names.SORTS:
+        if names := {fields[sort] for fields in prepared if fields[sort]}:
+            feature_names.check_exist(tx, sort, names)
     ids = [TaskId(task_id) for task_id in fresh_ids(tx, "task", "bn-", len(prepared))]
-    waits = _dependencies_of_new(tx, drafts, ids)
-    statuses = {**_statuses(tx, {on for ons in waits for on in ons} - set(ids))}
-    statuses.update(zip(ids, (fields["status"] for fields in prepared), strict=True))
-    for fields, task_id, ons in zip(prepared, ids, waits, strict=True):
-        check_not_above(tx, fields["parent"], ons)
-        fields["id"] = task_id
-        fields["open_dependencies"] = sum(not is_closed(statuses[on]) for on in ons)
+    for fields, task_id in zip(prepared, ids, strict=True):
+        fields |= {"id": task_id, "open_dependencies": 0}
+    is_linked = any(draft.depends_on or draft.reason for draft in drafts)
+    waits = _dependencies_of_new(tx, drafts, ids) if is_linked else [[] for _ in ids]
+    if is_linked:
+        _count_open(tx, prepared, waits)
     TASKS.insert(tx, prepared)
-    reasons = [clean_optional_line(draft.reason, what="reason", limit=500) for draft in drafts]
-    links = [
-        {"task_id": task_id, "depends_on": on, "reason": reason, "created_at": tx.now}
-        for reason, task_id, ons in zip(reasons, ids, waits, strict=True)
-        for on in ons
-    ]
-    DEPENDENCIES.insert(tx, links)
-    queue_ranks.refresh_ranks(tx, [fields["id"] for fields in prepared if fields["parent"]])
+    if is_linked:
+        _link_new(tx, drafts, ids, waits)
+    if parts := [fields["id"] for fields in prepared if fields["parent"]]:
+        queue_ranks.refresh_ranks(tx, parts)
     made = _describe_new(tx, prepared)
     for task, ons in zip(made, waits, strict=True):
         said = {"title": task.title, "status": task.status, "priority": task.priority}
@@ -258,9 +254,9 @@ def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
 
 def check_titles(tx: Reader, keys: Sequence[str]) -> None:
     """Refuses titles that are there already. A cancelled task gives its title free."""
-    repeated = [key for key, times in Counter(keys).items() if times > 1]
-    if repeated:
-        raise Duplicate(f"the same title twice in one batch: {repeated[0]!r}", hint="say what is different about them")
+    if len(set(keys)) < len(keys):
+        repeated = next(key for key, times in Counter(keys).items() if times > 1)
+        raise Duplicate(f"the same title twice in one batch: {repeated!r}", hint="say what is different about them")
     for start in range(0, len(keys), IDS_PER_STATEMENT):
         part = keys[start : start + IDS_PER_STATEMENT]
         found = tx.row(
@@ -315,8 +311,25 @@ def _dependencies_of_new(tx: Reader, drafts: Sequence[NewTask], ids: Sequence[Ta
     return found
 
 
-def _statuses(tx: Reader, ids: Collection[TaskId]) -> dict[TaskId, Status]:
-    return {TaskId(task_id): task.status for task_id, task in get_many(tx, ids).items()}
+def _count_open(tx: Reader, prepared: Sequence[dict[str, Any]], waits: Sequence[Sequence[TaskId]]) -> None:
+    """Notes how many of the tasks that each new one waits for are open."""
+    statuses = {fields["id"]: fields["status"] for fields in prepared}
+    others = {on for ons in waits for on in ons} - statuses.keys()
+    statuses |= {task_id: task.status for task_id, task in get_many(tx, others).items()}
+    for fields, ons in zip(prepared, waits, strict=True):
+        check_not_above(tx, fields["parent"], ons)
+        fields["open_dependencies"] = sum(not is_closed(statuses[on]) for on in ons)
+
+
+def _link_new(tx: Writer, drafts: Sequence[NewTask], ids: Sequence[TaskId], waits: Sequence[Sequence[TaskId]]) -> None:
+    """Makes new tasks wait."""
+    reasons = [clean_optional_line(draft.reason, what="reason", limit=500) for draft in drafts]
+    links = [
+        {"task_id": task_id, "depends_on": on, "reason": reason, "created_at": tx.now}
+        for reason, task_id, ons in zip(reasons, ids, waits, strict=True)
+        for on in ons
+    ]
+    DEPENDENCIES.insert(tx, links)
 
 
 def check_not_above(tx: Reader, parent: str | None, targets: Collection[str]) -> None:

@@ -21,6 +21,8 @@ def never_gone(agent: Agent) -> bool:  # noqa: ARG001
     return False
 
 
+_JSON = msgspec.json.Encoder()
+
 Cells = dict[str, Any]
 """A row as the engine keeps it, by column."""
 
@@ -139,7 +141,7 @@ class Writer(Reader):
 
     def record(self, entity: str, entity_id: str, action: str, changes: Mapping[str, Any]) -> None:
         """Appends an event to what this transaction will leave in the log."""
-        body = msgspec.json.encode(changes).decode()
+        body = _JSON.encode(changes).decode()
         event = RecordedEvent(stamp(self.now), self.by.name, entity, entity_id, self.session, action, body)
         self._events.append(event)
 

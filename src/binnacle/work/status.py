@@ -35,6 +35,8 @@ _STATUS_ALIASES: dict[str, Status] = {
 
 def parse_status(word: str) -> Status:
     """The status that `word` means; words of older systems are accepted."""
+    if word in STATUSES:
+        return word
     key = word.strip().casefold().replace("-", "_").replace(" ", "_")
     if key in STATUSES:
         return key
@@ -56,6 +58,8 @@ def parse_priority(word: str | int) -> Priority:
 
 def parse_kind(word: str) -> Kind:
     """The kind of task that `word` names."""
+    if word in KINDS:
+        return word
     key = word.strip().casefold()
     if key in KINDS:
         return key

@@ -39,13 +39,16 @@ def clean_line(text: str, *, what: str, limit: int = MAX_TITLE_CHARACTERS) -> st
 
 def clean_optional_line(text: str, *, what: str, limit: int = MAX_TITLE_CHARACTERS) -> str:
     """Like `clean_line`, but the result may be empty."""
-    line = " ".join(strip_controls(text.translate(_SPACES)).split())
+    plain = text if _is_plain(text) else strip_controls(text.translate(_SPACES))
+    line = " ".join(plain.split())
     _check_length(line, what=what, limit=limit)
     return line
 
 
 def clean_text(text: str, *, what: str, limit: int = MAX_TEXT_CHARACTERS) -> str:
     """Text of several lines without control characters other than newline and tab."""
+    if text == "":
+        return ""
     clean = strip_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     _check_length(clean, what=what, limit=limit)
     return clean
@@ -53,6 +56,8 @@ def clean_text(text: str, *, what: str, limit: int = MAX_TEXT_CHARACTERS) -> str
 
 def clean_lines(items: Iterable[str], *, what: str, limit: int = MAX_LIST_ENTRIES) -> tuple[str, ...]:
     """Distinct lines in the given order, without empty ones."""
+    if items == ():
+        return ()
     if isinstance(items, str):
         raise InvalidInput(f"{what} is a list, not a text: {items[:60]!r}", hint=f'["{items[:20]}"]')
     lines = tuple(dict.fromkeys(line for item in items if (line := clean_optional_line(item, what=what, limit=2000))))
@@ -65,6 +70,8 @@ def clean_lines(items: Iterable[str], *, what: str, limit: int = MAX_LIST_ENTRIE
 
 def clean_paths(items: Iterable[str], *, what: str, limit: int = 30) -> tuple[str, ...]:
     """Paths relative to the repository; absolute ones and those that lead out of it are refused."""
+    if items == ():
+        return ()
     given = items if isinstance(items, str) else [item.replace("\\", "/") for item in items]
     lines = clean_lines(given, what=what, limit=limit)
     # '.' is dropped before the check: './/etc' must not become '/etc' after it
@@ -103,6 +110,8 @@ def fold(text: str) -> str:
 
 def strip_controls(text: str) -> str:
     """`text` without control characters other than newline and tab, in Unicode normal form."""
+    if _is_plain(text):
+        return text
     if text.isascii():
         return text.translate(_CONTROLS)
     from unicodedata import normalize
@@ -110,6 +119,11 @@ def strip_controls(text: str) -> str:
     # Arguments that are not UTF-8 arrive as lone surrogates, which no database accepts. Text that
     # looks the same is stored the same, however its accents were typed.
     return normalize("NFC", text.encode("utf-8", "replace").decode().translate(_CONTROLS))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether there is nothing to strip. True of most lines, and found far sooner than by looking at each character."""
+    return text.isascii() and text.isprintable()
 
 
 def _check_length(text: str, *, what: str, limit: int) -> None:

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from binnacle.store import comments, dependencies, tasks
+from binnacle.store import comments, tasks
 from binnacle.store.questions import list_task_questions
 from binnacle.store.transaction import Reader
 from binnacle.work.ids import TaskId
@@ -32,29 +32,30 @@ class TaskDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     questions: tuple[Question, ...] = ()
 
 
+_AROUND = """
+    select 'depends_on', id, title, status, reason, link.created_at as since, 0 as place
+    from dependency link join task on task.id = link.depends_on where link.task_id = ?
+    union all
+    select 'dependents', id, title, status, reason, link.created_at, 0
+    from dependency link join task on task.id = link.task_id where link.depends_on = ?
+    union all
+    select 'parts', id, title, status, '', '', number from task where parent = ?
+    order by since, place, id
+"""
+"""The related tasks, each with the field that it belongs to: dependencies oldest first, parts as they were made."""
+
+
 def load_details(tx: Reader, text: str) -> TaskDetails:
     """Everything about the task meant by `text`."""
     task = tasks.get(tx, text)
-    around = dependencies.list_around(tx, task.id)
-    waits = {known.depends_on: known.reason for known in around if known.task_id == task.id}
-    waiting = {known.task_id: known.reason for known in around if known.depends_on == task.id}
+    around: dict[str, list[RelatedTask]] = {"depends_on": [], "dependents": [], "parts": []}
+    for field, task_id, title, status, reason, *_ in tx.rows(_AROUND, task.id, task.id, task.id):
+        around[field].append(RelatedTask(id=task_id, title=title, status=status, reason=reason))
     return TaskDetails(
         task=task,
-        depends_on=_related(tx, waits),
-        dependents=_related(tx, waiting),
-        parts=tuple(
-            RelatedTask(id=part.id, title=part.title, status=part.status) for part in tasks.list_parts(tx, task.id)
-        ),
+        depends_on=tuple(around["depends_on"]),
+        dependents=tuple(around["dependents"]),
+        parts=tuple(around["parts"]),
         comments=tuple(comments.list_comments(tx, task.id)),
         questions=tuple(list_task_questions(tx, task.id)),
-    )
-
-
-def _related(tx: Reader, reasons: dict[TaskId, str]) -> tuple[RelatedTask, ...]:
-    if not reasons:
-        return ()
-    found = tasks.get_many(tx, reasons)
-    return tuple(
-        RelatedTask(id=task_id, title=found[task_id].title, status=found[task_id].status, reason=reason)
-        for task_id, reason in reasons.items()
     )
