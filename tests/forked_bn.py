@@ -1,54 +1,94 @@
-"""Runs `bn` in forks of a process that has loaded it: about a fifth of the time of an interpreter of its own.
+"""Starts `bn` as a fork of a process that has loaded it: about a tenth of the time of an interpreter of its own.
 
-A fork runs the real entry point with its own words, variables, folder and pipes, so what it does, says and leaves
-behind is what `bn` does. What tells it from one that was started is what `/proc` shows of it, its command line and the
-variables at its start, and that imports have happened. Commands that others recognise by those, and those under which
-agents run, are started (`may_fork`); so are all in tests about the start itself, which do not come here.
+`start` is `subprocess.Popen` for commands of `bn` and for the test server (`server/fixture.py`), and `run` waits for
+their end. What they start runs the real entry point as a child of this process, with its own words, variables, folder,
+streams, session and command line (`fork_server`), so what it does, says and leaves behind is what `bn` does. What tells
+it from one that was executed is that imports have happened. Where that could matter, and in tests about the start
+itself, programs are started with `subprocess`.
 
-One server belongs to each test process and ends with it: its socket closes. Requests travel as one message each, with
-three standard streams and a socket for the reply, so threads may run commands at the same time.
+One server belongs to each test process and ends with it: its socket closes.
 """
 
-import array
 import atexit
-import json
 import os
-import selectors
-import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NoReturn, Self
+from typing import Any
 
-STARTED = (("mcp", "serve"), ("run",), ("plan", "launch"), ("bridge",), ("hook", "run"), ("script",), ("doctor",))
-"""Commands that are known by their command lines, or that start what looks at the processes above it."""
+from fork_server import ENTRY_POINTS, MAX_REQUEST_BYTES, PROGRAMS, Request
+
+BN = str(Path(sys.executable).with_name("bn"))
 
 AT_START = ("PYTHON", "LC_", "LANG", "LD_", "BN_DEBUG", "BN_PORTABLE")
-"""How the variables begin that an interpreter reads when it starts."""
+"""How the variables begin that an interpreter or a module reads when it is loaded."""
 
-PRELOADED = ("cli", "app", "serving", "sessions", "project", "plan", "tools", "store", "work", "lifecycle", "config")
-"""The packages that commands use and that run nothing when they are loaded."""
+FORKED_OPTIONS = {"cwd", "env", "stdin", "stdout", "stderr", "text", "start_new_session"}
+"""The options of `subprocess.Popen` that a fork understands."""
 
-MAX_REQUEST_BYTES = 1 << 18
 END_SECONDS = 30
 
 
-def may_fork(words: Sequence[str], env: Mapping[str, str]) -> bool:
-    """Whether a command does the same in a fork."""
-    rest = list(words)
-    while rest and rest[0].startswith("-"):
-        takes_value = rest.pop(0) in ("-C", "--repo")
-        del rest[: int(takes_value)]
-    if any(tuple(rest[: len(command)]) == command for command in STARTED):
-        return False
-    return _at_start(env) == _at_start(os.environ)
+def start(command: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":
+    """Starts a command: in a fork if that makes no difference, else as it is."""
+    can_fork = may_fork(command, options.get("env") or os.environ) and FORKED_OPTIONS.issuperset(options)
+    return (ForkedProcess if can_fork else subprocess.Popen)(command, **options)
+
+
+def run(
+    command: Sequence[str], *, stdin: bytes = b"", timeout: float, **options: Any
+) -> "subprocess.CompletedProcess[bytes]":
+    """Runs a command to its end, as `subprocess.run` does with `capture_output`."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with start(command, **pipes, **options) as process:
+        try:
+            out, err = process.communicate(stdin, timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def may_fork(command: Sequence[str], env: Mapping[str, str]) -> bool:
+    """Whether a command is one that the server has loaded, and its variables let it be the same in a fork."""
+    is_known = command[0] == BN or (command[0] == sys.executable and command[1] in PROGRAMS)
+    is_test = "pytest" in sys.modules  # what a test starts is no home for a server: it does not live long enough
+    return is_known and is_test and _at_start(env) == _at_start(os.environ)
 
 
 def _at_start(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name.startswith(AT_START)}
+
+
+class ForkedProcess(subprocess.Popen[Any]):
+    """A process that was forked instead of executed."""
+
+    def _execute_child(self, args: Sequence[str], *details: Any) -> None:
+        """Does with the server what `subprocess` does with `fork` and `exec`, at the point where it does so."""
+        named = dict(zip(_DETAILS, details, strict=True))
+        streams = [named[name] for name in ("p2cread", "c2pwrite", "errwrite")]
+        words = [sys.executable, *args] if args[0] == BN else [*args]
+        request = Request(
+            words=words,
+            cwd=str(named["cwd"] or os.getcwd()),
+            env=dict(named["env"] or os.environ),
+            is_leader=named["start_new_session"],
+        )
+        self.pid = server().fork(request, [number if fd == -1 else fd for number, fd in enumerate(streams)])
+        self._child_created = True
+        self._close_pipe_fds(*(named[name] for name in _PIPES))
+
+
+_PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+_DETAILS = (
+    "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo", "creationflags", "shell", *_PIPES,
+    "restore_signals", "gid", "gids", "uid", "umask", "start_new_session", "process_group",
+)  # fmt: skip
+"""What `subprocess` hands to the method that starts a process."""
 
 
 @cache
@@ -65,202 +105,20 @@ class ForkServer:
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_REQUEST_BYTES)
+        self._socket.settimeout(END_SECONDS)
+        self._one_at_a_time = threading.Lock()
         with theirs:
-            command = [sys.executable, __file__, str(theirs.fileno())]
+            command = [sys.executable, ENTRY_POINTS, str(theirs.fileno())]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], cwd="/")
 
     def close(self) -> None:
         self._socket.close()
         self._process.wait(END_SECONDS)
 
-    def run(
-        self, words: Sequence[str], *, program: str, cwd: Path, env: Mapping[str, str], stdin: bytes, timeout: float
-    ) -> tuple[int, bytes, bytes]:
-        """Runs a command to its end: its exit code, and what it wrote to either stream.
-
-        `program` is `bn`, or a script that runs it.
-        """
-        request = {"words": [program, *words], "cwd": str(cwd), "env": dict(env)}
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with ours, _Exchange(stdin) as exchange:
-            with theirs:
-                fds = array.array("i", [*exchange.theirs, theirs.fileno()])
-                message = json.dumps(request).encode()
-                self._socket.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
-            exchange.close_theirs()
-            ours.settimeout(timeout)
-            pid = int(ours.recv(20))
-            try:
-                out, err = exchange.communicate(timeout)
-                return int(ours.recv(20)), out, err
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                raise
-
-
-class _Exchange:
-    """Three pipes: what a command reads and what it writes."""
-
-    def __init__(self, stdin: bytes) -> None:
-        read_in, self._in = os.pipe()
-        self._out, write_out = os.pipe()
-        self._err, write_err = os.pipe()
-        self.theirs = [read_in, write_out, write_err]
-        self._ours = {self._in, self._out, self._err}
-        self._stdin = memoryview(stdin)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close_theirs()
-        for fd in [*self._ours]:
-            self._close(fd)
-
-    def close_theirs(self) -> None:
-        while self.theirs:
-            os.close(self.theirs.pop())
-
-    def _close(self, fd: int) -> None:
-        self._ours.remove(fd)
-        os.close(fd)
-
-    def communicate(self, timeout: float) -> tuple[bytes, bytes]:
-        """Writes all that is to be read and reads all that is written, until everyone has closed both streams."""
-        read: dict[int, list[bytes]] = {self._out: [], self._err: []}
-        with selectors.DefaultSelector() as ready:
-            ready.register(self._out, selectors.EVENT_READ)
-            ready.register(self._err, selectors.EVENT_READ)
-            if self._stdin:
-                os.set_blocking(self._in, False)
-                ready.register(self._in, selectors.EVENT_WRITE)
-            else:
-                self._close(self._in)
-            while ready.get_map():
-                found = ready.select(timeout)
-                if not found:
-                    raise TimeoutError
-                for key, _ in found:
-                    is_over = self._write() if key.fd == self._in else self._read(read[key.fd], key.fd)
-                    if is_over:
-                        ready.unregister(key.fd)
-                        self._close(key.fd)
-        return b"".join(read[self._out]), b"".join(read[self._err])
-
-    def _write(self) -> bool:
-        try:
-            self._stdin = self._stdin[os.write(self._in, self._stdin) :]
-        except BrokenPipeError:
-            return True
-        return not self._stdin
-
-    @staticmethod
-    def _read(into: list[bytes], fd: int) -> bool:
-        into.append(os.read(fd, 1 << 18))
-        return not into[-1]
-
-
-# What follows runs in the process that forks.
-
-
-def serve(requests: socket.socket) -> None:
-    """Forks a child for each request, and reports its id and then its exit code, until nobody can ask any more."""
-    children: dict[int, tuple[int, socket.socket]] = {}
-    with selectors.DefaultSelector() as ready:
-        ready.register(requests, selectors.EVENT_READ)
-        while True:
-            for key, _ in ready.select():
-                if key.fileobj is not requests:
-                    ready.unregister(key.fd)
-                    _report_end(key.fd, *children.pop(key.fd))
-                    continue
-                message, fds, _, _ = socket.recv_fds(requests, MAX_REQUEST_BYTES, 4)
-                if not message:
-                    return
-                pid = os.fork()
-                if pid == 0:
-                    ready.close()
-                    _become(json.loads(message), fds, unused=[requests.fileno(), *children])
-                for fd in fds[:3]:
-                    os.close(fd)
-                reply = socket.socket(fileno=fds[3])
-                reply.send(b"%d" % pid)
-                watched = os.pidfd_open(pid)
-                children[watched] = (pid, reply)
-                ready.register(watched, selectors.EVENT_READ)
-
-
-def _report_end(watched: int, pid: int, reply: socket.socket) -> None:
-    _, status = os.waitpid(pid, 0)
-    os.close(watched)
-    with reply:
-        reply.send(b"%d" % os.waitstatus_to_exitcode(status))
-
-
-def _become(request: dict, fds: Sequence[int], *, unused: Iterable[int]) -> NoReturn:
-    """Makes this fork the command that was asked for."""
-    code = 70
-    try:
-        for number, fd in enumerate(fds[:3]):
-            os.dup2(fd, number)
-        os.closerange(3, max(*fds, *unused) + 1)
-        os.chdir(request["cwd"])
-        os.environ.clear()
-        os.environ.update(request["env"])
-        sys.argv = request["words"]
-        code = _run_to_exit()
-    finally:
-        os._exit(code)
-
-
-def _run_to_exit() -> int:
-    """Runs the entry point, and does what an interpreter does at its end."""
-    import runpy
-    import threading
-    import time
-    import traceback
-
-    from binnacle.cli.main import run
-
-    time.tzset()
-    code = 0
-    try:
-        if sys.argv[0].endswith(".py"):
-            runpy.run_path(sys.argv[0], run_name="__main__")
-        run()
-    except SystemExit as leaving:
-        code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    threading._shutdown()
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            code = code or 120
-    return code
-
-
-def preload() -> None:
-    """Loads what nearly every command needs, and keeps the collector from touching it in every fork."""
-    import gc
-    import pkgutil
-    from importlib import import_module
-
-    import binnacle
-    from binnacle.cli.main import _load_msgspec
-
-    _load_msgspec()
-    for package in PRELOADED:
-        for found in pkgutil.walk_packages([f"{binnacle.__path__[0]}/{package}"], f"binnacle.{package}."):
-            import_module(found.name)
-    gc.collect()
-    gc.freeze()
-
-
-if __name__ == "__main__":
-    sys.path[0] = str(Path(sys.executable).parent)
-    preload()
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    def fork(self, request: Request, streams: Sequence[int]) -> int:
+        """The id of a new child of this process."""
+        with self._one_at_a_time:
+            socket.send_fds(self._socket, [request.encode()], streams)
+            answer = self._socket.recv(20)
+        assert answer, "the fork server is gone"
+        return int(answer)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import forked_bn
+from forked_bn import BN
 
-BN = str(Path(sys.executable).with_name("bn"))
 AS_PERSON = (sys.executable, str(Path(__file__).parents[1] / "as_person.py"))
 """Runs a command outside of the processes of a test that is a client itself, as a person beside one does."""
 
@@ -54,20 +54,7 @@ class Bn:
         """Runs a command to its end, in a fork where that makes no difference (`forked_bn`)."""
         variables, typed = self.env | (env or {}), stdin.encode("utf-8", "surrogateescape")
         where = cwd or self.repo
-        if not through and forked_bn.may_fork(words, variables):
-            code, out, err = forked_bn.server().run(
-                words, program=BN, cwd=where, env=variables, stdin=typed, timeout=TIMEOUT_SECONDS
-            )
-            return Result(code, out.decode(), err.decode())
-        done = subprocess.run(
-            [*through, BN, *words],
-            cwd=where,
-            env=variables,
-            input=typed,
-            capture_output=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
+        done = forked_bn.run([*through, BN, *words], stdin=typed, timeout=TIMEOUT_SECONDS, cwd=where, env=variables)
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def __call__(self, *words: str, **options: Any) -> Any:

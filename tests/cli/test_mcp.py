@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import forked_bn
 from cli.conftest import BN
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -22,7 +23,7 @@ class Client:
     """A client of the handshake era on stdio."""
 
     def __init__(self, bn, *options: str, **env: str) -> None:
-        self.process = subprocess.Popen(
+        self.process = forked_bn.start(
             [BN, "mcp", "serve", *options], cwd=bn.repo, env=bn.env | env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._count = 0

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import forked_bn
 from binnacle.cli.run_footer import FooterState, elapsed, footer, thousands
 from binnacle.cli.screen import width_of
 from demo_commands import MISBEHAVING_AGENT
@@ -40,10 +41,8 @@ def repo(tmp_path, monkeypatch) -> Repository:
 
 
 def bn(repo: Repository, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [BN, *words], cwd=repo.path, env={**os.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True,
-        text=True, timeout=110, check=False,
-    )  # fmt: skip
+    done = forked_bn.run([BN, *words], cwd=repo.path, env={**os.environ, **env}, timeout=110)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 class TestCommand:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).parents[1])
 
-from forked_bn import preload  # noqa: E402 - found by the line above
+from fork_server import preload  # noqa: E402 - found by the line above
 
 LONGEST_SECONDS = 60
 PRELOADED_FROM = 4

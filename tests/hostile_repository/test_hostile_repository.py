@@ -1,7 +1,6 @@
 """A hostile repository is opened with every command and a served session, and nothing that it asks for happens."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
@@ -126,18 +125,8 @@ def unknown_files(bn: Bn) -> list[str]:
 def run(bn: Bn, *words: str) -> str:
     """All that a command says. It may fail, but neither hang nor break."""
     watched = (str(opened(bn)), *words)
-    if forked_bn.may_fork(words, bn.env):
-        _, out, err = forked_bn.server().run(
-            watched, program=WATCHED, cwd=bn.repo, env=bn.env, stdin=b"", timeout=LONGEST_SECONDS
-        )
-    else:
-        command = [sys.executable, WATCHED, *watched]
-        done = subprocess.run(
-            command, cwd=bn.repo, env=bn.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST_SECONDS,
-            check=False,
-        )  # fmt: skip
-        out, err = done.stdout, done.stderr
-    told = (out + err).decode("utf-8", "replace")
+    done = forked_bn.run([sys.executable, WATCHED, *watched], timeout=LONGEST_SECONDS, cwd=bn.repo, env=bn.env)
+    told = (done.stdout + done.stderr).decode("utf-8", "replace")
     assert "E_INTERNAL" not in told, (words, told)
     return told
 

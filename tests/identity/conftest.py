@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import forked_bn
 from cli.conftest import BN, Bn
 from cli.conftest import bn as local_bn  # noqa: F401 - the fixture
 from identity.clients import Client, Talk
@@ -61,7 +62,7 @@ def serve(bn: Bn) -> Iterator[Callable[..., HttpEnd]]:
 
         def start(*options: str, cwd: Path | None = None, is_blind: bool = False) -> HttpEnd:
             command = [*([sys.executable, "-c", BLIND] if is_blind else [BN]), "mcp", "serve", "--http", "0", *options]
-            process = subprocess.Popen(command, cwd=cwd or bn.repo, env=bn.env, stdout=subprocess.PIPE)
+            process = forked_bn.start(command, cwd=cwd or bn.repo, env=bn.env, stdout=subprocess.PIPE)
             stack.enter_context(process)
             stack.callback(process.kill)
             said = json.loads(process.stdout.readline())

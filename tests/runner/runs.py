@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+import forked_bn
 from binnacle.app import run
 from binnacle.project.project import Project, find_project
 from binnacle.project.store_opening import open_store
@@ -92,7 +93,7 @@ class Runs:
     def command(self, *words: str, **env: str) -> "subprocess.Popen[bytes]":
         """`bn run` as a process, telling what happens as JSON."""
         bn = [os.path.join(os.path.dirname(sys.executable), "bn"), "run", *words]
-        return subprocess.Popen(
+        return forked_bn.start(
             [*bn, "--json"], cwd=self.repo.path, env={**os.environ, **env}, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import httpx
 
+import forked_bn
 from binnacle.wire.mcp import CAPABILITIES_KEY, NAMED, VERSION_KEY
 
 FIXTURE = str(Path(__file__).with_name("fixture.py"))
@@ -78,7 +79,7 @@ class Server:
     def __init__(self, *words: str, command: list[str] | None = None, **options: Any) -> None:
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         streams: Message = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.log}
-        self.process = subprocess.Popen(command or [sys.executable, FIXTURE, *words], **(streams | options))
+        self.process = forked_bn.start(command or [sys.executable, FIXTURE, *words], **(streams | options))
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,202 @@
+"""The process that has loaded `bn` and the test server, and forks for each request: `fork_server.py SOCKET`.
+
+A fork becomes what was asked for in all that others can see of a process:
+
+- it is a child of the test process, not of this one: `clone` with CLONE_PARENT. So who started it, who is told of its
+  end and who is above it are as with a process that was started. `os.fork` cannot do this; `fork_as_sibling` does what
+  glibc and Python do around it, which is right because this process has one thread;
+- `/proc` shows its own command line and variables, not those of this process (PR_SET_MM_MAP, which needs no rights);
+- its streams, folder, variables, session and arguments are its own, and it has no other file open.
+"""
+
+import atexit
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NoReturn
+
+ENTRY_POINTS = __file__
+FIXTURE = str(Path(__file__).parent / "server" / "fixture.py")
+WATCHED = str(Path(__file__).parent / "hostile_repository" / "watched.py")
+PROGRAMS = (FIXTURE, WATCHED)
+"""The programs of the tests that can be forked."""
+
+PRELOADED = (
+    "cli", "app", "serving", "server", "sessions", "project", "plan", "tools", "store", "upstream", "work", "lifecycle",
+    "config",
+)  # fmt: skip
+"""The packages that commands use and that run nothing when they are loaded."""
+
+MAX_REQUEST_BYTES = 1 << 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a fork is to become."""
+
+    words: list[str]
+    """The command line as `/proc` shows it: interpreter, program, arguments."""
+
+    cwd: str
+    env: dict[str, str]
+
+    is_leader: bool
+    """Whether it leads a session of its own."""
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+
+def serve(requests: socket.socket) -> None:
+    """Forks for each request and answers with the id of the fork, until nobody can ask any more."""
+    while True:
+        message, streams, _, _ = socket.recv_fds(requests, MAX_REQUEST_BYTES, 3)
+        if not message:
+            return
+        pid = fork_as_sibling()
+        if pid == 0:
+            _become(Request(**json.loads(message)), streams, requests.fileno())
+        for fd in streams:
+            os.close(fd)
+        requests.send(b"%d" % pid)
+
+
+def _become(request: Request, streams: Sequence[int], unused: int) -> NoReturn:
+    """Makes this fork the program that was asked for."""
+    code = 70
+    try:
+        if request.is_leader:
+            os.setsid()
+        for number, fd in enumerate(streams):
+            os.dup2(fd, number)
+        os.closerange(3, max(*streams, unused) + 1)
+        os.chdir(request.cwd)
+        os.environ.clear()
+        os.environ.update(request.env)
+        show_in_proc(request.words, request.env)
+        sys.orig_argv, sys.argv = request.words, request.words[1:]
+        code = _run_to_exit()
+    finally:
+        os._exit(code)
+
+
+def _run_to_exit() -> int:
+    """Runs the program, and does what an interpreter does at its end."""
+    import threading
+    import time
+    import traceback
+
+    time.tzset()
+    code = 0
+    try:
+        _entry_point(sys.argv[0])()
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or 120
+    return code
+
+
+def _entry_point(program: str) -> Callable[[], object]:
+    if program == FIXTURE:
+        sys.path.insert(0, str(Path(FIXTURE).parent))
+        import fixture
+
+        return fixture.main
+    if program == WATCHED:
+        import runpy
+
+        runpy.run_path(WATCHED, run_name="__main__")
+    from binnacle.cli.main import run
+
+    return run
+
+
+def preload() -> None:
+    """Loads what nearly every command needs, and keeps the collector from touching it in every fork."""
+    import gc
+    import pkgutil
+    from importlib import import_module
+
+    import binnacle
+    from binnacle.cli.main import _load_msgspec
+
+    _load_msgspec()
+    for package in PRELOADED:
+        for found in pkgutil.walk_packages([f"{binnacle.__path__[0]}/{package}"], f"binnacle.{package}."):
+            import_module(found.name)
+    gc.collect()
+    gc.freeze()
+
+
+CLONE_PARENT, CLONE_CHILD_CLEARTID, CLONE_CHILD_SETTID = 0x8000, 0x200000, 0x1000000
+SYS_CLONE3 = 435
+PR_SET_MM, PR_SET_MM_MAP = 35, 14
+
+_libc = ctypes.PyDLL(None, use_errno=True)
+_libc.pthread_self.restype = ctypes.c_ulong
+_libc.sbrk.restype = ctypes.c_ulong
+
+
+def fork_as_sibling() -> int:
+    """`os.fork`, but that the parent of the child is the parent of this process. Here must be no other thread."""
+    flags = CLONE_PARENT | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID
+    arguments = (ctypes.c_uint64 * 8)(flags, 0, _thread_id_address(), 0, 0, 0, 0, 0)
+    ctypes.pythonapi.PyOS_BeforeFork()
+    pid = _libc.syscall(SYS_CLONE3, ctypes.byref(arguments), ctypes.sizeof(arguments))
+    (ctypes.pythonapi.PyOS_AfterFork_Parent if pid else ctypes.pythonapi.PyOS_AfterFork_Child)()
+    if pid < 0:
+        raise OSError(ctypes.get_errno(), "clone3")
+    return pid
+
+
+def _thread_id_address() -> int:
+    """Where glibc keeps the id of this thread, which `fork` has the system write there in the child."""
+    thread = _libc.pthread_self()
+    numbers = (ctypes.c_int32 * 512).from_address(thread)
+    return thread + 4 * list(numbers).index(os.getpid())
+
+
+_shown: list[object] = []
+"""The memory that the system reads command line and variables from."""
+
+
+def show_in_proc(words: Sequence[str], env: dict[str, str]) -> None:
+    """Lets the system find the command line and the variables of this process where they are now."""
+    stat = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    field = lambda number: int(stat[number - 3])  # noqa: E731 - as proc(5) numbers them
+    ends = [field(26), field(27), field(45), field(46), field(47), _libc.sbrk(0), field(28)]
+    for strings in (words, [f"{name}={value}" for name, value in env.items()]):
+        text = b"".join(os.fsencode(one) + b"\0" for one in strings)
+        memory = ctypes.create_string_buffer(text, len(text))
+        _shown.append(memory)
+        ends += [ctypes.addressof(memory), ctypes.addressof(memory) + len(text)]
+    no_file = 0xFFFFFFFF
+    layout = (ctypes.c_uint64 * 13)(*ends, 0, no_file << 32)
+    if _libc.prctl(PR_SET_MM, PR_SET_MM_MAP, ctypes.byref(layout), ctypes.sizeof(layout), 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+    Path("/proc/self/comm").write_text(Path(words[1]).name[:15])
+
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(sys.executable).parent)
+    preload()
+    serve(socket.socket(fileno=int(sys.argv[1])))
