@@ -28,7 +28,7 @@ def put(places, name, code=0):
 
 def test_the_only_one_is_found(places):
     path = put(places, "codium")
-    assert editors.install_extension(None) == {"installed": True, "editor": path, "extension": editors.EXTENSION}
+    assert editors.install_extension(None) == editors.InstalledExtension(editor=path, extension=editors.EXTENSION)
     assert (places / "said").read_text() == f"{path} --install-extension {editors.EXTENSION} --force\n"
 
 
@@ -40,7 +40,7 @@ def test_of_several_one_has_to_be_named(places):
     assert cursor in caught.value.message
     assert "--editor code" in caught.value.hint
     assert not (places / "said").exists()
-    assert editors.install_extension("cursor")["editor"] == cursor
+    assert editors.install_extension("cursor").editor == cursor
 
 
 def test_without_one_it_is_said_how_to_get_one(places):

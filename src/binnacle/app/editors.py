@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 
+from msgspec import Struct
+
 import binnacle.bridge
 from binnacle.errors import NotFound, Refused, UsageError
 
@@ -17,7 +19,15 @@ INSTALL_TIMEOUT_SECONDS = 120
 """Seconds for an editor to install an extension. It takes two."""
 
 
-def install_extension(editor: str | None) -> dict[str, object]:
+class InstalledExtension(Struct, frozen=True, kw_only=True):
+    """The editor that has our extension now."""
+
+    installed: bool = True
+    editor: str
+    extension: str
+
+
+def install_extension(editor: str | None) -> InstalledExtension:
     """Installs our extension in an editor, in the only one that is found if none is named.
 
     Raises:
@@ -42,7 +52,7 @@ def install_extension(editor: str | None) -> dict[str, object]:
             f"{command} did not install the extension, exit code {done.returncode}: {said}",
             hint=f"run it by hand: {' '.join(words)}",
         )
-    return {"installed": True, "editor": command, "extension": EXTENSION}
+    return InstalledExtension(editor=command, extension=EXTENSION)
 
 
 def _find(editor: str | None) -> str:

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from binnacle.errors import BinnacleError, NotFound, UpstreamDown, did_you_mean
 from binnacle.plan.token_count import count
 from binnacle.project.project import Project
 from binnacle.serving.upstream_connections import UpstreamConnections
+from binnacle.upstream.configuration.server_config import ConfigProblem
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.listing.missing_tools import owners_of
 from binnacle.upstream.server_status import ServerStatus, describe_state
@@ -30,9 +33,45 @@ HINTS = {
 }
 """What to do about a server that is not ready."""
 
-Row = dict[str, Any]
 Advance = Callable[[int, str], None]
 """Told how many servers are known to be connected, or not to be, and what the others wait for."""
+
+
+class ServerCheckup(Struct, frozen=True, omit_defaults=True):
+    """How a server stands, field by field as it is printed."""
+
+    name: str
+    state: str
+    connect_ms: float | None = None
+    pin: str | None = None
+    reason: str = ""
+    hint: str = ""
+    """The next step where it is not ready."""
+
+    era: str | None = None
+    version: str | None = None
+    server: Any = None
+    """What it says of itself."""
+
+    tools: int | None = None
+    prompts: int | None = None
+    resources: int | None = None
+    latency_ms: float | None = None
+    tokens: int | None = None
+    notes: list[str] | None = None
+    source: str | None = None
+    problems: tuple[ConfigProblem, ...] | None = None
+
+
+class OfferedTool(Struct, frozen=True):
+    """A tool of a server, for people and programs that look for one."""
+
+    name: str
+    shown: str
+    server: str
+    tool: str
+    description: str
+    tokens: int
 
 
 class ProbedServer(NamedTuple):
@@ -47,23 +86,29 @@ class ProbedServer(NamedTuple):
     def name(self) -> str:
         return self.server.config.name
 
-    def row(self) -> Row:
+    def checkup(self) -> ServerCheckup:
         """How it stands, with the next step where it is not ready."""
-        state, reason = self.status.state, self.status.reason
-        row: Row = {"name": self.name, "state": state, "connect_ms": round(self.seconds * 1000, 1)}
-        row["pin"] = self.server.config.pin
-        if reason:
-            row["reason"] = reason
-        if state in HINTS and (state != "failed" or self.server.config.transport == "stdio"):
-            row["hint"] = HINTS[state].format(name=self.name)
-        if client := self.server.client:
-            row |= {"era": client.era, "version": client.link.version, "server": client.server}
-            row |= {
-                "tools": len(self.server.tools),
-                "prompts": len(self.server.lists.prompts),
-                "resources": len(self.server.lists.resources),
-            }
-        return row
+        server, state = self.server, self.status.state
+        has_hint = state in HINTS and (state != "failed" or server.config.transport == "stdio")
+        found = ServerCheckup(
+            name=self.name,
+            state=state,
+            connect_ms=round(self.seconds * 1000, 1),
+            pin=server.config.pin,
+            reason=self.status.reason,
+            hint=HINTS[state].format(name=self.name) if has_hint else "",
+        )
+        if (client := server.client) is None:
+            return found
+        return replace(
+            found,
+            era=client.era,
+            version=client.link.version,
+            server=client.server,
+            tools=len(server.tools),
+            prompts=len(server.lists.prompts),
+            resources=len(server.lists.resources),
+        )
 
 
 class UpstreamProbe(NamedTuple):
@@ -72,30 +117,35 @@ class UpstreamProbe(NamedTuple):
     gateway: Gateway
     servers: list[ProbedServer]
 
-    async def examine(self) -> dict[str, Row]:
+    async def examine(self) -> dict[str, ServerCheckup]:
         """How each stands, after a round trip, by name."""
-        rows = await asyncio.gather(*(_examined(one) for one in self.servers))
+        found = await asyncio.gather(*(_examined(one) for one in self.servers))
         offers = list(self.gateway.offers().values())
         self.gateway.contents()  # which has notes of its own
-        for row in rows:
-            if row["state"] == "ready":
-                row["tokens"] = sum(_tokens(one) for one in offers if one.server == row["name"])
-            row["notes"] = self.gateway.notes.get(row["name"], [])
-        return {row["name"]: row for row in rows}
+        return {
+            one.name: replace(
+                one,
+                tokens=sum(_tokens(offer) for offer in offers if offer.server == one.name)
+                if one.state == "ready"
+                else None,
+                notes=self.gateway.notes.get(one.name, []),
+            )
+            for one in found
+        }
 
-    def describe(self, offer: OfferedTool) -> Row:
-        """A tool, for people and programs that look for one."""
+    def describe(self, offer: OfferedTool) -> OfferedTool:
+        """A tool of a server that was tried."""
         said = msgspec.json.decode(offer.entry).get("description")
         lines = said.splitlines() if isinstance(said, str) else ()
         rename = self.gateway.servers[offer.server].config.tools.rename
-        return {
-            "name": offer.name,
-            "shown": display_name(offer.server, rename.get(offer.tool.name, offer.tool.name)),
-            "server": offer.server,
-            "tool": offer.tool.name,
-            "description": next((line.strip() for line in lines if line.strip()), ""),
-            "tokens": _tokens(offer),
-        }
+        return OfferedTool(
+            name=offer.name,
+            shown=display_name(offer.server, rename.get(offer.tool.name, offer.tool.name)),
+            server=offer.server,
+            tool=offer.tool.name,
+            description=next((line.strip() for line in lines if line.strip()), ""),
+            tokens=_tokens(offer),
+        )
 
     def find(self, name: str) -> OfferedTool:
         """The tool with that name, which is the one that agents call it by, or `server:tool`.
@@ -106,7 +156,7 @@ class UpstreamProbe(NamedTuple):
         """
         offers = self.gateway.offers()
         known = {display_name(one.server, one.tool.name): one for one in offers.values()}
-        known |= {self.describe(one)["shown"]: one for one in offers.values()} | dict(offers)
+        known |= {self.describe(one).shown: one for one in offers.values()} | dict(offers)
         if name in known:
             return known[name]
         self._check_up(name)
@@ -117,11 +167,11 @@ class UpstreamProbe(NamedTuple):
         raise NotFound(f"no tool is called {name!r}", hint=hint)
 
     def _check_up(self, name: str) -> None:
-        down = {one.name: one.row() for one in self.servers if one.status.state != "ready"}
+        down = {one.name: one.checkup() for one in self.servers if one.status.state != "ready"}
         if owners := owners_of(name, down):
-            row = down[owners[0]]
-            text = describe_state(row["name"], row["state"])
-            raise UpstreamDown(f"{text}: {row['reason']}" if row.get("reason") else text, hint=row.get("hint", ""))
+            found = down[owners[0]]
+            text = describe_state(found.name, found.state)
+            raise UpstreamDown(f"{text}: {found.reason}" if found.reason else text, hint=found.hint)
 
     def _check_held(self, name: str) -> None:
         tool = name.partition(":")[2] or name
@@ -172,14 +222,14 @@ async def _settle(server: SupervisedServer) -> ProbedServer:
     return ProbedServer(server, status, time.perf_counter() - began)
 
 
-async def _examined(one: ProbedServer) -> Row:
-    row = one.row()
-    if one.status.state == "ready":
-        try:
-            row["latency_ms"] = round(await one.server.probe() * 1000, 1)
-        except BinnacleError as error:
-            row |= {"state": "failed", "reason": error.message, "hint": error.hint}
-    return row
+async def _examined(one: ProbedServer) -> ServerCheckup:
+    found = one.checkup()
+    if one.status.state != "ready":
+        return found
+    try:
+        return replace(found, latency_ms=round(await one.server.probe() * 1000, 1))
+    except BinnacleError as error:
+        return replace(found, state="failed", reason=error.message, hint=error.hint)
 
 
 def _tokens(offer: OfferedTool) -> int:

@@ -1,7 +1,5 @@
 """JSON for two readers who need more than JSON says: paths that are not UTF-8, and terminals."""
 
-from typing import Any
-
 import msgspec
 
 from binnacle.config.directories import show_path
@@ -20,12 +18,12 @@ def _as_units(character: str) -> str:
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
-def encode_escaped(answer: Any) -> bytes:
+def encode_escaped(answer: object) -> bytes:
     """The answer as JSON, with every byte that is not UTF-8 as `\\xNN`."""
     return msgspec.json.encode(_escape(msgspec.to_builtins(answer)))
 
 
-def _escape(value: Any) -> Any:
+def _escape(value: object) -> object:
     match value:
         case str():
             return show_path(value)

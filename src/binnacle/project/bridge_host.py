@@ -5,6 +5,8 @@ import signal
 import sys
 from contextlib import suppress
 
+from msgspec import Struct
+
 from binnacle.bridge.client.bridge_client import BridgeClient
 from binnacle.bridge.host.job_host import JobHost
 from binnacle.bridge.jobs import process_identity
@@ -61,7 +63,14 @@ async def serve_bridge(workspace: str, *, idle: float | None) -> None:
             await debugger.close()
 
 
-async def stop_host(workspace: str) -> dict[str, object]:
+class StoppedHost(Struct, frozen=True, omit_defaults=True):
+    """Whether a host was ended, and its process if there was one."""
+
+    stopped: bool
+    pid: int | None = None
+
+
+async def stop_host(workspace: str) -> StoppedHost:
     """Ends the headless host of a workspace: it is asked to, told to, and killed if that does not help.
 
     Raises:
@@ -71,7 +80,7 @@ async def stop_host(workspace: str) -> dict[str, object]:
     try:
         host = client.look_for_host()
         if host is None:
-            return {"stopped": False}
+            return StoppedHost(stopped=False)
         if host.kind != "headless":
             raise Refused(f"the host is {host.kind}, process {host.pid}", hint="close the workspace there")
         with suppress(BridgeError):
@@ -80,8 +89,8 @@ async def stop_host(workspace: str) -> dict[str, object]:
             if by is not None and host.is_near:
                 process_identity.kill_process(host.pid, host.process_start, by=by)
             if await _is_gone(host):
-                return {"stopped": True, "pid": host.pid}
-        return {"stopped": False, "pid": host.pid}
+                return StoppedHost(stopped=True, pid=host.pid)
+        return StoppedHost(stopped=False, pid=host.pid)
     finally:
         client.close()
 

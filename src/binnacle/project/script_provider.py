@@ -14,6 +14,7 @@ from binnacle.tools.tool_spec import ToolSpec
 
 if TYPE_CHECKING:
     from binnacle.bridge.client.bridge_client import BridgeClient
+    from binnacle.bridge.client.bridge_status import BridgeStatus
     from binnacle.bridge.jobs.protocol import JobEvent
     from binnacle.processes.keeper import Keeper
 
@@ -59,7 +60,7 @@ class ScriptProvider:
             _log.warning("%s", message)
             self._told.add(message)
 
-    async def status(self) -> dict[str, Any]:
+    async def status(self) -> "BridgeStatus":
         """How the bridge stands."""
         from binnacle.bridge.client.bridge_status import bridge_status
 

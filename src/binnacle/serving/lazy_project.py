@@ -184,7 +184,7 @@ class LazyProject:
         if box.gateway is not None:
             more["upstreams"] = _standings(box.gateway)
         if problems := self._problems():
-            more["upstream_problems"] = [one._asdict() for one in problems]
+            more["upstream_problems"] = list(problems)
         return _with(text, more)
 
     async def guide(self) -> str | None:

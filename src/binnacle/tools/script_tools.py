@@ -73,7 +73,7 @@ def script_tools(
     ]
 
 
-def status_tool(status: Callable[[], Awaitable[dict[str, Any]]]) -> ToolSpec:
+def status_tool(status: Callable[[], Awaitable[Mapping[str, object]]]) -> ToolSpec:
     """`bridge_status`, which needs no host."""
 
     async def run(caller: Caller, values: Any) -> ToolReply:  # noqa: ARG001 - it takes nothing

@@ -1,7 +1,8 @@
 """How the bridge of a workspace stands: whether a host answers, what it can do, and what could be installed."""
 
 import asyncio
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict, cast
 
 from binnacle.bridge.client.bridge_client import BridgeClient
 from binnacle.bridge.jobs.job_files import bridge_folder
@@ -9,19 +10,61 @@ from binnacle.bridge.jobs.protocol import EDITOR_NEEDED, BridgeError, HostInfo
 from binnacle.bridge.manifest import ScriptManifest
 
 
-async def bridge_status(client: BridgeClient, manifest: ScriptManifest) -> dict[str, Any]:
+class HostHealth(TypedDict):
+    """A host, and whether it answers."""
+
+    kind: str
+    pid: int
+    bridgeId: str
+    startedAt: str
+    editor: NotRequired[str]
+    workspace: NotRequired[str]
+    """The folder it serves, if that is not ours."""
+
+    healthy: bool
+    problem: NotRequired[str]
+    roundTripMs: NotRequired[float]
+
+
+class UnsupportedTools(TypedDict):
+    """Tools that the host does not have, and where they would work."""
+
+    tools: list[str]
+    hint: str
+
+
+class BridgeStatus(TypedDict):
+    """How the bridge of a workspace stands, as it is printed and given to agents."""
+
+    workspace: str
+    folder: str
+    host: HostHealth | None
+    adapters: Sequence[Mapping[str, object]]
+    """As the host describes them."""
+
+    scripts: int
+    problem: NotRequired[str]
+    next: NotRequired[str]
+    unsupported: NotRequired[UnsupportedTools]
+
+
+async def bridge_status(client: BridgeClient, manifest: ScriptManifest) -> BridgeStatus:
     """Found by a round trip to the host. None is started for it."""
     try:
         host, problem = client.look_for_host(), ""
     except BridgeError as error:
         host, problem = None, f"[{error.code}] {error.message}; {error.hint}"
-    capabilities = host.capabilities if host else {}
+    capabilities: Mapping[str, Any] = host.capabilities if host else {}
     can = capabilities.get("scripts")
-    status: dict[str, Any] = {
+    health = await _health(client, host) if host else None
+    adapters: Sequence[Mapping[str, object]] = capabilities.get("adapters") or ()
+    if not adapters:
+        adapters = await asyncio.to_thread(_adapters, client.workspace)
+    status: BridgeStatus = {
         "workspace": client.workspace,
         "folder": bridge_folder(client.folder_of(host) if host else client.workspace),
-        "host": await _health(client, host) if host else None,
-        "adapters": capabilities.get("adapters") or await asyncio.to_thread(_adapters, client.workspace),
+        "host": health,
+        "adapters": adapters,
         "scripts": len(manifest.scripts),
     }
     kind = host.kind if host else "headless"
@@ -32,9 +75,9 @@ async def bridge_status(client: BridgeClient, manifest: ScriptManifest) -> dict[
     )
     if problem:
         status["problem"] = problem
-    elif host is None:
+    elif host is None or health is None:
         status["next"] = "no host is there; the first call of a debug tool starts one"
-    elif not status["host"]["healthy"]:
+    elif not health["healthy"]:
         status["next"] = _remedy(host)
     if lacking:
         status["unsupported"] = {"tools": lacking, "hint": EDITOR_NEEDED}
@@ -47,7 +90,7 @@ def _remedy(host: HostInfo) -> str:
     return "reload or close the window of the editor; without it the next call starts a host without an editor"
 
 
-async def _health(client: BridgeClient, host: HostInfo) -> dict[str, Any]:
+async def _health(client: BridgeClient, host: HostInfo) -> HostHealth:
     known: dict[str, Any] = {
         "kind": host.kind,
         "pid": host.pid,
@@ -61,8 +104,10 @@ async def _health(client: BridgeClient, host: HostInfo) -> dict[str, Any]:
     try:
         seconds = await client.ping(host)
     except BridgeError as error:
-        return known | {"healthy": False, "problem": f"[{error.code}] {error.message}"}
-    return known | {"healthy": True, "roundTripMs": round(seconds * 1000, 2)}
+        found = {"healthy": False, "problem": f"[{error.code}] {error.message}"}
+    else:
+        found = {"healthy": True, "roundTripMs": round(seconds * 1000, 2)}
+    return cast("HostHealth", known | found)
 
 
 def _adapters(workspace: str) -> list[dict[str, object]]:

@@ -1,9 +1,11 @@
 """`bn agent`: the registered agents, whether they are there, and how to be rid of one."""
 
 from argparse import Namespace
-from typing import Any
+from datetime import datetime
 
-from binnacle.cli.command import READS, Group, arg, by_person, changes
+from msgspec.structs import asdict
+
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import Ambiguous, InvalidInput, Refused, WrongStatus
@@ -12,74 +14,145 @@ from binnacle.lifecycle.process import Process, ancestors, is_here
 from binnacle.store import agents, events, sessions, tasks
 from binnacle.store.transaction import Reader
 from binnacle.tools.agent_identity import reap
+from binnacle.work.ids import TaskId
 from binnacle.work.session import Agent, is_planned
-from binnacle.work.task import brief
+from binnacle.work.task import Brief, brief
 
 AGENT = Group("agent")
 
 ID = arg("id", metavar="AGENT", help="its id, or its name if no other has it")
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
+class ListedAgent(CommandAnswer):
+    """An agent as a list shows it."""
+
+    id: str
+    name: str
+    type: str
+    status: str
+    alive: bool | None
+    registered: str
+    client: str
+    session: str | None
+    host: str
+    pid: int | None
+    parent_pid: int | None
+    current_task: TaskId | None
+    created_at: datetime
+    active_at: datetime
+
+
+class AgentListAnswer(CommandAnswer):
+    """The registered agents."""
+
+    agents: list[ListedAgent]
+    total: int
+
+
+class AgentAnswer(ListedAgent):
+    """Everything about an agent."""
+
+    process: str | None
+    purpose: str
+    tasks: list[Brief]
+    ended_at: datetime | None
+
+
+class KilledAgentAnswer(CommandAnswer):
+    """An agent that was ended, with its processes."""
+
+    id: str
+    name: str
+    terminated: bool
+    how: str
+    pids: list[int]
+    released: list[TaskId]
+
+
+class ReapedAgent(CommandAnswer):
+    """A stale agent whose registration was ended."""
+
+    id: str
+    name: str
+    how: str
+    released: list[str]
+
+
+class ReapAnswer(CommandAnswer):
+    """The stale agents that were taken off the list."""
+
+    reaped: list[ReapedAgent]
+    total: int
+
+
+def _show_list(answer: AgentListAnswer, screen: Screen) -> None:
     from binnacle.cli.views import ago
 
-    if not answer["agents"]:
+    if not answer.agents:
         screen.line("no agents; one registers itself with: bn orient")
         return
     rows = (
         (
-            one["id"],
-            one["status"],
-            one["type"],
-            one["name"],
-            one["current_task"] or "",
-            ago(one["active_at"]),
-            one["client"],
-            f"{one['registered']} {one['host']} {one['pid'] or ''}".strip(),
+            one.id,
+            one.status,
+            one.type,
+            one.name,
+            one.current_task or "",
+            ago(one.active_at),
+            one.client,
+            f"{one.registered} {one.host} {one.pid or ''}".strip(),
         )
-        for one in answer["agents"]
+        for one in answer.agents
     )
     screen.table(rows, flexible=3, headings=("ID", "STATUS", "TYPE", "NAME", "TASK", "LAST SEEN", "CLIENT", "BY"))
 
 
-def _show_one(answer: Any, screen: Screen) -> None:
+def _show_one(answer: AgentAnswer, screen: Screen) -> None:
     from binnacle.cli.views import fields
 
-    screen.heading(f"{answer['id']}  {answer['name']}")
+    screen.heading(f"{answer.id}  {answer.name}")
     where = ("registered", "client", "session", "host", "process", "pid", "parent_pid")
     names = ("status", "type", "purpose", *where, "created_at", "active_at")
-    fields([(name.replace("_", " "), answer.get(name)) for name in (*names, "ended_at")], screen)
-    for task in answer["tasks"]:
+    fields([(name.replace("_", " "), getattr(answer, name)) for name in (*names, "ended_at")], screen)
+    for task in answer.tasks:
         screen.line(f"works on {task.id}  {task.title}")
 
 
-def _show_ended(answer: Any, screen: Screen) -> None:
-    for one in answer.get("reaped", [answer]):
-        gave_back = f"; gave back {', '.join(one['released'])}" if one["released"] else ""
-        screen.line(f"{one['id']} {one['name']}: {one['how']}{gave_back}")
-    if not answer.get("reaped", True):
+def _show_killed(answer: KilledAgentAnswer, screen: Screen) -> None:
+    _show_ended(answer, screen)
+
+
+def _show_reaped(answer: ReapAnswer, screen: Screen) -> None:
+    for one in answer.reaped:
+        _show_ended(one, screen)
+    if not answer.reaped:
         screen.line("no agent is stale")
 
 
-def line_of(tx: Reader, agent: Agent) -> dict[str, Any]:
+def _show_ended(one: KilledAgentAnswer | ReapedAgent, screen: Screen) -> None:
+    gave_back = f"; gave back {', '.join(one.released)}" if one.released else ""
+    screen.line(f"{one.id} {one.name}: {one.how}{gave_back}")
+
+
+def line_of(tx: Reader, agent: Agent) -> ListedAgent:
     """An agent as a list shows it."""
     held = tasks.list_held_by(tx, agent.id)
-    return {
-        "id": agent.id,
-        "name": agent.name,
-        "type": agent.type,
-        "status": "ended" if agent.ended_at else current_status(agent, now=tx.now),
-        "alive": is_present(agent),
-        "registered": agent.registered,
-        "client": agent.client,
-        "session": agent.session,
-        "host": machine_of(agent),
-        "pid": agent.pid,
-        "parent_pid": agent.parent_pid,
-        "current_task": held[0].id if held else None,
-        "created_at": agent.created_at,
-        "active_at": agent.active_at,
-    }
+    return ListedAgent(
+        id=agent.id,
+        name=agent.name,
+        type=agent.type,
+        status="ended" if agent.ended_at else current_status(agent, now=tx.now),
+        alive=is_present(agent),
+        registered=agent.registered,
+        client=agent.client,
+        session=agent.session,
+        host=machine_of(agent),
+        pid=agent.pid,
+        parent_pid=agent.parent_pid,
+        current_task=held[0].id if held else None,
+        created_at=agent.created_at,
+        active_at=agent.active_at,
+    )
 
 
 def purpose_of(tx: Reader, agent: Agent) -> str:
@@ -98,24 +171,25 @@ def purpose_of(tx: Reader, agent: Agent) -> str:
     view=_show_list,
     needs=READS,
 )
-def list_agents(context: Context, args: Namespace) -> Any:
+def list_agents(context: Context, args: Namespace) -> AgentListAnswer:
     with context.reading() as tx:
         found = [line_of(tx, agent) for agent in agents.list_agents(tx)]
-    found = [one for one in found if args.status in (None, one["status"])]
-    return {"agents": found, "total": len(found)}
+    found = [one for one in found if args.status in (None, one.status)]
+    return AgentListAnswer(agents=found, total=len(found))
 
 
 @AGENT.command("show", "everything about an agent", "bn agent show bna-1f3a", ID, view=_show_one, needs=READS)
-def show(context: Context, args: Namespace) -> Any:
+def show(context: Context, args: Namespace) -> AgentAnswer:
     with context.reading() as tx:
         agent = _find(tx, args.id)
         process = process_of(agent)
-        return line_of(tx, agent) | {
-            "process": process.name if process else None,
-            "purpose": purpose_of(tx, agent),
-            "tasks": [brief(task) for task in tasks.list_held_by(tx, agent.id)],
-            "ended_at": agent.ended_at,
-        }
+        return AgentAnswer(
+            **asdict(line_of(tx, agent)),
+            process=process.name if process else None,
+            purpose=purpose_of(tx, agent),
+            tasks=[brief(task) for task in tasks.list_held_by(tx, agent.id)],
+            ended_at=agent.ended_at,
+        )
 
 
 @AGENT.command(
@@ -125,10 +199,10 @@ def show(context: Context, args: Namespace) -> Any:
     ID,
     arg("--timeout", type=float, default=5.0, metavar="S", help="seconds between TERM and KILL (5)"),
     arg("--reason", default="killed", help="why; kept in the log"),
-    view=_show_ended,
+    view=_show_killed,
     needs=by_person("end an agent"),
 )
-def kill(context: Context, args: Namespace) -> Any:
+def kill(context: Context, args: Namespace) -> KilledAgentAnswer:
     from binnacle.lifecycle.termination import check_may_end, terminate
 
     if not 0 <= args.timeout <= 600:
@@ -143,28 +217,28 @@ def kill(context: Context, args: Namespace) -> Any:
             sessions.abort(tx, agent.id, reason=args.reason)
     endings = [terminate(process.pid, process.started, grace=args.timeout) for process in targets]
     how = endings[0] if endings else "gone" if agent.registered == "shell" else "unregistered; its client goes on"
-    return {
-        "id": agent.id,
-        "name": agent.name,
-        "terminated": "terminated" in endings or "killed" in endings,
-        "how": how,
-        "pids": [process.pid for process in targets],
-        "released": released,
-    }
+    return KilledAgentAnswer(
+        id=agent.id,
+        name=agent.name,
+        terminated="terminated" in endings or "killed" in endings,
+        how=how,
+        pids=[process.pid for process in targets],
+        released=released,
+    )
 
 
 @AGENT.command(
     "reap",
     "end the registration of every stale agent and give back its tasks; signals nobody",
     "bn agent reap",
-    view=_show_ended,
+    view=_show_reaped,
     needs=changes("agent_reap"),
 )
-def reap_stale(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def reap_stale(context: Context, args: Namespace) -> ReapAnswer:  # noqa: ARG001
     with context.writing() as tx:
         found = reap(tx)
-    told = [{"id": one.agent.id, "name": one.agent.name, "how": one.how, "released": one.released} for one in found]
-    return {"reaped": told, "total": len(told)}
+    reaped = [ReapedAgent(id=one.agent.id, name=one.agent.name, how=one.how, released=one.released) for one in found]
+    return ReapAnswer(reaped=reaped, total=len(reaped))
 
 
 def _find(tx: Reader, text: str) -> Agent:

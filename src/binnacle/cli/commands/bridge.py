@@ -2,12 +2,17 @@
 
 import sys
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from binnacle.cli.command import READS, Group, arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import UsageError
+
+if TYPE_CHECKING:
+    from binnacle.app.editors import InstalledExtension
+    from binnacle.bridge.client.bridge_status import BridgeStatus, HostHealth
+    from binnacle.project.bridge_host import StoppedHost
 
 BRIDGE = Group("bridge")
 
@@ -18,13 +23,13 @@ def _workspace(context: Context) -> str:
     return workspace_of(context.project, context.start)
 
 
-def _named(host: Any) -> str:
+def _named(host: "HostHealth") -> str:
     """A host in a few words; an editor by its name, and by its folder if that is not ours."""
     name = host.get("editor") or f"{host['kind']} host"
     return f"{name} in {host['workspace']}" if "workspace" in host else name
 
 
-def _show_status(answer: Any, screen: Screen) -> None:
+def _show_status(answer: "BridgeStatus", screen: Screen) -> None:
     host = answer["host"]
     if "problem" in answer:
         screen.line(f"{screen.styled('✗', 'red')} {answer['problem']}")
@@ -62,14 +67,14 @@ def _show_status(answer: Any, screen: Screen) -> None:
     view=_show_status,
     needs=READS,
 )
-def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
+def status(context: Context, args: Namespace) -> "BridgeStatus":  # noqa: ARG001 - it has no arguments
     import asyncio
 
     from binnacle.bridge.client.bridge_status import bridge_status
     from binnacle.bridge.manifest import shipped_scripts
     from binnacle.project.bridge_host import open_client
 
-    async def ask() -> dict[str, Any]:
+    async def ask() -> "BridgeStatus":
         client = open_client(_workspace(context), name="cli")
         try:
             return await bridge_status(client, shipped_scripts())
@@ -82,7 +87,7 @@ def status(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has n
     return answer
 
 
-def _show_nothing(answer: Any, screen: Screen) -> None:
+def _show_nothing(answer: None, screen: Screen) -> None:
     """It has said all."""
 
 
@@ -95,7 +100,7 @@ def _show_nothing(answer: Any, screen: Screen) -> None:
     view=_show_nothing,
     needs=READS,
 )
-def host(context: Context, args: Namespace) -> Any:
+def host(context: Context, args: Namespace) -> None:
     import asyncio
     import logging
 
@@ -110,9 +115,9 @@ def host(context: Context, args: Namespace) -> Any:
     asyncio.run(serve_bridge(workspace, idle=args.idle * 60 if args.idle else None))
 
 
-def _show_stopped(answer: Any, screen: Screen) -> None:
-    if answer["stopped"]:
-        screen.line(f"{screen.styled('✓', 'green')} the host has ended: process {answer['pid']}")
+def _show_stopped(answer: "StoppedHost", screen: Screen) -> None:
+    if answer.stopped:
+        screen.line(f"{screen.styled('✓', 'green')} the host has ended: process {answer.pid}")
     else:
         screen.line("○ no host is there")
 
@@ -124,7 +129,7 @@ def _show_stopped(answer: Any, screen: Screen) -> None:
     view=_show_stopped,
     needs=changes("bridge_stop"),
 )
-def stop(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
+def stop(context: Context, args: Namespace) -> "StoppedHost":  # noqa: ARG001 - it has no arguments
     import asyncio
 
     from binnacle.project.bridge_host import stop_host
@@ -132,8 +137,8 @@ def stop(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no 
     return asyncio.run(stop_host(_workspace(context)))
 
 
-def _show_installed(answer: Any, screen: Screen) -> None:
-    screen.line(f"{screen.styled('✓', 'green')} installed in {answer['editor']}")
+def _show_installed(answer: "InstalledExtension", screen: Screen) -> None:
+    screen.line(f"{screen.styled('✓', 'green')} installed in {answer.editor}")
     screen.line("  open the workspace there; the status bar says whether agents may use the window")
 
 
@@ -145,7 +150,7 @@ def _show_installed(answer: Any, screen: Screen) -> None:
     view=_show_installed,
     needs=by_person("install an extension"),
 )
-def install_vscode(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it needs no project
+def install_vscode(context: Context, args: Namespace) -> "InstalledExtension":  # noqa: ARG001 - it needs no project
     from binnacle.app.editors import install_extension
 
     return install_extension(args.editor)

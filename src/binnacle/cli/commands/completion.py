@@ -2,12 +2,11 @@
 
 import sys
 from argparse import Namespace
-from typing import Any
 
 from binnacle.cli.command import READS, Argument, Command, Group, arg
 from binnacle.cli.command_index import GROUPS, SHORT_FORMS
 from binnacle.cli.context import Context
-from binnacle.cli.screen import printable
+from binnacle.cli.screen import Screen, printable
 from binnacle.errors import BinnacleError
 
 COMPLETION = Group("completion")
@@ -43,7 +42,7 @@ complete -c bn -f -a '(__bn_words)'
 }
 
 
-def _nothing(answer: Any, screen: Any) -> None:
+def _nothing(answer: None, screen: Screen) -> None:
     """Both commands print for the shell, not for a reader."""
 
 
@@ -55,7 +54,7 @@ def _nothing(answer: Any, screen: Any) -> None:
     view=_nothing,
     needs=READS,
 )
-def script(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def script(context: Context, args: Namespace) -> None:  # noqa: ARG001
     sys.stdout.write(_SCRIPTS[args.shell])
 
 
@@ -67,7 +66,7 @@ def script(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     view=_nothing,
     needs=READS,
 )
-def words(context: Context, args: Namespace) -> Any:
+def words(context: Context, args: Namespace) -> None:
     typed: list[str] = args.words or [""]
     try:
         found = _candidates(context, typed[:-1], typed[-1])

@@ -98,7 +98,7 @@ def _needs_of_fields(tool: str) -> Callable[[Namespace], CommandNeeds]:
     return needs
 
 
-def _upstreams(context: Context, file: str) -> Any:
+def _upstreams(context: Context, file: str) -> object:
     """The servers in a JSON file, with or without the `mcpServers` around them that clients write; '' is none."""
     import msgspec
 

@@ -3,9 +3,8 @@
 import os
 import sys
 from argparse import Namespace
-from typing import Any
 
-from binnacle.cli.command import READS, arg
+from binnacle.cli.command import READS, CommandAnswer, arg
 from binnacle.cli.commands.system import SYSTEM
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
@@ -25,14 +24,27 @@ TEMPLATES = {
 }
 
 
+class ListedTemplate(CommandAnswer):
+    """A template and what it is for."""
+
+    name: str
+    about: str
+
+
+class TemplateListAnswer(CommandAnswer):
+    """What can be printed."""
+
+    templates: list[ListedTemplate]
+
+
 def read_template(name: str) -> str:
     """The text of one template."""
     with open(os.path.join(FOLDER, TEMPLATES[name][0]), encoding="utf-8") as file:
         return file.read()
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    screen.table(((one["name"], one["about"]) for one in answer["templates"]), flexible=1)
+def _show(answer: TemplateListAnswer, screen: Screen) -> None:
+    screen.table(((one.name, one.about) for one in answer.templates), flexible=1)
     screen.line("print one with: bn system emit NAME")
 
 
@@ -44,8 +56,10 @@ def _show(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=READS,
 )
-def emit(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def emit(context: Context, args: Namespace) -> TemplateListAnswer | None:  # noqa: ARG001
     if args.name is None:
-        return {"templates": [{"name": name, "about": about} for name, (_, about) in TEMPLATES.items()]}
+        return TemplateListAnswer(
+            templates=[ListedTemplate(name=name, about=about) for name, (_, about) in TEMPLATES.items()]
+        )
     sys.stdout.write(read_template(args.name))
     return None

@@ -6,9 +6,11 @@ Over MCP nothing is signalled: the server is not the agent, and whose process it
 import os
 import signal
 from argparse import Namespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from binnacle.cli.command import READS, Group, arg, changes
+from msgspec.structs import replace
+
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import NotFound, Refused
@@ -17,26 +19,54 @@ from binnacle.lifecycle.process import Process, ancestors
 from binnacle.store import agents, tasks
 from binnacle.store.transaction import Reader
 from binnacle.tools.agent_identity import find_in_shell, find_named, find_over_mcp
+from binnacle.work.ids import TaskId
 from binnacle.work.session import Agent
 
 GOODBYE = Group("goodbye")
 
-LINKED = {
-    "should_terminate": True,
-    "use_shell": True,
-    "hint": "Agent must call 'bn goodbye' via shell tool to terminate",
-}
-UNLINKED = {
-    "should_terminate": True,
-    "use_shell": True,
-    "warning": "No agent_id linked to MCP session. Agent should call goodbye via shell.",
-    "hint": "Use binnacle-set_agent with agent_id from shell-based orient call",
-}
-GENERIC = {
-    "terminated": False,
-    "should_terminate": True,
-    "warning": "Cannot terminate agent via MCP. Agent should self-terminate.",
-}
+
+class GoodbyeAnswer(CommandAnswer):
+    """Who said goodbye, what it gives back, and what became of its process."""
+
+    agent_id: str
+    agent_name: str
+    agent_type: str
+    reason: str
+    released: list[TaskId]
+    pid: int | None
+    process: str | None
+    terminated: bool
+    should_terminate: bool
+    """Whether the agent is still to end its process itself."""
+
+    warning: str = ""
+    dry_run: bool = False
+
+
+class McpGoodbyeAnswer(CommandAnswer, kw_only=True):
+    """What an agent is to do that says goodbye over MCP."""
+
+    terminated: bool | None = None
+    should_terminate: bool
+    use_shell: bool | None = None
+    warning: str = ""
+    hint: str = ""
+
+
+LINKED = McpGoodbyeAnswer(
+    should_terminate=True, use_shell=True, hint="Agent must call 'bn goodbye' via shell tool to terminate"
+)
+UNLINKED = McpGoodbyeAnswer(
+    should_terminate=True,
+    use_shell=True,
+    warning="No agent_id linked to MCP session. Agent should call goodbye via shell.",
+    hint="Use binnacle-set_agent with agent_id from shell-based orient call",
+)
+GENERIC = McpGoodbyeAnswer(
+    terminated=False,
+    should_terminate=True,
+    warning="Cannot terminate agent via MCP. Agent should self-terminate.",
+)
 """The answers over MCP: to an agent registered from a shell, to an unknown one, and to one registered by MCP."""
 
 
@@ -49,17 +79,18 @@ class LeavingAgent(NamedTuple):
     """Why no process is ended, if none is."""
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    if "agent_id" in answer:
-        screen.line(f"Goodbye, {answer['agent_name']} ({answer['agent_id']})")
-        if answer["released"]:
-            screen.line(f"gives back: {', '.join(answer['released'])}")
-        if answer["pid"]:
-            words = "would end" if answer.get("dry_run") else "ended"
-            screen.line(f"{words} process {answer['pid']} ({answer['process']})")
-    for name, style in (("warning", "yellow"), ("hint", "cyan")):
-        if text := answer.get(name):
-            screen.line(f"{screen.styled(f'{name}:', style)} {text}")
+def _show(answer: GoodbyeAnswer | McpGoodbyeAnswer, screen: Screen) -> None:
+    if isinstance(answer, GoodbyeAnswer):
+        screen.line(f"Goodbye, {answer.agent_name} ({answer.agent_id})")
+        if answer.released:
+            screen.line(f"gives back: {', '.join(answer.released)}")
+        if answer.pid:
+            words = "would end" if answer.dry_run else "ended"
+            screen.line(f"{words} process {answer.pid} ({answer.process})")
+    if answer.warning:
+        screen.line(f"{screen.styled('warning:', 'yellow')} {answer.warning}")
+    if isinstance(answer, McpGoodbyeAnswer) and answer.hint:
+        screen.line(f"{screen.styled('hint:', 'cyan')} {answer.hint}")
 
 
 @GOODBYE.command(
@@ -72,7 +103,7 @@ def _show(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=lambda args: READS if args.dry_run else changes("binnacle-goodbye"),
 )
-def goodbye(context: Context, args: Namespace) -> Any:
+def goodbye(context: Context, args: Namespace) -> GoodbyeAnswer | McpGoodbyeAnswer:
     if os.environ.get("BN_MCP_SESSION"):
         return _over_mcp(context, args)
     with context.reading() as tx:
@@ -81,13 +112,13 @@ def goodbye(context: Context, args: Namespace) -> Any:
     _check_planner(leaving.agent, force=args.force)
     answer = _answer(leaving, args, held)
     if args.dry_run:
-        return answer | {"dry_run": True}
+        return replace(answer, dry_run=True)
     # Before the signal: what ends may take this command with it.
-    answer["released"] = _end(context, leaving.agent, args.reason)
-    if leaving.target:
-        answer["terminated"] = _end_process(leaving.target)
-        answer["should_terminate"] = not answer["terminated"]
-    return answer
+    answer = replace(answer, released=_end(context, leaving.agent, args.reason))
+    if leaving.target is None:
+        return answer
+    is_ended = _end_process(leaving.target)
+    return replace(answer, terminated=is_ended, should_terminate=not is_ended)
 
 
 def _leaving(tx: Reader) -> LeavingAgent:
@@ -114,7 +145,7 @@ def _leaving(tx: Reader) -> LeavingAgent:
     return LeavingAgent(agent, target)
 
 
-def _over_mcp(context: Context, args: Namespace) -> Any:
+def _over_mcp(context: Context, args: Namespace) -> McpGoodbyeAnswer:
     with context.reading() as tx:
         try:
             agent = find_named(tx, os.environ) or find_over_mcp(agents.list_agents(tx), os.environ)
@@ -138,26 +169,25 @@ def _check_planner(agent: Agent, *, force: bool) -> None:
         )
 
 
-def _answer(leaving: LeavingAgent, args: Namespace, held: list[Any]) -> dict[str, Any]:
+def _answer(leaving: LeavingAgent, args: Namespace, held: list[TaskId]) -> GoodbyeAnswer:
     agent, target = leaving.agent, leaving.target
-    answer = {
-        "agent_id": agent.id,
-        "agent_name": agent.name,
-        "agent_type": agent.type,
-        "reason": args.reason,
-        "released": held,
-        "pid": target.pid if target else None,
-        "process": target.name if target else None,
-        "terminated": False,
-        "should_terminate": True,
-    }
-    return answer | ({"warning": leaving.warning} if leaving.warning else {})
+    return GoodbyeAnswer(
+        agent_id=agent.id,
+        agent_name=agent.name,
+        agent_type=agent.type,
+        reason=args.reason,
+        released=held,
+        pid=target.pid if target else None,
+        process=target.name if target else None,
+        terminated=False,
+        should_terminate=True,
+        warning=leaving.warning,
+    )
 
 
-def _end(context: Context, agent: Agent, reason: str) -> list[Any]:
+def _end(context: Context, agent: Agent, reason: str) -> list[TaskId]:
     with context.writing() as tx:
-        released: list[Any] = agents.end(tx, agent.id, reason=reason or "goodbye")
-    return released
+        return agents.end(tx, agent.id, reason=reason or "goodbye")
 
 
 def _end_process(target: Process) -> bool:

@@ -2,67 +2,105 @@
 
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import READS, Group, arg, changes
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import Refused
 
 if TYPE_CHECKING:
     from binnacle.runner.hooks.hook_file import Hook
+    from binnacle.runner.hooks.hook_runner import HookInput
 
 HOOK = Group("hook")
 
 NAMES = "by event or by event and number: post_iteration, or post_iteration.2"
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
-    if not answer["hooks"]:
+class ListedHook(CommandAnswer):
+    """A hook and whether runs use it."""
+
+    name: str
+    event: str
+    state: str
+    command: str
+    timeout: float
+    pipe_output: bool
+    required: bool
+    place: str
+
+
+class HookListAnswer(CommandAnswer):
+    """The hooks of a project."""
+
+    hooks: list[ListedHook]
+
+
+class TriedHook(CommandAnswer):
+    """What came of running a hook."""
+
+    name: str
+    command: str
+    ok: bool
+    code: int | None
+    fault: str
+    output: str
+    seconds: float
+
+
+class HookRunAnswer(CommandAnswer):
+    """The hooks that were run, in order."""
+
+    hooks: list[TriedHook]
+
+
+def _show_list(answer: HookListAnswer, screen: Screen) -> None:
+    if not answer.hooks:
         screen.line("no hooks; they stand in .binnacle/hooks.yaml")
         return
-    rows = [(one["name"], one["state"], _limits(one), printable(one["command"])) for one in answer["hooks"]]
+    rows = [(one.name, one.state, _limits(one), printable(one.command)) for one in answer.hooks]
     screen.table(rows, flexible=3, headings=("HOOK", "", "", "COMMAND"))
-    if any(one["state"] == "not trusted" for one in answer["hooks"]):
+    if any(one.state == "not trusted" for one in answer.hooks):
         screen.line("look at them and let runs use them: bn trust hook")
 
 
-def _limits(one: dict[str, Any]) -> str:
-    parts = [f"{one['timeout']:g} s", "told to the agent" if one["pipe_output"] else ""]
-    return ", ".join(filter(None, [*parts, "required" if one["required"] else ""]))
+def _limits(one: ListedHook) -> str:
+    parts = [f"{one.timeout:g} s", "told to the agent" if one.pipe_output else ""]
+    return ", ".join(filter(None, [*parts, "required" if one.required else ""]))
 
 
 @HOOK.command(
     "list", "the hooks of the project, and which wait to be trusted", "bn hook list", view=_show_list, needs=READS
 )
-def list_hooks(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
+def list_hooks(context: Context, args: Namespace) -> HookListAnswer:  # noqa: ARG001 - it has no arguments
     from binnacle.config.trust import is_trusted
     from binnacle.runner.hooks.hook_file import find_hooks, trust_item_of
 
     repo = context.project.repo
     rows = [
-        {
-            "name": one.name,
-            "event": one.event,
-            "state": "trusted" if is_trusted(repo, trust_item_of(one)) else "not trusted",
-            "command": one.words,
-            "timeout": one.timeout,
-            "pipe_output": one.pipe_output,
-            "required": one.required,
-            "place": one.place,
-        }
+        ListedHook(
+            name=one.name,
+            event=one.event,
+            state="trusted" if is_trusted(repo, trust_item_of(one)) else "not trusted",
+            command=one.words,
+            timeout=one.timeout,
+            pipe_output=one.pipe_output,
+            required=one.required,
+            place=one.place,
+        )
         for one in find_hooks(repo)
     ]
-    return {"hooks": rows}
+    return HookListAnswer(hooks=rows)
 
 
-def _show_run(answer: Any, screen: Screen) -> None:
-    for one in answer["hooks"]:
-        screen.heading(printable(f"{one['name']}: {one['command']}"))
-        screen.block(one["output"])
-        sign = screen.styled("✓", "green") if one["ok"] else screen.styled("✗", "red")
-        screen.line(f"{sign} {printable(one['fault']) or 'exit code ' + str(one['code'])}, {one['seconds']:g} s")
-    if not answer["hooks"]:
+def _show_run(answer: HookRunAnswer, screen: Screen) -> None:
+    for one in answer.hooks:
+        screen.heading(printable(f"{one.name}: {one.command}"))
+        screen.block(one.output)
+        sign = screen.styled("✓", "green") if one.ok else screen.styled("✗", "red")
+        screen.line(f"{sign} {printable(one.fault) or 'exit code ' + str(one.code)}, {one.seconds:g} s")
+    if not answer.hooks:
         screen.line("no hooks of that event")
 
 
@@ -78,7 +116,7 @@ def _show_run(answer: Any, screen: Screen) -> None:
     view=_show_run,
     needs=changes("hook_run"),
 )
-def run(context: Context, args: Namespace) -> Any:
+def run(context: Context, args: Namespace) -> HookRunAnswer:
     import asyncio
 
     from binnacle.runner.hooks.hook_file import find_hooks, select_hooks
@@ -96,11 +134,11 @@ def run(context: Context, args: Namespace) -> Any:
         session=args.session, iteration=args.iteration, task_id=task_id, task_title=title, error=args.error
     )
     rows = asyncio.run(_run(context, chosen, about))
-    context.exit_code = 0 if all(one["ok"] for one in rows) else 1
-    return {"hooks": rows}
+    context.exit_code = 0 if all(one.ok for one in rows) else 1
+    return HookRunAnswer(hooks=rows)
 
 
-async def _run(context: Context, hooks: "Sequence[Hook]", about: Any) -> list[dict[str, Any]]:
+async def _run(context: Context, hooks: "Sequence[Hook]", about: "HookInput") -> list[TriedHook]:
     from binnacle.config.trust import is_trusted
     from binnacle.processes.keeper import Keeper
     from binnacle.runner.hooks.hook_file import trust_item_of
@@ -115,14 +153,14 @@ async def _run(context: Context, hooks: "Sequence[Hook]", about: Any) -> list[di
         for hook in hooks:
             one = await run_hook(keeper, hook, about, cwd=context.project.repo)
             rows.append(
-                {
-                    "name": hook.name,
-                    "command": hook.words,
-                    "ok": one.is_ok,
-                    "code": one.code,
-                    "fault": one.fault,
-                    "output": one.output,
-                    "seconds": round(one.seconds, 1),
-                }
+                TriedHook(
+                    name=hook.name,
+                    command=hook.words,
+                    ok=one.is_ok,
+                    code=one.code,
+                    fault=one.fault,
+                    output=one.output,
+                    seconds=round(one.seconds, 1),
+                )
             )
     return rows

@@ -3,9 +3,9 @@
 import os
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from binnacle.cli.command import READS, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.plan import PLAN, SUBJECT
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
@@ -44,13 +44,22 @@ class PreparedSession(NamedTuple):
     """Variables that the servers of the session name."""
 
 
-def _show(answer: Any, screen: Screen) -> None:
+class LaunchAnswer(CommandAnswer):
+    """How a client would be started on a session."""
+
+    command: list[str]
+    env: dict[str, str]
+    prompt: str
+    files: dict[str, str]
+
+
+def _show(answer: LaunchAnswer, screen: Screen) -> None:
     import shlex
 
-    settings = [f"{name}={value}" for name, value in answer["env"].items()]
-    words = [*(["env", *settings] if settings else []), *answer["command"]]
-    prompt = f'"$(cat {shlex.quote(answer["files"]["prompt"])})"'
-    quoted = [prompt if word == answer["prompt"] else shlex.quote(word) for word in words]
+    settings = [f"{name}={value}" for name, value in answer.env.items()]
+    words = [*(["env", *settings] if settings else []), *answer.command]
+    prompt = f'"$(cat {shlex.quote(answer.files["prompt"])})"'
+    quoted = [prompt if word == answer.prompt else shlex.quote(word) for word in words]
     screen.line(printable(" ".join(quoted)))
 
 
@@ -67,7 +76,7 @@ def _show(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=lambda args: READS if args.print else by_person("start a client on a plan"),
 )
-def launch(context: Context, args: Namespace) -> Any:
+def launch(context: Context, args: Namespace) -> LaunchAnswer | None:
     import shutil
 
     from binnacle.work.text import clean_text
@@ -97,7 +106,9 @@ def _launcher(name: str) -> "ClientLauncher":
     return LAUNCHERS[name]
 
 
-def _preview(context: Context, args: Namespace, launcher: "ClientLauncher", terms: SessionTerms, said: str) -> Any:
+def _preview(
+    context: Context, args: Namespace, launcher: "ClientLauncher", terms: SessionTerms, said: str
+) -> LaunchAnswer:
     """How the client would be started now."""
     import msgspec
 
@@ -110,7 +121,7 @@ def _preview(context: Context, args: Namespace, launcher: "ClientLauncher", term
         plan = make_plan(tx, project, catalog_of(project), terms, said=said).plan
     start = _find_start(context, args, launcher, msgspec.structs.replace(plan, session=UNNAMED))
     files = paths(session_folder(project, UNNAMED))._asdict()
-    return {"command": start.command, "env": dict(start.env), "prompt": plan.prompt.text.strip(), "files": files}
+    return LaunchAnswer(command=start.command, env=dict(start.env), prompt=plan.prompt.text.strip(), files=files)
 
 
 def _begin(

@@ -7,20 +7,27 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from binnacle.cli.command import READS, Group, arg
 from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
 from binnacle.errors import NotReady, PersonNeeded, UsageError
 from binnacle.sessions.session_request import SessionRequest
 from binnacle.work.session import SessionTerms
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from binnacle.server.catalog_provider import ServedPrompt
+    from binnacle.server.mcp_server import McpServer
 
 MCP = Group("mcp")
 
 PATH = "/mcp"
 """Where HTTP clients find the server, and below it each planned session by its id."""
 
-OpenEngine = Callable[[SessionRequest], AbstractAsyncContextManager[Any]]
+OpenEngine = Callable[[SessionRequest], "AbstractAsyncContextManager[McpServer]"]
 
 MAX_TOKEN_CHARACTERS = 4096
 """Read of a file that should have a token and nothing else."""
@@ -29,7 +36,7 @@ BN_RUN_TIMEOUT_SECONDS = 30.0
 """Seconds a `bn_run` may take, if nobody says otherwise."""
 
 
-def _nothing(answer: Any, screen: Any) -> None:
+def _nothing(answer: None, screen: Screen) -> None:
     """Serving prints what it has to say by itself."""
 
 
@@ -58,7 +65,7 @@ def _nothing(answer: Any, screen: Any) -> None:
     view=_nothing,
     needs=READS,
 )
-def serve(context: Context, args: Namespace) -> Any:
+def serve(context: Context, args: Namespace) -> None:
     # Taken at once: nothing that is started from here on has it.
     in_environment = os.environ.pop("BN_MCP_TOKEN", None)
     args.token = args.token or in_environment
@@ -137,7 +144,7 @@ def _check_own(context: Context, args: Namespace, own: str) -> None:
         raise PersonNeeded("only a person may serve a session with another recipe", hint="leave out --recipe")
 
 
-def _http_loop() -> Any:
+def _http_loop() -> "Callable[[], AbstractEventLoop] | None":
     """The faster event loop where it is installed; Python's own elsewhere."""
     try:
         import uvloop
@@ -261,7 +268,7 @@ def _address(args: Namespace) -> tuple[str, int]:
     return host, int(port)
 
 
-def _prompts() -> Any:
+def _prompts() -> "tuple[ServedPrompt, ...]":
     """What `bn system emit` prints, for clients that offer prompts."""
     from binnacle.cli.commands.emit import TEMPLATES, read_template
     from binnacle.server.catalog_provider import ServedPrompt

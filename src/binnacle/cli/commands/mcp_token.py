@@ -1,9 +1,10 @@
 """`bn mcp token`: named tokens for clients of the HTTP server, and the token of a planned session."""
 
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import READS, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.mcp import MCP
 from binnacle.cli.context import Context
 from binnacle.errors import Refused, UsageError
@@ -11,6 +12,33 @@ from binnacle.errors import Refused, UsageError
 if TYPE_CHECKING:
     from binnacle.cli.screen import Screen
     from binnacle.server.bearer_tokens import NamedTokens
+
+
+class NewTokenAnswer(CommandAnswer, kw_only=True):
+    """A token that was made, for a name or for a session."""
+
+    name: str | None = None
+    session: str | None = None
+    token: str
+
+
+class ListedToken(CommandAnswer):
+    """A named token, without its secret."""
+
+    name: str
+    created_at: datetime
+
+
+class TokenListAnswer(CommandAnswer):
+    """The named tokens of a project."""
+
+    tokens: list[ListedToken]
+
+
+class RevokedTokenAnswer(CommandAnswer):
+    """The name whose token is void."""
+
+    revoked: str
 
 
 def _tokens(context: Context) -> "NamedTokens":
@@ -24,23 +52,23 @@ def _check_person(context: Context) -> None:
         raise Refused("tokens are given by people, not by agents", hint="ask the person you work for")
 
 
-def _show_added(answer: Any, screen: "Screen") -> None:
-    screen.line(answer["token"])
+def _show_added(answer: NewTokenAnswer, screen: "Screen") -> None:
+    screen.line(answer.token)
     screen.line("This is shown once. Clients send it as: Authorization: Bearer TOKEN")
 
 
-def _show_list(answer: Any, screen: "Screen") -> None:
+def _show_list(answer: TokenListAnswer, screen: "Screen") -> None:
     from binnacle.cli.views import ago
 
-    if not answer["tokens"]:
+    if not answer.tokens:
         screen.line("no named tokens; give one to a client with: bn mcp token add NAME")
         return
-    rows = ((one["name"], ago(one["created_at"])) for one in answer["tokens"])
+    rows = ((one.name, ago(one.created_at)) for one in answer.tokens)
     screen.table(rows, flexible=0, headings=("NAME", "CREATED"))
 
 
-def _show_revoked(answer: Any, screen: "Screen") -> None:
-    screen.line(f"Revoked {answer['revoked']}. Running servers refuse it within a second.")
+def _show_revoked(answer: RevokedTokenAnswer, screen: "Screen") -> None:
+    screen.line(f"Revoked {answer.revoked}. Running servers refuse it within a second.")
 
 
 @MCP.command(
@@ -52,22 +80,23 @@ def _show_revoked(answer: Any, screen: "Screen") -> None:
     view=_show_added,
     needs=by_person("make a token"),
 )
-def add(context: Context, args: Namespace) -> Any:
+def add(context: Context, args: Namespace) -> NewTokenAnswer:
     if (args.name is None) == (args.session is None):
         raise UsageError("bn mcp token add: a name or --session is needed", hint="bn mcp token add laptop-claude")
     _check_person(context)
     if args.name is not None:
-        return {"name": args.name, "token": _tokens(context).add(args.name)}
+        return NewTokenAnswer(name=args.name, token=_tokens(context).add(args.name))
     from binnacle.store import sessions
 
     with context.writing() as tx:
-        return {"session": args.session, "token": sessions.issue_secret(tx, args.session)}
+        return NewTokenAnswer(session=args.session, token=sessions.issue_secret(tx, args.session))
 
 
 @MCP.command("token list", "the named tokens of this project", "bn mcp token list", view=_show_list, needs=READS)
-def list_tokens(context: Context, args: Namespace) -> Any:  # noqa: ARG001
+def list_tokens(context: Context, args: Namespace) -> TokenListAnswer:  # noqa: ARG001
     known = _tokens(context).all()
-    return {"tokens": [{"name": name, "created_at": token.created_at} for name, token in sorted(known.items())]}
+    listed = [ListedToken(name=name, created_at=token.created_at) for name, token in sorted(known.items())]
+    return TokenListAnswer(tokens=listed)
 
 
 @MCP.command(
@@ -78,7 +107,7 @@ def list_tokens(context: Context, args: Namespace) -> Any:  # noqa: ARG001
     view=_show_revoked,
     needs=by_person("revoke a token"),
 )
-def revoke(context: Context, args: Namespace) -> Any:
+def revoke(context: Context, args: Namespace) -> RevokedTokenAnswer:
     _check_person(context)
     _tokens(context).revoke(args.name)
-    return {"revoked": args.name}
+    return RevokedTokenAnswer(revoked=args.name)

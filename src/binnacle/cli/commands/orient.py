@@ -2,9 +2,8 @@
 
 import os
 from argparse import Namespace
-from typing import Any
 
-from binnacle.cli.command import Group, arg, changes
+from binnacle.cli.command import CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError, InvalidInput, did_you_mean
@@ -17,6 +16,7 @@ from binnacle.store.views import overview
 from binnacle.tools.agent_identity import find_named, find_over_mcp, reap
 from binnacle.tools.planned_session import AGENT_VARIABLE, MCP_VARIABLE
 from binnacle.work.actor import SYSTEM, Actor
+from binnacle.work.ids import TaskId
 from binnacle.work.session import Agent
 from binnacle.work.text import clean_optional_line
 
@@ -33,22 +33,42 @@ MCP_WARNING = (
 )
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    screen.line(f"Agent registered: {answer['name']} ({answer['agent_id']})")
-    if answer["pid"]:
-        screen.line(f"PID: {answer['pid']} | Parent: {answer['parent_pid']}")
-    if warning := answer.get("warning"):
+class OrientAnswer(CommandAnswer):
+    """Who the agent is, and how the project stands in what it needs to choose a task."""
+
+    agent_id: str
+    name: str
+    type: str
+    pid: int | None
+    parent_pid: int | None
+    mcp_hint: str
+    repo: str
+    current_task: TaskId | None
+    total_tasks: int
+    ready_count: int
+    in_progress_count: int
+    blocked_count: int
+    ready_ids: list[TaskId]
+    queue: list[TaskId]
+    warning: str = ""
+
+
+def _show(answer: OrientAnswer, screen: Screen) -> None:
+    screen.line(f"Agent registered: {answer.name} ({answer.agent_id})")
+    if answer.pid:
+        screen.line(f"PID: {answer.pid} | Parent: {answer.parent_pid}")
+    if warning := answer.warning:
         screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
     screen.line()
     screen.line("To link MCP calls to this agent, call:")
-    screen.line(f'  binnacle-set_agent(path="{answer["repo"]}", agent_id="{answer["agent_id"]}")')
+    screen.line(f'  binnacle-set_agent(path="{answer.repo}", agent_id="{answer.agent_id}")')
     screen.line()
-    counts = [f"{answer[f'{name}_count']} {name.replace('_', ' ')}" for name in ("ready", "in_progress", "blocked")]
-    screen.line(f"{answer['total_tasks']} tasks: {', '.join(counts)}")
-    for title, name in (("Ready", "ready_ids"), ("Queue", "queue")):
-        if answer[name]:
-            screen.line(f"{title}: {', '.join(answer[name])}")
-    held = answer["current_task"]
+    counts = f"{answer.ready_count} ready, {answer.in_progress_count} in progress, {answer.blocked_count} blocked"
+    screen.line(f"{answer.total_tasks} tasks: {counts}")
+    for title, ids in (("Ready", answer.ready_ids), ("Queue", answer.queue)):
+        if ids:
+            screen.line(f"{title}: {', '.join(ids)}")
+    held = answer.current_task
     screen.line(f"You work on: {held}" if held else "Take a task with: bn next --claim")
 
 
@@ -62,7 +82,7 @@ def _show(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=changes("binnacle-orient"),
 )
-def orient(context: Context, args: Namespace) -> Any:
+def orient(context: Context, args: Namespace) -> OrientAnswer:
     purpose = clean_optional_line(args.register or "", what="purpose")
     over_mcp = bool(os.environ.get(MCP_VARIABLE))
     caller = None if over_mcp else find_caller(ancestors())
@@ -76,18 +96,8 @@ def orient(context: Context, args: Namespace) -> Any:
         reap(tx)
     if agent.registered == "mcp":
         warnings.append(MCP_WARNING)
-    answer = {
-        "agent_id": agent.id,
-        "name": agent.name,
-        "type": agent.type,
-        "pid": caller.shell.pid if caller else agent.pid,
-        "parent_pid": caller.shell.parent_pid if caller else agent.parent_pid,
-        "mcp_hint": MCP_HINT,
-        "repo": context.project.repo,
-    }
     with context.reading() as reader:
-        answer |= _state(reader, agent)
-    return answer | ({"warning": " ".join(warnings)} if warnings else {})
+        return _answer(reader, agent, caller, context.project.repo, " ".join(warnings))
 
 
 def _find_or_register(tx: Writer, args: Namespace, caller: ShellCaller | None) -> tuple[Agent, list[str]]:
@@ -125,17 +135,24 @@ def _register(tx: Writer, args: Namespace, caller: ShellCaller | None) -> Agent:
     return agents.register(tx, name=name, kind=kind, is_shell=True, **make_registration(caller))
 
 
-def _state(tx: Reader, agent: Agent) -> dict[str, Any]:
-    """How the project stands, in what an agent needs to choose."""
+def _answer(tx: Reader, agent: Agent, caller: ShellCaller | None, repo: str, warning: str) -> OrientAnswer:
     counts = overview.load_overview(tx)
     ready, total = tasks.list_ready(tx, limit=MAX_SHOWN_TASKS)
     held = tasks.list_held_by(tx, agent.id)
-    return {
-        "current_task": held[0].id if held else None,
-        "total_tasks": counts.tasks,
-        "ready_count": total,
-        "in_progress_count": counts.by_status.get("in_progress", 0),
-        "blocked_count": tasks.list_blocked(tx, limit=1)[1],
-        "ready_ids": [task.id for task in ready],
-        "queue": [task.id for task in queue.list_queue(tx)],
-    }
+    return OrientAnswer(
+        agent_id=agent.id,
+        name=agent.name,
+        type=agent.type,
+        pid=caller.shell.pid if caller else agent.pid,
+        parent_pid=caller.shell.parent_pid if caller else agent.parent_pid,
+        mcp_hint=MCP_HINT,
+        repo=repo,
+        current_task=held[0].id if held else None,
+        total_tasks=counts.tasks,
+        ready_count=total,
+        in_progress_count=counts.by_status.get("in_progress", 0),
+        blocked_count=tasks.list_blocked(tx, limit=1)[1],
+        ready_ids=[task.id for task in ready],
+        queue=[task.id for task in queue.list_queue(tx)],
+        warning=warning,
+    )

@@ -1,16 +1,17 @@
 """`bn plan`: what a session may see, and why."""
 
 from argparse import Namespace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import READS, Group, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.work.session import SessionTerms
 
 if TYPE_CHECKING:
     from binnacle.plan.recipe import Recipe
-    from binnacle.plan.session_plan import SessionPlan
+    from binnacle.plan.session_plan import PlannedTool, SessionPlan
     from binnacle.sessions.planning import PlanWithRecipe
     from binnacle.tools.catalog import Catalog
 
@@ -22,6 +23,89 @@ SUBJECT = (
     arg("--task", completes="task", help="the task it is about; brings its feature and discipline"),
 )
 RECIPE = arg("recipe", nargs="?", completes="recipe", help="its name; without it, all of them are compared")
+
+
+class PlanTokens(CommandAnswer):
+    """What a session costs before its first word."""
+
+    prompt: int
+    tools: int
+    total: int
+
+
+class ToolBudget(CommandAnswer):
+    """Tokens for listing the tools of upstream servers."""
+
+    tokens: int
+    left: int
+
+
+class PlanAnswer(CommandAnswer, kw_only=True):
+    """The tools of a session, what they cost, and which are missing."""
+
+    recipe: str
+    discipline: str | None = None
+    feature: str | None = None
+    task: str | None = None
+    tools: "tuple[PlannedTool, ...]"
+    disabled: Mapping[str, str]
+    tokens: PlanTokens
+    upstreams: Mapping[str, Any] | None = None
+    tool_budget: ToolBudget | None = None
+    catalog: str
+
+
+class ComparedRecipe(CommandAnswer):
+    """The tools of a recipe: those it has without limits, and the others."""
+
+    name: str
+    description: str
+    plain: list[str]
+    limited: list[str]
+
+
+class RecipesAnswer(CommandAnswer):
+    """Every recipe, and every tool there is."""
+
+    recipes: list[ComparedRecipe]
+    tools: list[str]
+
+
+class RecipeDiffAnswer(CommandAnswer):
+    """What one recipe has and another has not."""
+
+    recipes: tuple[str, str]
+    only: dict[str, list[str]]
+    """By recipe."""
+
+    limits: list[dict[str, str]]
+    """Tools that both have within different limits: `tool`, and by recipe the limits."""
+
+
+class ToolInRecipe(CommandAnswer):
+    """Whether a recipe has a tool, and why."""
+
+    recipe: str
+    enabled: bool
+    why: str
+
+
+class ToolExplanation(CommandAnswer):
+    """A tool and the recipes that have it."""
+
+    tool: str
+    description: str
+    names: list[str]
+    recipes: list[ToolInRecipe]
+
+
+class RenewedPlanAnswer(CommandAnswer):
+    """The files of a session that were written."""
+
+    session: str
+    context: str
+    prompt: str
+    config: str
 
 
 def make_session_plan(context: Context, args: Namespace, *, recipe: str, said: str = "") -> "SessionPlan":
@@ -47,41 +131,41 @@ def _all(context: Context, *, only: str | None = None) -> "tuple[Catalog, list[R
     return catalog, [load_recipe(name, catalog, repo=repo) for name in ([only] if only else recipe_files(repo))]
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    if "recipes" in answer:
+def _show(answer: PlanAnswer | RecipesAnswer, screen: Screen) -> None:
+    if isinstance(answer, RecipesAnswer):
         _show_matrix(answer, screen)
         return
-    screen.heading(f"{answer['recipe']}: {len(answer['tools'])} tools, about {answer['tokens']['total']} tokens")
-    rows = [(one["name"], one["tool"], _limits(one), str(one["tokens"])) for one in answer["tools"]]
+    screen.heading(f"{answer.recipe}: {len(answer.tools)} tools, about {answer.tokens.total} tokens")
+    rows = [(one.name, one.tool, _limits(one), str(one.tokens)) for one in answer.tools]
     screen.table(rows, flexible=2, headings=("NAME", "TOOL", "LIMITS", "TOKENS"))
-    told = answer["tokens"]
-    screen.line(f"prompt {told['prompt']} + tools {told['tools']} = {told['total']} tokens before the first word")
-    if budget := answer.get("tool_budget"):
+    cost = answer.tokens
+    screen.line(f"prompt {cost.prompt} + tools {cost.tools} = {cost.total} tokens before the first word")
+    if budget := answer.tool_budget:
         screen.line(
-            f"tools of upstream servers join: {budget['left']} tokens of them are listed, the rest found by tool_search"
+            f"tools of upstream servers join: {budget.left} tokens of them are listed, the rest found by tool_search"
         )
-    denied = {name: why for name, why in answer["disabled"].items() if why.startswith("denied")}
+    denied = {name: why for name, why in answer.disabled.items() if why.startswith("denied")}
     for name, why in denied.items():
         screen.line(f"{screen.styled('without', 'yellow')} {name}: {why}")
 
 
-def _limits(tool: dict[str, Any]) -> str:
+def _limits(tool: "PlannedTool") -> str:
     scopes = {"own": "its own task", "near": "its task, feature and dependents"}
-    parts = [f"only {', '.join(tool['only'])}"] if tool.get("only") else []
-    return "; ".join([*parts, *([scopes[tool["task"]]] if tool.get("task") else [])])
+    parts = [f"only {', '.join(tool.only)}"] if tool.only else []
+    return "; ".join([*parts, *([scopes[tool.task]] if tool.task != "any" else [])])
 
 
-def _show_matrix(answer: Any, screen: Screen) -> None:
-    recipes = answer["recipes"]
+def _show_matrix(answer: RecipesAnswer, screen: Screen) -> None:
+    recipes = answer.recipes
     numbers = [str(number) for number in range(1, len(recipes) + 1)]
-    named = [(number, one["name"], one["description"]) for number, one in zip(numbers, recipes, strict=True)]
+    named = [(number, one.name, one.description) for number, one in zip(numbers, recipes, strict=True)]
     screen.table(named, flexible=2)
     screen.line()
     rows = []
-    for tool in answer["tools"]:
-        marks = ["•" if tool in one["plain"] else "◦" if tool in one["limited"] else "" for one in recipes]
+    for tool in answer.tools:
+        marks = ["•" if tool in one.plain else "◦" if tool in one.limited else "" for one in recipes]
         rows.append((tool, *marks))
-    rows.append(("tools", *(str(len(one["plain"]) + len(one["limited"])) for one in recipes)))
+    rows.append(("tools", *(str(len(one.plain) + len(one.limited)) for one in recipes)))
     screen.table(rows, flexible=0, headings=("TOOL", *numbers))
     screen.line("• has it   ◦ has it within limits; see one with: bn plan show RECIPE")
 
@@ -95,23 +179,31 @@ def _show_matrix(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=READS,
 )
-def show(context: Context, args: Namespace) -> Any:
+def show(context: Context, args: Namespace) -> PlanAnswer | RecipesAnswer:
     if args.recipe is None:
         return _matrix(context)
     recipe, plan = _make(context, args, recipe=args.recipe)
-    tokens = {"prompt": plan.prompt.tokens, "tools": plan.tool_tokens, "total": plan.tokens}
-    import msgspec
+    budget = ToolBudget(tokens=recipe.tool_budget, left=max(0, recipe.tool_budget - plan.tool_tokens))
+    return PlanAnswer(
+        recipe=plan.recipe,
+        discipline=plan.discipline or None,
+        feature=plan.feature or None,
+        task=plan.task or None,
+        tools=plan.tools,
+        disabled=plan.disabled,
+        tokens=tokens_of(plan),
+        upstreams=plan.upstreams or None,
+        tool_budget=budget if recipe.upstreams else None,
+        catalog=plan.catalog,
+    )
 
-    tools = [msgspec.to_builtins(tool) for tool in plan.tools]
-    subject = {name: getattr(plan, name) for name in ("discipline", "feature", "task") if getattr(plan, name)}
-    servers = {"upstreams": plan.upstreams} if plan.upstreams else {}
-    found = {"recipe": plan.recipe, **subject, "tools": tools, "disabled": plan.disabled, "tokens": tokens, **servers}
-    if recipe.upstreams:
-        found["tool_budget"] = {"tokens": recipe.tool_budget, "left": max(0, recipe.tool_budget - plan.tool_tokens)}
-    return {**found, "catalog": plan.catalog}
+
+def tokens_of(plan: "SessionPlan") -> PlanTokens:
+    """What a session with this plan costs."""
+    return PlanTokens(prompt=plan.prompt.tokens, tools=plan.tool_tokens, total=plan.tokens)
 
 
-def _matrix(context: Context) -> Any:
+def _matrix(context: Context) -> RecipesAnswer:
     from binnacle.plan.session_plan import choose
 
     catalog, recipes = _all(context)
@@ -122,19 +214,19 @@ def _matrix(context: Context) -> Any:
         there = [catalog.find(rule.name).spec.name for rule in rules]
         plain = [name for name in dict.fromkeys(there) if name not in limited]
         rows.append(
-            {"name": recipe.name, "description": recipe.description, "plain": plain, "limited": sorted(limited)}
+            ComparedRecipe(name=recipe.name, description=recipe.description, plain=plain, limited=sorted(limited))
         )
-    return {"recipes": rows, "tools": [spec.name for spec in catalog]}
+    return RecipesAnswer(recipes=rows, tools=[spec.name for spec in catalog])
 
 
-def _show_diff(answer: Any, screen: Screen) -> None:
-    first, second = answer["recipes"]
+def _show_diff(answer: RecipeDiffAnswer, screen: Screen) -> None:
+    first, second = answer.recipes
     for name, sign, style in ((first, "-", "red"), (second, "+", "green")):
-        for tool in answer["only"][name]:
+        for tool in answer.only[name]:
             screen.line(screen.styled(f"{sign} {tool}", style))
-    for one in answer["limits"]:
+    for one in answer.limits:
         screen.line(f"~ {one['tool']}: {one[first] or 'no limits'} → {one[second] or 'no limits'}")
-    if not any((*answer["only"].values(), answer["limits"])):
+    if not any((*answer.only.values(), answer.limits)):
         screen.line("the same tools within the same limits")
 
 
@@ -148,11 +240,9 @@ def _show_diff(answer: Any, screen: Screen) -> None:
     view=_show_diff,
     needs=READS,
 )
-def diff(context: Context, args: Namespace) -> Any:
-    import msgspec
-
+def diff(context: Context, args: Namespace) -> RecipeDiffAnswer:
     plans = [make_session_plan(context, args, recipe=name) for name in (args.first, args.second)]
-    there = [{tool.tool: _limits(msgspec.to_builtins(tool)) for tool in plan.tools} for plan in plans]
+    there = [{tool.tool: _limits(tool) for tool in plan.tools} for plan in plans]
     limits = [
         {"tool": tool, args.first: there[0][tool], args.second: there[1][tool]}
         for tool in there[0]
@@ -162,14 +252,14 @@ def diff(context: Context, args: Namespace) -> Any:
         args.first: [tool for tool in there[0] if tool not in there[1]],
         args.second: [tool for tool in there[1] if tool not in there[0]],
     }
-    return {"recipes": [args.first, args.second], "only": only, "limits": limits}
+    return RecipeDiffAnswer(recipes=(args.first, args.second), only=only, limits=limits)
 
 
-def _show_explanation(answer: Any, screen: Screen) -> None:
-    screen.heading(f"{answer['tool']}  {answer['description']}")
-    if answer["names"]:
-        screen.line(f"also called: {', '.join(answer['names'])}")
-    rows = [(one["recipe"], "yes" if one["enabled"] else "no", one["why"]) for one in answer["recipes"]]
+def _show_explanation(answer: ToolExplanation, screen: Screen) -> None:
+    screen.heading(f"{answer.tool}  {answer.description}")
+    if answer.names:
+        screen.line(f"also called: {', '.join(answer.names)}")
+    rows = [(one.recipe, "yes" if one.enabled else "no", one.why) for one in answer.recipes]
     screen.table(rows, flexible=2, headings=("RECIPE", "THERE", "WHY"))
 
 
@@ -183,7 +273,7 @@ def _show_explanation(answer: Any, screen: Screen) -> None:
     view=_show_explanation,
     needs=READS,
 )
-def explain(context: Context, args: Namespace) -> Any:
+def explain(context: Context, args: Namespace) -> ToolExplanation:
     from binnacle.plan.session_plan import choose, subject
 
     catalog, recipes = _all(context, only=args.recipe)
@@ -198,18 +288,18 @@ def explain(context: Context, args: Namespace) -> Any:
         others = [catalog.find(o).spec for name, o in recipe.instead.items() if catalog.find(name).spec is spec]
         instead = [] if names else [rule.name for rule in rules if catalog.find(rule.name).spec in others]
         why += f"; use {instead[0]} instead" if instead else ""
-        rows.append({"recipe": recipe.name, "enabled": bool(names), "why": why})
-    return {
-        "tool": spec.name,
-        "description": spec.description,
-        "names": [alias.name for alias in spec.aliases],
-        "recipes": rows,
-    }
+        rows.append(ToolInRecipe(recipe=recipe.name, enabled=bool(names), why=why))
+    return ToolExplanation(
+        tool=spec.name,
+        description=spec.description,
+        names=[alias.name for alias in spec.aliases],
+        recipes=rows,
+    )
 
 
-def _show_renewed(answer: Any, screen: Screen) -> None:
-    for name in ("context", "prompt", "config"):
-        screen.line(f"written: {answer[name]}")
+def _show_renewed(answer: RenewedPlanAnswer, screen: Screen) -> None:
+    for path in (answer.context, answer.prompt, answer.config):
+        screen.line(f"written: {path}")
 
 
 @PLAN.command(
@@ -220,7 +310,7 @@ def _show_renewed(answer: Any, screen: Screen) -> None:
     view=_show_renewed,
     needs=by_person("plan a session again"),
 )
-def renew(context: Context, args: Namespace) -> Any:
+def renew(context: Context, args: Namespace) -> RenewedPlanAnswer:
     from contextlib import suppress
 
     from binnacle.errors import Refused
@@ -234,4 +324,4 @@ def renew(context: Context, args: Namespace) -> Any:
         with suppress(Refused):  # files that were edited are what this command is for
             said = kept_input(project, session.id)
         made = make_plan(tx, project, catalog_of(project), terms_of(session), session=session.id, said=said)
-    return {"session": session.id, **keep_plan(project, made.plan)._asdict()}
+    return RenewedPlanAnswer(session=session.id, **keep_plan(project, made.plan)._asdict())

@@ -2,10 +2,11 @@
 
 import os
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import READS, Group, arg, by_person
-from binnacle.cli.commands.plan import SUBJECT, make_session_plan
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
+from binnacle.cli.commands.plan import SUBJECT, PlanTokens, make_session_plan, tokens_of
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import Duplicate, InvalidInput
@@ -17,11 +18,37 @@ if TYPE_CHECKING:
 PROMPT = Group("prompt")
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    screen.block(answer["prompt"], indent=0)
+class PromptSection(CommandAnswer):
+    """A section of a prompt, what it costs and what was left out of it."""
+
+    name: str
+    tokens: int
+    cut: str
+
+
+class SessionPromptAnswer(CommandAnswer):
+    """What the agent of a session reads first."""
+
+    recipe: str
+    prompt: str
+    sections: list[PromptSection]
+    tokens: PlanTokens
+
+
+class TemplateAnswer(CommandAnswer, kw_only=True):
+    """The template of a run's prompts, or the file it was written to."""
+
+    template: str | None = None
+    file: str | None = None
+    variables: Mapping[str, str]
+    next: str = ""
+
+
+def _show(answer: SessionPromptAnswer, screen: Screen) -> None:
+    screen.block(answer.prompt, indent=0)
     screen.line()
-    rows = [(one["name"], str(one["tokens"]), one["cut"]) for one in answer["sections"]]
-    rows += [("prompt", str(answer["tokens"]["prompt"]), ""), ("tools", str(answer["tokens"]["tools"]), "")]
+    rows = [(one.name, str(one.tokens), one.cut) for one in answer.sections]
+    rows += [("prompt", str(answer.tokens.prompt), ""), ("tools", str(answer.tokens.tools), "")]
     screen.table(rows, flexible=2, headings=("SECTION", "TOKENS", "LEFT OUT"))
 
 
@@ -36,16 +63,15 @@ def _show(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=READS,
 )
-def show(context: Context, args: Namespace) -> Any:
+def show(context: Context, args: Namespace) -> SessionPromptAnswer:
     said = context.read_input("-") if args.input == "-" else args.input
     plan = (
         _templated(context, args, said)
         if args.template
         else make_session_plan(context, args, recipe=args.recipe, said=said)
     )
-    sections = [{"name": one.name, "tokens": one.tokens, "cut": one.cut} for one in plan.prompt.sections]
-    tokens = {"prompt": plan.prompt.tokens, "tools": plan.tool_tokens, "total": plan.tokens}
-    return {"recipe": plan.recipe, "prompt": plan.prompt.text, "sections": sections, "tokens": tokens}
+    sections = [PromptSection(name=one.name, tokens=one.tokens, cut=one.cut) for one in plan.prompt.sections]
+    return SessionPromptAnswer(recipe=plan.recipe, prompt=plan.prompt.text, sections=sections, tokens=tokens_of(plan))
 
 
 def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
@@ -63,13 +89,13 @@ def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
         return with_template(tx, project, catalog, template, made.recipe, made.plan, values)
 
 
-def _show_template(answer: Any, screen: Screen) -> None:
-    if "file" in answer:
-        screen.line(f"{screen.styled('✓', 'green')} {printable(answer['file'])}")
-        screen.line(f"next: {answer['next']}")
-    else:
+def _show_template(answer: TemplateAnswer, screen: Screen) -> None:
+    if answer.file is not None:
+        screen.line(f"{screen.styled('✓', 'green')} {printable(answer.file)}")
+        screen.line(f"next: {answer.next}")
+    elif answer.template is not None:
         # To a terminal what can be seen, elsewhere what was written: it may become the file of a template.
-        screen.write(printable(answer["template"], keep_lines=True) if screen.is_terminal else answer["template"])
+        screen.write(printable(answer.template, keep_lines=True) if screen.is_terminal else answer.template)
 
 
 @PROMPT.command(
@@ -81,13 +107,13 @@ def _show_template(answer: Any, screen: Screen) -> None:
     view=_show_template,
     needs=lambda args: by_person("write a template to a file") if args.output else READS,
 )
-def template(context: Context, args: Namespace) -> Any:
+def template(context: Context, args: Namespace) -> TemplateAnswer:
     from binnacle.config.repository_files import hint_of
     from binnacle.runner.prompt_template import DEFAULT_TEMPLATE, TEMPLATE_FILE, TEMPLATE_VARIABLES, find_template
 
     text = find_template(context.project.repo, DEFAULT_TEMPLATE).text
     if not args.output:
-        return {"template": text, "variables": TEMPLATE_VARIABLES}
+        return TemplateAnswer(template=text, variables=TEMPLATE_VARIABLES)
     path = os.path.abspath(args.output)
     try:
         _write(path, text, context.project.repo, is_new=not args.force)
@@ -100,11 +126,8 @@ def template(context: Context, args: Namespace) -> Any:
     is_default = os.path.realpath(path) == os.path.realpath(os.path.join(context.project.repo, TEMPLATE_FILE))
     used = "bn run" if is_default else f"bn run --template {args.output}"
     look = f"bn prompt show loop --template {args.output}"
-    return {
-        "file": path,
-        "variables": TEMPLATE_VARIABLES,
-        "next": f"edit it and look at it with: {look}; {used} uses it",
-    }
+    step = f"edit it and look at it with: {look}; {used} uses it"
+    return TemplateAnswer(file=path, variables=TEMPLATE_VARIABLES, next=step)
 
 
 def _write(path: str, text: str, repo: str, *, is_new: bool) -> None:

@@ -5,7 +5,7 @@ import re
 import sys
 from argparse import Namespace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from binnacle.cli.command import Group, arg, by_person
 from binnacle.cli.context import Context
@@ -59,7 +59,7 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
     arg("--headless", action="store_true", help="plain lines instead of the live view; nobody is asked anything"),
     view=_ended, needs=by_person("start a run"),
 )  # fmt: skip
-def run(context: Context, args: Namespace) -> Any:
+def run(context: Context, args: Namespace) -> "RunEnded | None":
     import asyncio
 
     from binnacle.config.store_access import password_in_file

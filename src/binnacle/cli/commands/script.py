@@ -4,8 +4,12 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import READS, Group, arg, changes
+from msgspec import field
+
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
+from binnacle.cli.outcome_answer import OutcomeAnswer, answer_with, show_outcome
+from binnacle.cli.problem_list import ListedProblem, list_problems, show_problems
 from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput, NotFound, did_you_mean
 
@@ -13,12 +17,42 @@ if TYPE_CHECKING:
     from binnacle.bridge.manifest import ScriptEntry
     from binnacle.bridge.metadata import ScriptMetadata
     from binnacle.bridge.project_scripts import ProjectScript
-    from binnacle.errors import ConfigError
     from binnacle.tools.outcome import Outcome
 
 SCRIPT = Group("script")
 
 NAME = arg("name", metavar="NAME", help="the script, by its alias or the name of its tool; bn script list names them")
+
+
+class ListedScript(CommandAnswer):
+    """A script in a line."""
+
+    alias: str
+    tool: str
+    category: str
+    description: str
+    state: str
+    source: str = field(name="from")
+    hosts: list[str]
+
+
+class ScriptListAnswer(CommandAnswer):
+    """All scripts, and files that are wrong."""
+
+    scripts: list[ListedScript]
+    problems: list[ListedProblem]
+
+
+class ScriptAnswer(CommandAnswer, kw_only=True):
+    """What a script takes and answers."""
+
+    tool: str
+    source: str = field(name="from")
+    program: str | None = None
+    trusted: bool | None = None
+    hosts: list[str] | None = None
+    metadata: "ScriptMetadata"
+    schema: dict[str, Any]
 
 
 def find_entry(context: Context, name: str) -> "tuple[ScriptEntry, ProjectScript | None]":
@@ -45,22 +79,11 @@ def find_entry(context: Context, name: str) -> "tuple[ScriptEntry, ProjectScript
     raise NotFound(f"no script {name!r}", hint=did_you_mean(name, known) or "bn script list names them")
 
 
-def problem_row(problem: "ConfigError") -> dict[str, str]:
-    return {"message": problem.message, "hint": problem.hint}
-
-
-def show_problems(problems: list[dict[str, str]], screen: Screen) -> None:
-    for one in problems:
-        screen.line(f"{screen.styled('✗', 'red')} {one['message']}")
-        if one["hint"]:
-            screen.line(f"  hint: {one['hint']}")
-
-
-def _show_list(answer: Any, screen: Screen) -> None:
-    rows = [(one["tool"], one["state"], one["from"], one["description"]) for one in answer["scripts"]]
+def _show_list(answer: ScriptListAnswer, screen: Screen) -> None:
+    rows = [(one.tool, one.state, one.source, one.description) for one in answer.scripts]
     screen.table(rows, flexible=3, headings=("TOOL", "STATE", "FROM", "WHAT IT DOES"))
-    show_problems(answer["problems"], screen)
-    if waiting := [one["alias"] for one in answer["scripts"] if one["state"] == "not trusted"]:
+    show_problems(answer.problems, screen)
+    if waiting := [one.alias for one in answer.scripts if one.state == "not trusted"]:
         screen.line(
             f"look at them and let agents run them: bn trust {' '.join(f'script:{alias}' for alias in waiting)}"
         )
@@ -73,7 +96,7 @@ def _show_list(answer: Any, screen: Screen) -> None:
     view=_show_list,
     needs=READS,
 )
-def list_scripts(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it has no arguments
+def list_scripts(context: Context, args: Namespace) -> ScriptListAnswer:  # noqa: ARG001 - it has no arguments
     from binnacle.bridge.manifest import shipped_scripts
     from binnacle.bridge.project_scripts import find_project_scripts
 
@@ -83,7 +106,7 @@ def list_scripts(context: Context, args: Namespace) -> Any:  # noqa: ARG001 - it
         _row(one.metadata, "the box", "" if one.metadata.mcp.enabled else "no tool")
         for one in shipped_scripts().scripts.values()
     ]
-    return {"scripts": rows, "problems": [problem_row(one) for one in own.problems]}
+    return ScriptListAnswer(scripts=rows, problems=list_problems(own.problems))
 
 
 def _state(one: "ProjectScript") -> str:
@@ -94,24 +117,26 @@ def _state(one: "ProjectScript") -> str:
     return "" if one.entry.metadata.mcp.enabled else "no tool"
 
 
-def _row(about: "ScriptMetadata", source: str, state: str) -> dict[str, Any]:
-    return {
-        "alias": about.alias,
-        "tool": about.tool,
-        "category": about.category,
-        "description": about.description,
-        "state": state or "tool",
-        "from": source,
-        "hosts": [] if source == "project" else list(about.hosts),
-    }
+def _row(about: "ScriptMetadata", source: str, state: str) -> ListedScript:
+    return ListedScript(
+        alias=about.alias,
+        tool=about.tool,
+        category=about.category,
+        description=about.description,
+        state=state or "tool",
+        source=source,
+        hosts=[] if source == "project" else list(about.hosts),
+    )
 
 
-def _show_info(answer: Any, screen: Screen) -> None:
-    about = answer["metadata"]
-    screen.heading(f"{about['alias']} ({answer['tool']})")
+def _show_info(answer: ScriptAnswer, screen: Screen) -> None:
+    import msgspec
+
+    about = msgspec.to_builtins(answer.metadata)
+    screen.heading(f"{about['alias']} ({answer.tool})")
     screen.block(about["description"])
     rows = [
-        (f"{name}{'!' if one.get('required') else ''}", one["type"], _said_of(one))
+        (f"{name}{'!' if one.get('required') else ''}", one["type"], _describe_parameter(one))
         for name, one in about.get("params", {}).items()
     ]
     if rows:
@@ -120,7 +145,7 @@ def _show_info(answer: Any, screen: Screen) -> None:
         screen.line(f"  {example}")
 
 
-def _said_of(one: dict[str, Any]) -> str:
+def _describe_parameter(one: dict[str, Any]) -> str:
     parts = [one.get("description", ""), ", ".join(one.get("values", ()))]
     parts += [f"default: {one['default']}"] if "default" in one else []
     return "; ".join(filter(None, parts))
@@ -129,25 +154,21 @@ def _said_of(one: dict[str, Any]) -> str:
 @SCRIPT.command(
     "info", "what a script takes and answers", "bn script info debug.start", NAME, view=_show_info, needs=READS
 )
-def info(context: Context, args: Namespace) -> Any:
-    import msgspec
-
+def info(context: Context, args: Namespace) -> ScriptAnswer:
     from binnacle.tools.json_schema import schema_of
     from binnacle.tools.script_tools import parameter_struct
 
     entry, own = find_entry(context, args.name)
     about = entry.metadata
-    return {
-        "tool": about.tool,
-        "from": "project" if own else "the box",
-        **({"program": own.program, "trusted": own.is_trusted} if own else {"hosts": list(about.hosts)}),
-        "metadata": msgspec.to_builtins(about),
-        "schema": schema_of(parameter_struct(about)),
-    }
-
-
-def _show_run(answer: Any, screen: Screen) -> None:
-    screen.block(answer["text"], indent=0)
+    return ScriptAnswer(
+        tool=about.tool,
+        source="project" if own else "the box",
+        program=own.program if own else None,
+        trusted=own.is_trusted if own else None,
+        hosts=None if own else list(about.hosts),
+        metadata=about,
+        schema=schema_of(parameter_struct(about)),
+    )
 
 
 @SCRIPT.command(
@@ -157,10 +178,10 @@ def _show_run(answer: Any, screen: Screen) -> None:
     NAME,
     arg("-p", "--param", action="append", default=[], metavar="K=V", help="a parameter; again for the next one"),
     arg("arguments", nargs="?", metavar="PARAMS", help="all parameters as JSON; - reads them from stdin"),
-    view=_show_run,
+    view=show_outcome,
     needs=lambda args: changes(args.name),
 )
-def run(context: Context, args: Namespace) -> Any:
+def run(context: Context, args: Namespace) -> OutcomeAnswer | None:
     import asyncio
 
     import msgspec
@@ -172,13 +193,7 @@ def run(context: Context, args: Namespace) -> Any:
         if given:
             raise InvalidInput("-p and parameters as JSON exclude each other", hint="give one of the two")
         raw = (context.read_input("-") if args.arguments == "-" else args.arguments).encode("utf-8", "replace")
-    outcome = asyncio.run(_call(context, entry, own, raw))
-    if outcome.is_error:
-        context.exit_code = 1
-    if context.human and outcome.is_error:
-        Screen(sys.stderr).block(outcome.text, indent=0)
-        return None
-    return {**outcome.envelope, "text": outcome.text} if context.human else outcome.envelope
+    return answer_with(context, asyncio.run(_call(context, entry, own, raw)))
 
 
 async def _call(context: Context, entry: "ScriptEntry", own: "ProjectScript | None", raw: bytes) -> "Outcome":
@@ -194,7 +209,7 @@ async def _call(context: Context, entry: "ScriptEntry", own: "ProjectScript | No
 
     scripts = ScriptProvider(context.project, client="cli", start=context.start)
 
-    async def execute(work: ScriptRunner) -> Any:
+    async def execute(work: ScriptRunner) -> Any:  # whatever the script answers
         if own is None:
             return await scripts.run_by_host(work)
         return await scripts.run_trusted(own, work)
@@ -230,7 +245,7 @@ def _parameters(about: "ScriptMetadata", words: list[str]) -> dict[str, Any]:
     return found
 
 
-def _value(kind: str, text: str) -> Any:
+def _value(kind: str, text: str) -> object:
     import msgspec
 
     if kind in ("array", "object"):

@@ -2,11 +2,13 @@
 
 import os
 from argparse import Namespace
-from typing import Any
 
-from binnacle.cli.command import arg, by_person, changes
-from binnacle.cli.commands.script import SCRIPT, problem_row, show_problems
+from msgspec.structs import replace
+
+from binnacle.cli.command import CommandAnswer, arg, by_person, changes
+from binnacle.cli.commands.script import SCRIPT
 from binnacle.cli.context import Context
+from binnacle.cli.problem_list import ListedProblem, list_problems, show_problems
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import Duplicate, InvalidInput, NotFound, UsageError
 
@@ -49,10 +51,30 @@ printf '{{"greeting": "hello", "given": %s}}\\n' "$params"
 """
 
 
-def _show_new(answer: Any, screen: Screen) -> None:
-    for path in answer["files"]:
+class NewScriptAnswer(CommandAnswer):
+    """The files of a script that was begun, and the next step."""
+
+    alias: str
+    files: list[str]
+    next: str
+
+
+class ManifestAnswer(CommandAnswer):
+    """What a manifest has in it, and what kept it from being written."""
+
+    manifest: str
+    scripts: int
+    tools: int
+    problems: list[ListedProblem]
+    warnings: list[str]
+    written: bool | None = None
+    """Whether the file changed; None where it was left alone."""
+
+
+def _show_new(answer: NewScriptAnswer, screen: Screen) -> None:
+    for path in answer.files:
         screen.line(f"{screen.styled('✓', 'green')} {printable(path)}")
-    screen.line(f"next: {answer['next']}")
+    screen.line(f"next: {answer.next}")
 
 
 @SCRIPT.command(
@@ -65,7 +87,7 @@ def _show_new(answer: Any, screen: Screen) -> None:
     view=_show_new,
     needs=changes("script_new"),
 )
-def new(context: Context, args: Namespace) -> Any:
+def new(context: Context, args: Namespace) -> NewScriptAnswer:
     from binnacle.app.trust_review import grant_written
     from binnacle.bridge.manifest import shipped_scripts
     from binnacle.bridge.metadata import METADATA_SUFFIX, is_alias, tool_name
@@ -97,7 +119,8 @@ def new(context: Context, args: Namespace) -> Any:
     _write(program, (SHELL if args.sh else PYTHON).format(**values), repo, mode=0o755)
     _write(metadata, METADATA.format(**values), repo, mode=0o644)
     grant_written(context.project, f"script:{alias}")
-    return {"alias": alias, "files": [metadata, program], "next": f"edit both, then: bn trust script:{alias}"}
+    step = f"edit both, then: bn trust script:{alias}"
+    return NewScriptAnswer(alias=alias, files=[metadata, program], next=step)
 
 
 def _write(path: str, content: str, repo: str, *, mode: int) -> None:
@@ -111,13 +134,13 @@ def _write(path: str, content: str, repo: str, *, mode: int) -> None:
         raise InvalidInput(f"cannot write {path}: {error.strerror}", hint=hint_of(error)) from error
 
 
-def _show_build(answer: Any, screen: Screen) -> None:
-    show_problems(answer["problems"], screen)
-    if answer["problems"]:
-        screen.line(f"{answer['manifest']} was left as it was")
+def _show_build(answer: ManifestAnswer, screen: Screen) -> None:
+    show_problems(answer.problems, screen)
+    if answer.problems:
+        screen.line(f"{answer.manifest} was left as it was")
     else:
         sign = screen.styled("✓", "green")
-        screen.line(f"{sign} {answer['scripts']} scripts, {answer['tools']} of them tools: {answer['manifest']}")
+        screen.line(f"{sign} {answer.scripts} scripts, {answer.tools} of them tools: {answer.manifest}")
 
 
 @SCRIPT.command(
@@ -128,7 +151,7 @@ def _show_build(answer: Any, screen: Screen) -> None:
     view=_show_build,
     needs=by_person("write a manifest"),
 )
-def build(context: Context, args: Namespace) -> Any:
+def build(context: Context, args: Namespace) -> ManifestAnswer:
     from datetime import UTC, datetime
 
     from binnacle.bridge.manifest import (
@@ -148,15 +171,15 @@ def build(context: Context, args: Namespace) -> Any:
         folder, known=None if os.path.realpath(folder) == os.path.realpath(SHIPPED_FOLDER) else shipped_scripts()
     )
     tools = sum(one.metadata.mcp.enabled for one in found.manifest.scripts.values())
-    answer: dict[str, Any] = {
-        "manifest": os.path.join(folder, MANIFEST_FILE),
-        "scripts": len(found.manifest.scripts),
-        "tools": tools,
-        "problems": [problem_row(one) for one in found.problems],
-        "warnings": [f"{tools} tools: agents choose worse from more than {MAX_SCRIPTS}"] if tools > MAX_SCRIPTS else [],
-    }
+    answer = ManifestAnswer(
+        manifest=os.path.join(folder, MANIFEST_FILE),
+        scripts=len(found.manifest.scripts),
+        tools=tools,
+        problems=list_problems(found.problems),
+        warnings=[f"{tools} tools: agents choose worse from more than {MAX_SCRIPTS}"] if tools > MAX_SCRIPTS else [],
+    )
     if found.problems:
         context.exit_code = 1
         return answer
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return answer | {"written": write_manifest(folder, found.manifest, now=now)}
+    return replace(answer, written=write_manifest(folder, found.manifest, now=now))

@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from binnacle.cli.command import READS, Group, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.config.clients.known_clients import CLIENTS, KnownClient, Scope
@@ -44,33 +44,57 @@ class EntryOptions(NamedTuple):
     recipe: str | None
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    for one in answer["files"]:
-        _show_file(one, screen, answer["worktree"])
-    if warning := answer.get("warning"):
+class ClientFileAnswer(CommandAnswer):
+    """What became of one file of a client."""
+
+    client: str
+    file: str
+    action: str
+    backup: str = ""
+    note: str = ""
+    """What is left for a person to do."""
+
+    diff: str | None = None
+    error: dict[str, Any] | None = None
+    """Why the file was left as it is, as errors are printed."""
+
+
+class SystemInitAnswer(CommandAnswer):
+    """The files that were set up, or would be."""
+
+    worktree: str
+    files: list[ClientFileAnswer]
+    dry_run: bool = False
+    warning: str = ""
+
+
+def _show(answer: SystemInitAnswer, screen: Screen) -> None:
+    for one in answer.files:
+        _show_file(one, screen, answer.worktree)
+    if warning := answer.warning:
         screen.line(f"{screen.styled('warning:', 'yellow')} {warning}")
-    changed = {one["action"] for one in answer["files"]} & {"created", "updated"}
-    if answer.get("dry_run"):
+    changed = {one.action for one in answer.files} & {"created", "updated"}
+    if answer.dry_run:
         screen.line("Nothing was changed.")
-    elif changed and not any("error" in one for one in answer["files"]):
+    elif changed and not any(one.error for one in answer.files):
         screen.line(_DONE)
-    elif not answer["files"]:
+    elif not answer.files:
         screen.line("Nothing of Binnacle's was found.")
 
 
-def _show_file(one: dict[str, Any], screen: Screen, worktree: str) -> None:
-    if "error" in one:
-        screen.line(f"{screen.styled('✗', 'red')} {one['error']['message']}")
-        screen.line(f"  hint: {one['error']['hint']}")
+def _show_file(one: ClientFileAnswer, screen: Screen, worktree: str) -> None:
+    if one.error is not None:
+        screen.line(f"{screen.styled('✗', 'red')} {one.error['message']}")
+        screen.line(f"  hint: {one.error['hint']}")
         return
-    if diff := one.get("diff"):
-        for line in diff.removesuffix("\n").split("\n"):
+    if one.diff:
+        for line in one.diff.removesuffix("\n").split("\n"):
             style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
             screen.line(screen.styled(line.expandtabs(), style))
         return
-    screen.line(f"{_SAID[one['action']]} {_short(one['file'], worktree)}")
-    if note := one.get("note"):
-        screen.line(f"  {note}")
+    screen.line(f"{_SAID[one.action]} {_short(one.file, worktree)}")
+    if one.note:
+        screen.line(f"  {one.note}")
 
 
 def _short(path: str, worktree: str) -> str:
@@ -108,7 +132,7 @@ def _short(path: str, worktree: str) -> str:
     view=_show,
     needs=lambda args: READS if args.dry_run else by_person("set up clients"),
 )
-def init(context: Context, args: Namespace) -> Any:
+def init(context: Context, args: Namespace) -> SystemInitAnswer | None:
     from binnacle.config.clients.client_files import find_worktree
     from binnacle.config.clients.setup_plan import carry_out, plan
 
@@ -126,11 +150,10 @@ def init(context: Context, args: Namespace) -> Any:
     changes = planned if args.dry_run else [carry_out(change) for change in planned]
     files = [_answer(change, item.note, diff=args.dry_run) for change, item in zip(changes, items, strict=True)]
     if args.remove and not names:
-        files = [one for one in files if one["action"] == "removed" or "error" in one]
+        files = [one for one in files if one.action == "removed" or one.error]
     context.exit_code = int(any(change.error for change in changes))
     warning = _unused(args, names) or _missing_command(files)
-    answer = {"worktree": worktree, "files": files} | ({"dry_run": True} if args.dry_run else {})
-    return answer | ({"warning": warning} if warning else {})
+    return SystemInitAnswer(worktree=worktree, files=files, dry_run=args.dry_run, warning=warning)
 
 
 def _named(args: Namespace) -> list[str]:
@@ -179,18 +202,17 @@ def _client(client: KnownClient, worktree: str, wish: EntryOptions) -> SetupItem
     return SetupItem(f"Write {client.title} MCP config?", target, "; ".join(filter(None, notes)))
 
 
-def _answer(change: "FileChange", note: str, *, diff: bool) -> dict[str, Any]:
-    """What became of a file, for programs."""
-    answer: dict[str, Any] = {"client": change.target.client, "file": change.target.path, "action": change.action}
-    if change.backup:
-        answer["backup"] = change.backup
-    if note and change.action in {"created", "updated"}:
-        answer["note"] = note
-    if diff and change.before != change.after:
-        answer["diff"] = _difference(change)
-    if change.error:
-        answer["error"] = change.error.to_dict()
-    return answer
+def _answer(change: "FileChange", note: str, *, diff: bool) -> ClientFileAnswer:
+    """What became of a file."""
+    return ClientFileAnswer(
+        client=change.target.client,
+        file=change.target.path,
+        action=change.action,
+        backup=change.backup or "",
+        note=note if change.action in {"created", "updated"} else "",
+        diff=_difference(change) if diff and change.before != change.after else None,
+        error=change.error.to_dict() if change.error else None,
+    )
 
 
 def _difference(change: "FileChange") -> str:
@@ -217,10 +239,10 @@ def _unused(args: Namespace, names: list[str]) -> str:
     return f"no client was set up, so {' and '.join(given)} had no effect; name one with --client, or --write-mcp-all"
 
 
-def _missing_command(files: list[dict[str, Any]]) -> str:
+def _missing_command(files: list[ClientFileAnswer]) -> str:
     from shutil import which
 
-    is_written = any(one["client"] in CLIENTS and one["action"] in {"created", "updated"} for one in files)
+    is_written = any(one.client in CLIENTS and one.action in {"created", "updated"} for one in files)
     return "'bn' is not on PATH, where the clients look for it" if is_written and not which("bn") else ""
 
 

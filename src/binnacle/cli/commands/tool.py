@@ -1,11 +1,11 @@
 """`bn tool`: any tool of the catalog from the shell."""
 
-import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import READS, Group, arg
+from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
+from binnacle.cli.outcome_answer import OutcomeAnswer, answer_with, show_outcome
 from binnacle.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -16,12 +16,37 @@ if TYPE_CHECKING:
 TOOL = Group("tool")
 
 
-def _show(answer: Any, screen: Screen) -> None:
-    if "tools" in answer:
-        rows = ((one["name"], one["category"], one["description"]) for one in answer["tools"])
+class ToolLine(CommandAnswer):
+    """A tool in a line."""
+
+    name: str
+    category: str
+    description: str
+
+
+class ToolListAnswer(CommandAnswer):
+    """Every tool."""
+
+    tools: list[ToolLine]
+
+
+class ToolSchemaAnswer(CommandAnswer):
+    """What a tool takes."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    text: str
+
+
+def _show(answer: ToolListAnswer | ToolSchemaAnswer | OutcomeAnswer, screen: Screen) -> None:
+    if isinstance(answer, ToolListAnswer):
+        rows = ((one.name, one.category, one.description) for one in answer.tools)
         screen.table(rows, flexible=2, headings=("TOOL", "CATEGORY", "WHAT IT DOES"))
+    elif isinstance(answer, ToolSchemaAnswer):
+        screen.block(answer.text, indent=0)
     else:
-        screen.block(answer["text"], indent=0)
+        show_outcome(answer, screen)
 
 
 @TOOL.command(
@@ -34,7 +59,7 @@ def _show(answer: Any, screen: Screen) -> None:
     view=_show,
     needs=READS,
 )
-def call(context: Context, args: Namespace) -> Any:
+def call(context: Context, args: Namespace) -> ToolListAnswer | ToolSchemaAnswer | OutcomeAnswer | None:
     import asyncio
 
     from binnacle.project.tool_catalog import open_access
@@ -46,21 +71,18 @@ def call(context: Context, args: Namespace) -> Any:
     with open_access(context.project) as access:
         catalog = Catalog(work_tools(access))
         if args.name is None:
-            return {"tools": [{"name": s.name, "category": s.category, "description": s.description} for s in catalog]}
+            listed = [ToolLine(name=s.name, category=s.category, description=s.description) for s in catalog]
+            return ToolListAnswer(tools=listed)
         found = catalog.find(args.name)
         if args.schema:
             schema = input_schema(found.spec, found.alias)
-            return {"name": args.name, "description": found.spec.description, "schema": schema, "text": str(schema)}
+            about = found.spec.description
+            return ToolSchemaAnswer(name=args.name, description=about, schema=schema, text=str(schema))
         raw = context.read_input("-") if args.arguments == "-" else args.arguments
         dispatcher = _dispatcher(context, catalog, access)
         caller = Caller(session=context.session)
         outcome = asyncio.run(dispatcher.call(args.name, raw.encode("utf-8", "replace"), caller))
-    if outcome.is_error:
-        context.exit_code = 1
-    if context.human and outcome.is_error:
-        Screen(sys.stderr).block(outcome.text, indent=0)
-        return None
-    return {**outcome.envelope, "text": outcome.text} if context.human else outcome.envelope
+    return answer_with(context, outcome)
 
 
 def _dispatcher(context: Context, catalog: "Catalog", access: "StoreAccess") -> "Dispatcher":

@@ -3,10 +3,11 @@
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import READS, Group, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
+from binnacle.cli.problem_list import ListedProblem, list_problems, show_problems
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import NotFound, UsageError, did_you_mean
 
@@ -40,22 +41,51 @@ Programs and models read them, so a whole text can stand where a person sees non
 """
 
 
-def _show_answer(answer: Any, screen: Screen) -> None:
-    for key in answer["trusted"]:
+class TrustAnswer(CommandAnswer):
+    """What a person decided, by key."""
+
+    trusted: list[str]
+    declined: list[str]
+    unchanged: list[str]
+    problems: list[ListedProblem]
+
+
+class ListedTrustItem(CommandAnswer):
+    """Something that needs trust, and whether it has it."""
+
+    key: str
+    state: str
+    does: str
+    place: str
+    trusted_by: str | None = None
+    trusted_at: str | None = None
+    how: str | None = None
+    content: str | None = None
+
+
+class TrustListAnswer(CommandAnswer):
+    """What needs trust in a project."""
+
+    items: list[ListedTrustItem]
+    problems: list[ListedProblem]
+
+
+class RevokedTrustAnswer(CommandAnswer):
+    """The keys of what is no longer trusted."""
+
+    revoked: list[str]
+
+
+def _show_answer(answer: TrustAnswer, screen: Screen) -> None:
+    for key in answer.trusted:
         screen.line(f"{screen.styled('✓', 'green')} trusted: {printable(key)}")
-    for key in answer["declined"]:
+    for key in answer.declined:
         screen.line(f"⊘ not trusted, and without effect: {printable(key)}")
-    for key in answer["unchanged"]:
+    for key in answer.unchanged:
         screen.line(f"✓ trusted before: {printable(key)}")
-    if not any(answer[key] for key in ("trusted", "declined", "unchanged")):
+    if not (answer.trusted or answer.declined or answer.unchanged):
         screen.line("nothing in this project waits to be trusted")
-    _show_problems(answer, screen)
-
-
-def _show_problems(answer: Any, screen: Screen) -> None:
-    for one in answer["problems"]:
-        screen.line(f"{screen.styled('✗', 'red')} {printable(one['message'])}")
-        screen.line(f"  hint: {printable(one['hint'])}")
+    show_problems(answer.problems, screen)
 
 
 @TRUST.command(
@@ -67,7 +97,7 @@ def _show_problems(answer: Any, screen: Screen) -> None:
     view=_show_answer,
     needs=by_person("trust a project"),
 )
-def trust(context: Context, args: Namespace) -> Any:
+def trust(context: Context, args: Namespace) -> TrustAnswer:
     from binnacle.app.trust_review import grant
 
     found = _look(context)
@@ -76,12 +106,12 @@ def trust(context: Context, args: Namespace) -> Any:
     trusted, how = ask_to_trust(waiting, yes=args.yes)
     if trusted:
         grant(context.project, [one.item for one in trusted], how=how)
-    return {
-        "trusted": [one.item.key for one in trusted],
-        "declined": [one.item.key for one in waiting if one not in trusted],
-        "unchanged": [one.item.key for one in chosen if one.state == "trusted"] if args.names else [],
-        "problems": _problems(found),
-    }
+    return TrustAnswer(
+        trusted=[one.item.key for one in trusted],
+        declined=[one.item.key for one in waiting if one not in trusted],
+        unchanged=[one.item.key for one in chosen if one.state == "trusted"] if args.names else [],
+        problems=list_problems(found.problems),
+    )
 
 
 def ask_to_trust(waiting: "Sequence[TrustStanding]", *, yes: bool) -> "tuple[Sequence[TrustStanding], How]":
@@ -148,14 +178,14 @@ def _is_hidden(character: str) -> bool:
     return not character.isprintable() or any(first <= character <= last for first, last in BLANK)
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
-    if not answer["items"]:
+def _show_list(answer: TrustListAnswer, screen: Screen) -> None:
+    if not answer.items:
         screen.line("nothing in this project needs to be trusted")
     else:
-        rows = [(one["key"], one["state"], f"would {one['does']}") for one in answer["items"]]
+        rows = [(one.key, one.state, f"would {one.does}") for one in answer.items]
         screen.table(rows, flexible=2, headings=("WHAT", "STATE", "IT"))
-    _show_problems(answer, screen)
-    if any(one["state"] != "trusted" for one in answer["items"]):
+    show_problems(answer.problems, screen)
+    if any(one.state != "trusted" for one in answer.items):
         screen.line("look at what is not trusted, and decide: bn trust")
 
 
@@ -167,30 +197,32 @@ def _show_list(answer: Any, screen: Screen) -> None:
     view=_show_list,
     needs=READS,
 )
-def show(context: Context, args: Namespace) -> Any:
+def show(context: Context, args: Namespace) -> TrustListAnswer:
     found = _look(context)
-    return {
-        "items": [_row(one, whole=bool(args.names)) for one in _named(found, args.names)],
-        "problems": _problems(found),
-    }
+    return TrustListAnswer(
+        items=[_row(one, whole=bool(args.names)) for one in _named(found, args.names)],
+        problems=list_problems(found.problems),
+    )
 
 
-def _row(one: "TrustStanding", *, whole: bool) -> dict[str, Any]:
+def _row(one: "TrustStanding", *, whole: bool) -> ListedTrustItem:
     item, before = one.item, one.before
-    return {
-        "key": item.key,
-        "state": one.state,
-        "does": item.does,
-        "place": item.place,
-        **({"trusted_by": before.by, "trusted_at": before.at, "how": before.how} if before else {}),
-        **({"content": item.content} if whole else {}),
-    }
+    return ListedTrustItem(
+        key=item.key,
+        state=one.state,
+        does=item.does,
+        place=item.place,
+        trusted_by=before.by if before else None,
+        trusted_at=before.at if before else None,
+        how=before.how if before else None,
+        content=item.content if whole else None,
+    )
 
 
-def _show_revoked(answer: Any, screen: Screen) -> None:
-    for key in answer["revoked"]:
+def _show_revoked(answer: RevokedTrustAnswer, screen: Screen) -> None:
+    for key in answer.revoked:
         screen.line(f"⊘ no longer trusted: {printable(key)}")
-    if not answer["revoked"]:
+    if not answer.revoked:
         screen.line("nothing of that was trusted")
 
 
@@ -202,13 +234,13 @@ def _show_revoked(answer: Any, screen: Screen) -> None:
     view=_show_revoked,
     needs=by_person("take trust back"),
 )
-def revoke(context: Context, args: Namespace) -> Any:
+def revoke(context: Context, args: Namespace) -> RevokedTrustAnswer:
     from binnacle.app.trust_review import revoke as take_back
     from binnacle.config.trust import find_trusted
 
     known = find_trusted(context.project.repo)
     keys = None if not args.names else [key for key in known if _is_named(key, args.names)]
-    return {"revoked": take_back(context.project, keys)}
+    return RevokedTrustAnswer(revoked=take_back(context.project, keys))
 
 
 def _look(context: Context) -> "TrustFindings":
@@ -237,7 +269,3 @@ def _is_named(key: str, names: Sequence[str]) -> bool:
     """Whether a name means an item: its whole key, its kind, or its name alone."""
     kind, _, name = key.partition(":")
     return any(one in (key, kind, name) for one in names)
-
-
-def _problems(found: "TrustFindings") -> list[dict[str, str]]:
-    return [{"message": one.message, "hint": one.hint} for one in found.problems]

@@ -2,20 +2,29 @@
 
 import os
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import READS, Group, arg
+from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
 
 if TYPE_CHECKING:
-    from binnacle.upstream.configuration.server_overview import ConfiguredServer, ServersOverview
+    from binnacle.upstream.configuration.server_config import ConfigProblem
+    from binnacle.upstream.configuration.server_overview import ConfiguredServer, ServerRow, ServersOverview
 
 UPSTREAM = Group("upstream")
 
 NAME = arg("name", metavar="NAME", help="the server; bn upstream list names them")
 DISCIPLINE = arg("--discipline", completes="discipline", metavar="NAME", help="with the servers of this discipline")
+
+
+class ServerListAnswer(CommandAnswer):
+    """All servers, and what is wrong in files without being about one of them."""
+
+    repo: str
+    servers: "list[ServerRow]"
+    problems: "tuple[ConfigProblem, ...]"
 
 
 def find_server(found: "ServersOverview", name: str, context: Context | None = None) -> "ConfiguredServer":
@@ -74,36 +83,34 @@ def short(path: str, repo: str) -> str:
     return "~" + path.removeprefix(home) if path.startswith(home + os.sep) else path
 
 
-def _show_list(answer: Any, screen: Screen) -> None:
-    servers = answer["servers"]
-    if not servers and not answer["problems"]:
+def _show_list(answer: ServerListAnswer, screen: Screen) -> None:
+    servers = answer.servers
+    if not servers and not answer.problems:
         screen.line("no upstream servers; add one with: bn upstream add NAME URL")
         return
     if servers:
         rows = [
-            (one.name, _state(one), one.transport or "?", one.target, short(one.source, answer["repo"]))
-            for one in servers
+            (one.name, _state(one), one.transport or "?", one.target, short(one.source, answer.repo)) for one in servers
         ]
         screen.table(rows, flexible=3, headings=("NAME", "STATE", "TRANSPORT", "TARGET", "FROM"))
     for name, note in ((one.name, note) for one in servers for note in one.held_back):
         screen.line(f"{screen.styled('!', 'yellow')} {name}: {printable(note)}")
-    problems = [problem for one in servers for problem in one.problems] + answer["problems"]
-    for problem in problems:
-        show_problem(problem, screen, answer["repo"])
+    for problem in (*(problem for one in servers for problem in one.problems), *answer.problems):
+        show_problem(problem, screen, answer.repo)
     if waiting := [one.name for one in servers if one.enabled and not one.trusted]:
         screen.line(f"look at them and let them in: bn trust {' '.join(f'server:{name}' for name in waiting)}")
 
 
-def show_problem(problem: dict[str, str], screen: Screen, repo: str) -> None:
+def show_problem(problem: "ConfigProblem", screen: Screen, repo: str) -> None:
     """Something wrong in the configuration, with the next step."""
-    name = f"{problem['server']}: " if problem["server"] else ""
-    text = f"{short(problem['where'], repo)}: {name}{problem['message']}"
+    name = f"{problem.server}: " if problem.server else ""
+    text = f"{short(problem.where, repo)}: {name}{problem.message}"
     screen.line(f"{screen.styled('✗', 'red')} {printable(text)}")
-    if problem["hint"]:
-        screen.line(f"  hint: {printable(problem['hint'])}")
+    if problem.hint:
+        screen.line(f"  hint: {printable(problem.hint)}")
 
 
-def _state(row: Any) -> str:
+def _state(row: "ServerRow") -> str:
     if not row.transport:
         return "broken"
     if not row.enabled:
@@ -119,13 +126,13 @@ def _state(row: Any) -> str:
     view=_show_list,
     needs=READS,
 )
-def list_servers(context: Context, args: Namespace) -> Any:
+def list_servers(context: Context, args: Namespace) -> ServerListAnswer:
     from binnacle.upstream.configuration.server_overview import row
 
     repo = context.project.repo
     found = look_around(context, args.discipline)
-    return {
-        "repo": repo,
-        "servers": [row(server, repo, data_dir=context.project.data_dir) for server in found.servers.values()],
-        "problems": [problem._asdict() for problem in found.problems],
-    }
+    return ServerListAnswer(
+        repo=repo,
+        servers=[row(server, repo, data_dir=context.project.data_dir) for server in found.servers.values()],
+        problems=found.problems,
+    )

@@ -5,7 +5,9 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import arg, by_person
+from msgspec.structs import replace
+
+from binnacle.cli.command import CommandAnswer, arg, by_person
 from binnacle.cli.commands.upstream import NAME, UPSTREAM, find_server, look_around, refuse_agents, short, show_problem
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
@@ -13,21 +15,39 @@ from binnacle.errors import ConfigError, Duplicate, InvalidInput, UsageError
 
 if TYPE_CHECKING:
     from binnacle.upstream.configuration.config_edit import EditedFile
-    from binnacle.upstream.configuration.server_config import SourceKind
+    from binnacle.upstream.configuration.server_config import ConfigProblem, SourceKind
+    from binnacle.upstream.configuration.server_entry import ServerEntry
     from binnacle.upstream.configuration.server_overview import ConfiguredServer
 
 USER = arg("--user", action="store_true", help="in your own file, for all projects")
 
 
-def _show_written(answer: Any, screen: Screen) -> None:
-    name, file = answer["name"], short(answer["file"], answer["repo"])
+class WrittenServerAnswer(CommandAnswer):
+    """What became of a server's entry in its file."""
+
+    name: str
+    action: str
+    file: str
+    repo: str
+    backup: str | None = None
+    warnings: list[str] | None = None
+    problems: "tuple[ConfigProblem, ...] | None" = None
+    next: str = ""
+
+    def warning(self, text: str) -> "WrittenServerAnswer":
+        """The same with one more warning."""
+        return replace(self, warnings=[*(self.warnings or ()), text])
+
+
+def _show_written(answer: WrittenServerAnswer, screen: Screen) -> None:
+    name, file = answer.name, short(answer.file, answer.repo)
     mark = screen.styled("✓", "green")
-    screen.line(f"{mark} {name} {answer['action']}{f': {file}' if file else ''}")
-    for warning in answer.get("warnings", ()):
+    screen.line(f"{mark} {name} {answer.action}{f': {file}' if file else ''}")
+    for warning in answer.warnings or ():
         screen.line(f"{screen.styled('warning:', 'yellow')} {printable(warning)}")
-    for problem in answer.get("problems", ()):
-        show_problem(problem, screen, answer["repo"])
-    if step := answer.get("next"):
+    for problem in answer.problems or ():
+        show_problem(problem, screen, answer.repo)
+    if step := answer.next:
         screen.line(f"next: {step}")
 
 
@@ -49,7 +69,7 @@ def _show_written(answer: Any, screen: Screen) -> None:
     view=_show_written,
     needs=by_person("configure upstream servers"),
 )
-def add(context: Context, args: Namespace) -> Any:
+def add(context: Context, args: Namespace) -> WrittenServerAnswer:
     from binnacle.app.trust_review import grant_written
     from binnacle.upstream.configuration.config_edit import put_server
     from binnacle.upstream.configuration.server_overview import read_overview, row
@@ -68,12 +88,10 @@ def add(context: Context, args: Namespace) -> Any:
     server = read_overview(repo).servers[args.name]
     answer = _answer(context, args.name, "added", written, entry=entry)
     if server.entry.source.file != path:
-        answer["warnings"].append(f"{short(str(server.entry.source), repo)} has the same name and counts instead")
+        answer = answer.warning(f"{short(str(server.entry.source), repo)} has the same name and counts instead")
     shown = row(server, repo)
-    answer["problems"] = shown.problems
-    if server.config and not shown.trusted:
-        answer["next"] = f"bn trust server:{args.name}"
-    return answer
+    step = f"bn trust server:{args.name}" if server.config and not shown.trusted else ""
+    return replace(answer, problems=shown.problems, next=step)
 
 
 @UPSTREAM.command(
@@ -84,7 +102,7 @@ def add(context: Context, args: Namespace) -> Any:
     view=_show_written,
     needs=by_person("configure upstream servers"),
 )
-def remove(context: Context, args: Namespace) -> Any:
+def remove(context: Context, args: Namespace) -> WrittenServerAnswer:
     from binnacle.config.trust import forget
     from binnacle.upstream.configuration.config_edit import take_server
 
@@ -94,7 +112,7 @@ def remove(context: Context, args: Namespace) -> Any:
         forget(context.project.repo, [f"server:{args.name}"])
     answer = _answer(context, args.name, "removed", written)
     if below := look_around(context).servers.get(args.name):
-        answer["warnings"].append(f"{short(str(below.entry.source), answer['repo'])} has the same name and counts now")
+        answer = answer.warning(f"{short(str(below.entry.source), answer.repo)} has the same name and counts now")
     return answer
 
 
@@ -106,7 +124,7 @@ def remove(context: Context, args: Namespace) -> Any:
     view=_show_written,
     needs=by_person("configure upstream servers"),
 )
-def enable(context: Context, args: Namespace) -> Any:
+def enable(context: Context, args: Namespace) -> WrittenServerAnswer:
     return _switch(context, args.name, enabled=True)
 
 
@@ -118,11 +136,11 @@ def enable(context: Context, args: Namespace) -> Any:
     view=_show_written,
     needs=by_person("configure upstream servers"),
 )
-def disable(context: Context, args: Namespace) -> Any:
+def disable(context: Context, args: Namespace) -> WrittenServerAnswer:
     return _switch(context, args.name, enabled=False)
 
 
-def _switch(context: Context, name: str, *, enabled: bool) -> Any:
+def _switch(context: Context, name: str, *, enabled: bool) -> WrittenServerAnswer:
     from binnacle.upstream.configuration.config_edit import switch_server
 
     file = _in_file(context, name).entry.source.file
@@ -146,7 +164,7 @@ def file_for(context: Context, kind: "SourceKind", command: str) -> str:
     return next(one.path for one in config_files(context.project.repo) if one.kind == kind)
 
 
-def _entries_of(path: str, kind: "SourceKind") -> Any:
+def _entries_of(path: str, kind: "SourceKind") -> "list[ServerEntry]":
     """The entries in one file.
 
     Raises:
@@ -207,11 +225,16 @@ def faults(name: str, entry: dict[str, Any], repo: str) -> Iterator[tuple[str, s
 
 def _answer(
     context: Context, name: str, action: str, written: "EditedFile", *, entry: dict[str, Any] | None = None
-) -> dict[str, Any]:
+) -> WrittenServerAnswer:
     repo = context.project.repo
-    answer: dict[str, Any] = {"name": name, "action": action if written.is_changed else "unchanged"}
-    answer |= {"file": written.file, "repo": repo} | ({"backup": written.backup} if written.backup else {})
-    return answer | {"warnings": [*secret_warnings(entry or {}, written.file, repo)]}
+    return WrittenServerAnswer(
+        name=name,
+        action=action if written.is_changed else "unchanged",
+        file=written.file,
+        repo=repo,
+        backup=written.backup or None,
+        warnings=[*secret_warnings(entry or {}, written.file, repo)],
+    )
 
 
 def secret_warnings(entry: dict[str, Any], file: str, repo: str) -> Iterator[str]:

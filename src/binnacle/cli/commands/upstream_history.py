@@ -3,9 +3,9 @@
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import READS, arg, by_person
+from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around, refuse_agents
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
@@ -19,11 +19,36 @@ DEFAULT_LOG_LINES = 100
 """Lines of a log that are shown, if nobody says otherwise."""
 
 
-def _show_log(answer: Any, screen: Screen) -> None:
-    for line in answer["lines"]:
+class ServerLogAnswer(CommandAnswer):
+    """The last lines that a server wrote."""
+
+    name: str
+    file: str
+    lines: list[str]
+
+
+class ChangedToolAnswer(CommandAnswer):
+    """A tool that is not as it was when it was first seen."""
+
+    kind: str
+    tool: str
+    was: str
+    diff: str
+
+
+class AcceptedToolsAnswer(CommandAnswer):
+    """The tools of a server that changed, and those that were accepted."""
+
+    name: str
+    accepted: list[str]
+    changes: list[ChangedToolAnswer]
+
+
+def _show_log(answer: ServerLogAnswer, screen: Screen) -> None:
+    for line in answer.lines:
         screen.line(printable(line))
-    if not answer["lines"]:
-        screen.line(f"{answer['name']} wrote nothing yet")
+    if not answer.lines:
+        screen.line(f"{answer.name} wrote nothing yet")
 
 
 @UPSTREAM.command(
@@ -36,7 +61,7 @@ def _show_log(answer: Any, screen: Screen) -> None:
     view=_show_log,
     needs=READS,
 )
-def logs(context: Context, args: Namespace) -> Any:
+def logs(context: Context, args: Namespace) -> ServerLogAnswer:
     from binnacle.processes.rolling_file import last_lines
     from binnacle.upstream.configuration.config_paths import log_file
 
@@ -47,16 +72,16 @@ def logs(context: Context, args: Namespace) -> Any:
             hint=f"bn upstream doctor {args.name} says how it stands",
         )
     path = log_file(context.project.data_dir, args.name)
-    return {"name": args.name, "file": path, "lines": last_lines(path, args.limit)}
+    return ServerLogAnswer(name=args.name, file=path, lines=last_lines(path, args.limit))
 
 
-def _show_accepted(answer: Any, screen: Screen) -> None:
-    if not answer["changes"]:
-        screen.line(f"nothing of {answer['name']} waits to be accepted")
-    elif answer["accepted"]:
-        screen.line(f"{screen.styled('✓', 'green')} accepted: {printable(', '.join(answer['accepted']))}")
+def _show_accepted(answer: AcceptedToolsAnswer, screen: Screen) -> None:
+    if not answer.changes:
+        screen.line(f"nothing of {answer.name} waits to be accepted")
+    elif answer.accepted:
+        screen.line(f"{screen.styled('✓', 'green')} accepted: {printable(', '.join(answer.accepted))}")
     else:
-        screen.line(f"⊘ {answer['name']} stays as it was")
+        screen.line(f"⊘ {answer.name} stays as it was")
 
 
 @UPSTREAM.command(
@@ -69,7 +94,7 @@ def _show_accepted(answer: Any, screen: Screen) -> None:
     view=_show_accepted,
     needs=by_person("accept changed tools"),
 )
-def accept(context: Context, args: Namespace) -> Any:
+def accept(context: Context, args: Namespace) -> AcceptedToolsAnswer:
     from binnacle.upstream.configuration.config_paths import upstream_folder
     from binnacle.upstream.listing.pins import Pins
 
@@ -82,9 +107,9 @@ def accept(context: Context, args: Namespace) -> Any:
     if args.tool is not None and not shown:
         hint = did_you_mean(args.tool, [change.tool for change in pending]) or "nothing of it waits to be accepted"
         raise NotFound(f"{args.name} has no changed tool {args.tool!r}", hint=hint)
-    changes = [{"kind": one.kind, "tool": one.tool, "was": one.was, "diff": one.diff()} for one in shown]
+    changes = [ChangedToolAnswer(kind=one.kind, tool=one.tool, was=one.was, diff=one.diff()) for one in shown]
     accepted = pins.accept(args.name, args.tool, shown=shown) if shown and _confirmed(args, shown) else []
-    return {"name": args.name, "accepted": accepted, "changes": changes}
+    return AcceptedToolsAnswer(name=args.name, accepted=accepted, changes=changes)
 
 
 def _confirmed(args: Namespace, changes: "Sequence[PinChange]") -> bool:

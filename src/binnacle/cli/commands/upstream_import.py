@@ -1,9 +1,12 @@
 """`bn upstream import`: takes over the servers that other clients have."""
 
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from binnacle.cli.command import READS, arg, by_person
+from msgspec import field
+
+from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.upstream import UPSTREAM, look_around, refuse_agents, short
 from binnacle.cli.commands.upstream_files import faults, file_for, secret_warnings
 from binnacle.cli.context import Context
@@ -15,25 +18,68 @@ if TYPE_CHECKING:
     from binnacle.upstream.configuration.server_config import SourceKind
 
 
-def _show_imported(answer: Any, screen: Screen) -> None:
-    repo = answer["repo"]
-    verb = "would take" if answer.get("dry_run") else "took"
-    for one in answer["taken"]:
+class TakenServer(CommandAnswer):
+    """A server that was taken over, or would be."""
+
+    name: str
+    was: str
+    """What the client calls it."""
+
+    origin: str = field(name="from")
+    file: str
+    scope: str
+    transport: str
+    left_out: list[str]
+    warnings: list[str]
+
+
+class ThereServer(CommandAnswer):
+    """A server that is there already."""
+
+    name: str
+    was: str
+    origin: str = field(name="from")
+    how: str
+
+
+class UnusableServer(CommandAnswer):
+    """A server that cannot be taken over, or a file that cannot be read."""
+
+    name: str
+    origin: str = field(name="from")
+    reason: str
+
+
+class ImportedServersAnswer(CommandAnswer):
+    """What became of the servers of other clients."""
+
+    repo: str
+    taken: list[TakenServer]
+    there: list[ThereServer]
+    unusable: list[UnusableServer]
+    next: str = ""
+    dry_run: bool = False
+
+
+def _show_imported(answer: ImportedServersAnswer, screen: Screen) -> None:
+    repo = answer.repo
+    verb = "would take" if answer.dry_run else "took"
+    for one in answer.taken:
         mark = screen.styled("✓", "green")
-        name = one["name"] if one["name"] == one["was"] else f"{one['was']} as {one['name']}"
-        screen.line(f"{mark} {verb} {printable(name)} from {short(one['from'], repo)} into {short(one['file'], repo)}")
-        if one["left_out"]:
-            screen.line(f"  without what means nothing here: {printable(', '.join(one['left_out']))}")
-        for warning in one["warnings"]:
+        name = one.name if one.name == one.was else f"{one.was} as {one.name}"
+        screen.line(f"{mark} {verb} {printable(name)} from {short(one.origin, repo)} into {short(one.file, repo)}")
+        if one.left_out:
+            screen.line(f"  without what means nothing here: {printable(', '.join(one.left_out))}")
+        for warning in one.warnings:
             screen.line(f"  {screen.styled('warning:', 'yellow')} {printable(warning)}")
-    for one in answer["there"]:
-        screen.line(f"= {one['name']} from {short(one['from'], repo)} is there already, {one['how']}")
-    for one in answer["unusable"]:
-        name = " in ".join(filter(None, (one["name"], short(one["from"], repo))))
-        screen.line(f"{screen.styled('✗', 'red')} {printable(name)}: {printable(one['reason'])}")
-    if not any(answer[key] for key in ("taken", "there", "unusable")):
+    for same in answer.there:
+        screen.line(f"= {same.name} from {short(same.origin, repo)} is there already, {same.how}")
+    for bad in answer.unusable:
+        name = " in ".join(filter(None, (bad.name, short(bad.origin, repo))))
+        screen.line(f"{screen.styled('✗', 'red')} {printable(name)}: {printable(bad.reason)}")
+    if not (answer.taken or answer.there or answer.unusable):
         screen.line("no servers found in the files of clients")
-    if step := answer.get("next"):
+    if step := answer.next:
         screen.line(f"next: {step}")
 
 
@@ -50,32 +96,37 @@ def _show_imported(answer: Any, screen: Screen) -> None:
     view=_show_imported,
     needs=lambda args: READS if args.dry_run else by_person("configure upstream servers"),
 )
-def import_servers(context: Context, args: Namespace) -> Any:
+def import_servers(context: Context, args: Namespace) -> ImportedServersAnswer:
     if args.user:
         refuse_agents(context, "add to their own file", "bn upstream import --user")
-    answer: dict[str, Any] = {"repo": context.project.repo, "taken": [], "there": [], "unusable": []}
+    found: list[TakenServer | ThereServer | UnusableServer] = []
     there = {name: server.entry.data for name, server in look_around(context).servers.items()}
     for file in _origins(context, args.origin):
         try:
-            found = [one for one in _find_servers(file, context) if not args.names or one.name in args.names]
+            wanted = [one for one in _find_servers(file, context) if not args.names or one.name in args.names]
         except ConfigError as error:
-            answer["unusable"].append({"name": "", "from": file.path, "reason": error.message})
-            continue
-        for one in found:
-            part, noted = _take(context, one, there, args)
-            answer[part].append(noted)
-    answer["unusable"] += _missing(args.names, answer)
-    waiting = [one["name"] for one in answer["taken"] if one["scope"] == "project"]
-    if waiting and not args.dry_run:
-        answer["next"] = f"bn trust {' '.join(f'server:{name}' for name in waiting)}"
-    context.exit_code = int(bool(answer["unusable"]) and not answer["taken"] and not answer["there"])
-    return answer | ({"dry_run": True} if args.dry_run else {})
+            found.append(UnusableServer(name="", origin=file.path, reason=error.message))
+        else:
+            found += [_take(context, one, there, args) for one in wanted]
+    found += _missing(args.names, found)
+    taken = [one for one in found if isinstance(one, TakenServer)]
+    waiting = [one.name for one in taken if one.scope == "project"]
+    is_useless = bool(found) and all(isinstance(one, UnusableServer) for one in found)
+    context.exit_code = int(is_useless)
+    return ImportedServersAnswer(
+        repo=context.project.repo,
+        taken=taken,
+        there=[one for one in found if isinstance(one, ThereServer)],
+        unusable=[one for one in found if isinstance(one, UnusableServer)],
+        next=f"bn trust {' '.join(f'server:{name}' for name in waiting)}" if waiting and not args.dry_run else "",
+        dry_run=args.dry_run,
+    )
 
 
-def _missing(names: list[str], answer: dict[str, Any]) -> list[dict[str, str]]:
+def _missing(names: list[str], found: Sequence[TakenServer | ThereServer | UnusableServer]) -> list[UnusableServer]:
     """Names that were asked for and are nowhere."""
-    seen = {one.get("was", one["name"]) for part in ("taken", "there", "unusable") for one in answer[part]}
-    return [{"name": name, "from": "", "reason": "no client has it"} for name in names if name not in seen]
+    seen = {one.name if isinstance(one, UnusableServer) else one.was for one in found}
+    return [UnusableServer(name=name, origin="", reason="no client has it") for name in names if name not in seen]
 
 
 def _origins(context: Context, origin: str | None) -> "list[ClientFile]":
@@ -99,25 +150,33 @@ def _find_servers(file: "ClientFile", context: Context) -> "list[ImportableServe
 
 def _take(
     context: Context, one: "ImportableServer", there: dict[str, Any], args: Namespace
-) -> tuple[str, dict[str, Any]]:
-    """Takes over one server, or says why not: the part of the answer it belongs to, and what stands there."""
+) -> TakenServer | ThereServer | UnusableServer:
+    """Takes over one server, or says why not."""
     from binnacle.upstream.configuration.config_edit import put_server
     from binnacle.upstream.configuration.server_entry import usable_name
 
     repo, name = context.project.repo, usable_name(one.name)
-    noted: dict[str, Any] = {"name": name, "was": one.name, "from": one.file.path}
     if name in there and one.entry:
-        return "there", noted | {"how": "the same" if there[name] == one.entry else "but different"}
+        how = "the same" if there[name] == one.entry else "but different"
+        return ThereServer(name=name, was=one.name, origin=one.file.path, how=how)
     # What came with the repository becomes the person's own only if they name it.
     kind: SourceKind = "user" if args.user and (args.names or one.file.scope == "user") else one.file.scope
     if reason := _reason(context, name, one, kind):
-        return "unusable", {"name": one.name, "from": one.file.path, "reason": reason}
+        return UnusableServer(name=one.name, origin=one.file.path, reason=reason)
     path = file_for(context, kind, "bn upstream import")
     if not args.dry_run:
         put_server(path, name, one.entry, is_private=kind == "user")
     there[name] = one.entry
-    noted |= {"file": path, "scope": kind, "transport": one.entry["transport"], "left_out": list(one.left_out)}
-    return "taken", noted | {"warnings": [*secret_warnings(one.entry, path, repo)]}
+    return TakenServer(
+        name=name,
+        was=one.name,
+        origin=one.file.path,
+        file=path,
+        scope=kind,
+        transport=one.entry["transport"],
+        left_out=list(one.left_out),
+        warnings=[*secret_warnings(one.entry, path, repo)],
+    )
 
 
 def _reason(context: Context, name: str, one: "ImportableServer", kind: "SourceKind") -> str:

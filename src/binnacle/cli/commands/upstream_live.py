@@ -5,27 +5,54 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from binnacle.cli.command import READS, arg
+from msgspec.structs import replace
+
+from binnacle.cli.command import READS, CommandAnswer, arg
 from binnacle.cli.commands.upstream import DISCIPLINE, UPSTREAM, find_server, look_around, show_problem
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError, InvalidInput
 
 if TYPE_CHECKING:
-    from binnacle.app.upstream_probe import Row, UpstreamProbe
+    from binnacle.app.upstream_probe import OfferedTool, ServerCheckup, UpstreamProbe
+    from binnacle.upstream.configuration.server_config import ConfigProblem
     from binnacle.upstream.configuration.server_overview import ServersOverview
 
 NAMES = arg("names", nargs="*", metavar="NAME", help="the servers; all when left out")
 
-Answer = TypeVar("Answer")
+Found = TypeVar("Found")
+
+
+class TestedServersAnswer(CommandAnswer):
+    """Servers after a connection was tried."""
+
+    servers: "list[ServerCheckup]"
+
+
+class UpstreamDoctorAnswer(CommandAnswer):
+    """How every server stands, and what is wrong in files without being about one of them."""
+
+    repo: str
+    servers: "list[ServerCheckup]"
+    problems: "tuple[ConfigProblem, ...]"
+
+
+class OfferedToolsAnswer(CommandAnswer):
+    """The tools that servers offer, and the servers that are not there."""
+
+    tools: "list[OfferedTool]"
+    tokens: int
+    missing: "list[ServerCheckup]"
+    notes: dict[str, list[str]]
+    """What was held back, by server."""
 
 
 def _connected(
     context: Context,
     overview: "ServersOverview",
     only: Collection[str] | None,
-    work: "Callable[[UpstreamProbe], Awaitable[Answer]]",
-) -> Answer:
+    work: "Callable[[UpstreamProbe], Awaitable[Found]]",
+) -> Found:
     """Does something with servers; a person who waits longer than a moment sees how far it is."""
     import asyncio
 
@@ -36,7 +63,7 @@ def _connected(
     brought = {name: one.entry.data for name, one in servers.items() if one.entry.source.kind == "discipline"}
     total = len(servers if only is None else only)
 
-    async def run() -> Answer:
+    async def run() -> Found:
         with ProgressBar("connecting", total) as bar:
             async with probe_servers(context.project, brought, only=only, advance=bar.advance) as reach:
                 return await work(reach)
@@ -59,27 +86,27 @@ def _fail_unless(context: Context, holds: bool) -> None:
         context.exit_code = 1
 
 
-def _number(row: "Row", key: str) -> str:
-    return str(row[key]) if row.get(key) is not None else ""
+def _number(count: int | None) -> str:
+    return "" if count is None else str(count)
 
 
-def _milliseconds(row: "Row", key: str) -> str:
-    return f"{row[key]:.0f} ms" if row.get(key) is not None and row["state"] == "ready" else ""
+def _milliseconds(row: "ServerCheckup", milliseconds: float | None) -> str:
+    return f"{milliseconds:.0f} ms" if milliseconds is not None and row.state == "ready" else ""
 
 
-def _show_reasons(rows: "Iterable[Row]", screen: Screen) -> None:
+def _show_reasons(rows: "Iterable[ServerCheckup]", screen: Screen) -> None:
     """What is wrong with servers that are not ready, and what to do about it."""
     from binnacle.upstream.server_status import describe_state
 
     for row in rows:
-        if row["state"] in ("ready", "broken"):
+        if row.state in ("ready", "broken"):
             continue
-        mark = "⊘" if row["state"] == "disabled" else screen.styled("✗", "red")
-        screen.line(f"{mark} {describe_state(row['name'], row['state'])}")
-        if row.get("reason"):
-            screen.block(row["reason"])
-        if row.get("hint"):
-            screen.line(f"  hint: {printable(row['hint'])}")
+        mark = "⊘" if row.state == "disabled" else screen.styled("✗", "red")
+        screen.line(f"{mark} {describe_state(row.name, row.state)}")
+        if row.reason:
+            screen.block(row.reason)
+        if row.hint:
+            screen.line(f"  hint: {printable(row.hint)}")
 
 
 def _show_notes(name: str, notes: Iterable[str], screen: Screen) -> None:
@@ -87,13 +114,13 @@ def _show_notes(name: str, notes: Iterable[str], screen: Screen) -> None:
         screen.line(f"{screen.styled('!', 'yellow')} {name}: {printable(note)}")
 
 
-def _show_tested(answer: Any, screen: Screen) -> None:
+def _show_tested(answer: TestedServersAnswer, screen: Screen) -> None:
     rows = [
-        (one["name"], one["state"], one.get("version", ""), _number(one, "tools"), _milliseconds(one, "connect_ms"))
-        for one in answer["servers"]
+        (one.name, one.state, one.version or "", _number(one.tools), _milliseconds(one, one.connect_ms))
+        for one in answer.servers
     ]
     screen.table(rows, flexible=0, headings=("NAME", "STATE", "VERSION", "TOOLS", "CONNECTED IN"))
-    _show_reasons(answer["servers"], screen)
+    _show_reasons(answer.servers, screen)
 
 
 @UPSTREAM.command(
@@ -105,39 +132,39 @@ def _show_tested(answer: Any, screen: Screen) -> None:
     view=_show_tested,
     needs=READS,
 )
-def test(context: Context, args: Namespace) -> Any:
+def test(context: Context, args: Namespace) -> TestedServersAnswer:
     overview = look_around(context, args.discipline)
 
-    async def work(reach: "UpstreamProbe") -> "list[Row]":
-        return [one.row() for one in reach.servers]
+    async def work(reach: "UpstreamProbe") -> "list[ServerCheckup]":
+        return [one.checkup() for one in reach.servers]
 
     rows = _connected(context, overview, _configured(overview, args.names), work)
-    _fail_unless(context, all(row["state"] == "ready" for row in rows))
-    return {"servers": rows}
+    _fail_unless(context, all(row.state == "ready" for row in rows))
+    return TestedServersAnswer(servers=rows)
 
 
-def _show_doctor(answer: Any, screen: Screen) -> None:
-    servers = answer["servers"]
-    if not servers and not answer["problems"]:
+def _show_doctor(answer: UpstreamDoctorAnswer, screen: Screen) -> None:
+    servers = answer.servers
+    if not servers and not answer.problems:
         screen.line("no upstream servers; add one with: bn upstream add NAME URL")
         return
     rows = [
         (
-            one["name"],
-            one["state"],
-            one.get("era", ""),
-            _milliseconds(one, "latency_ms"),
-            _number(one, "tools"),
-            _number(one, "tokens"),
+            one.name,
+            one.state,
+            one.era or "",
+            _milliseconds(one, one.latency_ms),
+            _number(one.tools),
+            _number(one.tokens),
         )
         for one in servers
     ]
     screen.table(rows, flexible=0, headings=("NAME", "STATE", "ERA", "LATENCY", "TOOLS", "TOKENS"))
     _show_reasons(servers, screen)
     for one in servers:
-        _show_notes(one["name"], one.get("notes", ()), screen)
-    for problem in (*(found for one in servers for found in one["problems"]), *answer["problems"]):
-        show_problem(problem, screen, answer["repo"])
+        _show_notes(one.name, one.notes or (), screen)
+    for problem in (*(found for one in servers for found in one.problems or ()), *answer.problems):
+        show_problem(problem, screen, answer.repo)
 
 
 @UPSTREAM.command(
@@ -149,39 +176,40 @@ def _show_doctor(answer: Any, screen: Screen) -> None:
     view=_show_doctor,
     needs=READS,
 )
-def doctor(context: Context, args: Namespace) -> Any:
+def doctor(context: Context, args: Namespace) -> UpstreamDoctorAnswer:
+    from binnacle.app.upstream_probe import ServerCheckup
+
     overview = look_around(context, args.discipline)
     for name in args.names:
         find_server(overview, name)
     chosen = {name: one for name, one in overview.servers.items() if not args.names or name in args.names}
 
-    async def work(reach: "UpstreamProbe") -> "dict[str, Row]":
+    async def work(reach: "UpstreamProbe") -> "dict[str, ServerCheckup]":
         return await reach.examine()
 
     found = _connected(context, overview, [name for name, one in chosen.items() if one.config], work)
     rows = [
-        {
-            **found.get(name, {"name": name, "state": "broken"}),
-            "source": str(one.entry.source),
-            "problems": [problem._asdict() for problem in one.problems],
-        }
+        replace(
+            found.get(name) or ServerCheckup(name=name, state="broken"),
+            source=str(one.entry.source),
+            problems=one.problems,
+        )
         for name, one in chosen.items()
     ]
-    problems = [problem._asdict() for problem in overview.problems]
-    is_well = all(row["state"] in ("ready", "disabled") and not row["problems"] for row in rows)
-    _fail_unless(context, is_well and not problems)
-    return {"repo": context.project.repo, "servers": rows, "problems": problems}
+    is_well = all(row.state in ("ready", "disabled") and not row.problems for row in rows)
+    _fail_unless(context, is_well and not overview.problems)
+    return UpstreamDoctorAnswer(repo=context.project.repo, servers=rows, problems=overview.problems)
 
 
-def _show_tools(answer: Any, screen: Screen) -> None:
-    rows = [(one["name"], one["shown"], str(one["tokens"]), one["description"]) for one in answer["tools"]]
+def _show_tools(answer: OfferedToolsAnswer, screen: Screen) -> None:
+    rows = [(one.name, one.shown, str(one.tokens), one.description) for one in answer.tools]
     if rows:
         screen.table(rows, flexible=3, headings=("CALL", "SHOWN AS", "TOKENS", "WHAT IT DOES"))
-        screen.line(screen.styled(f"{len(rows)} tools, {answer['tokens']} tokens", "dim"))
+        screen.line(screen.styled(f"{len(rows)} tools, {answer.tokens} tokens", "dim"))
     else:
         screen.line("no tools")
-    _show_reasons(answer["missing"], screen)
-    for name, notes in answer["notes"].items():
+    _show_reasons(answer.missing, screen)
+    for name, notes in answer.notes.items():
         _show_notes(name, notes, screen)
 
 
@@ -194,32 +222,32 @@ def _show_tools(answer: Any, screen: Screen) -> None:
     view=_show_tools,
     needs=READS,
 )
-def tools(context: Context, args: Namespace) -> Any:
+def tools(context: Context, args: Namespace) -> OfferedToolsAnswer:
     from binnacle.upstream.toolsets.tool_names import may_share
 
     overview = look_around(context, args.discipline)
     names = _configured(overview, args.names)
 
-    async def work(reach: "UpstreamProbe") -> dict[str, Any]:
+    async def work(reach: "UpstreamProbe") -> OfferedToolsAnswer:
         wanted = [one for one in reach.servers if not names or one.name in names]
         offers = reach.gateway.offers().values()
         rows = [reach.describe(one) for one in offers if not names or one.server in names]
         notes = {one.name: reach.gateway.notes.get(one.name) for one in wanted}
-        return {
-            "tools": rows,
-            "tokens": sum(row["tokens"] for row in rows),
-            "missing": [one.row() for one in wanted if one.status.state not in ("ready", "disabled")],
-            "notes": {name: found for name, found in notes.items() if found},
-        }
+        return OfferedToolsAnswer(
+            tools=rows,
+            tokens=sum(row.tokens for row in rows),
+            missing=[one.checkup() for one in wanted if one.status.state not in ("ready", "disabled")],
+            notes={name: found for name, found in notes.items() if found},
+        )
 
     # Where two tools would have the same name, both are called by another.
     neighbours = [one for one in overview.servers if any(may_share(one, name) for name in names)]
     answer = _connected(context, overview, neighbours if names else None, work)
-    _fail_unless(context, not names or not answer["missing"])
+    _fail_unless(context, not names or not answer.missing)
     return answer
 
 
-def _show_result(answer: Any, screen: Screen) -> None:
+def _show_result(answer: dict[str, Any], screen: Screen) -> None:
     import msgspec
 
     result = msgspec.json.decode(msgspec.json.encode(answer))
@@ -244,7 +272,7 @@ def _show_result(answer: Any, screen: Screen) -> None:
     view=_show_result,
     needs=READS,
 )
-def call(context: Context, args: Namespace) -> Any:
+def call(context: Context, args: Namespace) -> dict[str, Any]:
     from msgspec import Raw
 
     from binnacle.upstream.toolsets.tool_names import may_own

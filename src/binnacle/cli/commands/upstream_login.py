@@ -4,9 +4,9 @@ import contextlib
 import os
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from binnacle.cli.command import arg, by_person
+from binnacle.cli.command import CommandAnswer, arg, by_person
 from binnacle.cli.commands.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
@@ -17,8 +17,24 @@ if TYPE_CHECKING:
     from binnacle.upstream.configuration.server_config import ServerConfig
 
 
-def _show_login(answer: Any, screen: Screen) -> None:
-    screen.line(f"{screen.styled('✓', 'green')} signed in to {answer['name']}; kept {answer['kept']}")
+class LoginAnswer(CommandAnswer):
+    """A server that a person signed in to, and where the login is kept."""
+
+    name: str
+    kept: str
+
+
+class LogoutAnswer(CommandAnswer):
+    """A server that a person signed out of."""
+
+    name: str
+    was_there: bool
+    still_good: str = ""
+    """Why its tokens could not be revoked."""
+
+
+def _show_login(answer: LoginAnswer, screen: Screen) -> None:
+    screen.line(f"{screen.styled('✓', 'green')} signed in to {answer.name}; kept {answer.kept}")
 
 
 @UPSTREAM.command(
@@ -34,7 +50,7 @@ def _show_login(answer: Any, screen: Screen) -> None:
     view=_show_login,
     needs=by_person("sign in to an upstream server"),
 )
-def login(context: Context, args: Namespace) -> Any:
+def login(context: Context, args: Namespace) -> LoginAnswer:
     import asyncio
 
     from binnacle.upstream.auth.login import login as sign_in
@@ -61,16 +77,16 @@ def login(context: Context, args: Namespace) -> Any:
 
     asyncio.run(work())
     _tell_running_servers()
-    return {"name": args.name, "kept": secrets.where}
+    return LoginAnswer(name=args.name, kept=secrets.where)
 
 
-def _show_logout(answer: Any, screen: Screen) -> None:
-    if not answer["was_there"]:
-        screen.line(f"nobody was signed in to {answer['name']}")
+def _show_logout(answer: LogoutAnswer, screen: Screen) -> None:
+    if not answer.was_there:
+        screen.line(f"nobody was signed in to {answer.name}")
         return
-    screen.line(f"{screen.styled('✓', 'green')} signed out of {answer['name']}: the login is forgotten here")
-    if "still_good" in answer:
-        why = printable(answer["still_good"])
+    screen.line(f"{screen.styled('✓', 'green')} signed out of {answer.name}: the login is forgotten here")
+    if answer.still_good:
+        why = printable(answer.still_good)
         screen.line(f"{screen.styled('warning:', 'yellow')} its tokens are good until they end: {why}")
         screen.line("  hint: end the session on the provider's own page, if it matters")
 
@@ -84,7 +100,7 @@ def _show_logout(answer: Any, screen: Screen) -> None:
     view=_show_logout,
     needs=by_person("sign out of an upstream server"),
 )
-def logout(context: Context, args: Namespace) -> Any:
+def logout(context: Context, args: Namespace) -> LogoutAnswer:
     import asyncio
 
     from binnacle.upstream.auth.login import logout as sign_out
@@ -99,11 +115,7 @@ def logout(context: Context, args: Namespace) -> Any:
 
     done = asyncio.run(work())
     _tell_running_servers()
-    return {
-        "name": args.name,
-        "was_there": done.was_there,
-        **({"still_good": done.still_good} if done.still_good else {}),
-    }
+    return LogoutAnswer(name=args.name, was_there=done.was_there, still_good=done.still_good)
 
 
 def _config(context: Context, args: Namespace) -> "ServerConfig":

@@ -129,7 +129,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
         return f"ServerConfig({self.name!r}, {self.transport}, {target!r}, {self.source})"
 
 
-class ConfigProblem(NamedTuple):
+class ConfigProblem(Struct, frozen=True):
     """Something wrong in the configuration, for the person who can change it. Names keys, never secret values."""
 
     server: str

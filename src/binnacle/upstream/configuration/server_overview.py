@@ -34,7 +34,7 @@ class ServerRow(Struct, frozen=True, kw_only=True):
     auth: str = "none"
     env: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
-    problems: tuple[dict[str, str], ...] = ()
+    problems: tuple[ConfigProblem, ...] = ()
     held_back: tuple[str, ...] = ()
     """What it listed beyond the bounds when it was last connected."""
 
@@ -91,7 +91,7 @@ def row(server: ConfiguredServer, repo: str, *, data_dir: str = "") -> ServerRow
         auth=config.auth.type if config else "none",
         env=tuple(config.env) if config else (),
         headers=tuple(config.headers) if config else (),
-        problems=tuple(problem._asdict() for problem in server.problems),
+        problems=server.problems,
         held_back=ListCache(lists_folder(data_dir)).find_notes(config) if config and data_dir else (),
     )
 
