@@ -63,7 +63,7 @@ class ServerCheckup(Struct, frozen=True, omit_defaults=True):
     problems: tuple[ConfigProblem, ...] | None = None
 
 
-class OfferedTool(Struct, frozen=True):
+class ToolSummary(Struct, frozen=True):
     """A tool of a server, for people and programs that look for one."""
 
     name: str
@@ -133,12 +133,12 @@ class UpstreamProbe(NamedTuple):
             for one in found
         }
 
-    def describe(self, offer: OfferedTool) -> OfferedTool:
+    def describe(self, offer: OfferedTool) -> ToolSummary:
         """A tool of a server that was tried."""
         said = msgspec.json.decode(offer.entry).get("description")
         lines = said.splitlines() if isinstance(said, str) else ()
         rename = self.gateway.servers[offer.server].config.tools.rename
-        return OfferedTool(
+        return ToolSummary(
             name=offer.name,
             shown=display_name(offer.server, rename.get(offer.tool.name, offer.tool.name)),
             server=offer.server,

@@ -6,7 +6,8 @@ catalog_provider    serves the catalog of a session; upstream_content is what up
 request             one request in progress and its client; progress_report limits its progress messages
 
 session_lookup      finds the session of a call: who is calling, and where
-live_session        a session while it is served, in a served_project; saved_sessions keeps it for the client's next server
+live_session        a session while it is served; saved_sessions keeps it for the client's next server
+served_project      what the server needs of a project
 
 mcp_over_stdio      one message per line on stdin and stdout
 mcp_over_http       one endpoint; session_endpoints and http_routes put several on one port

@@ -69,7 +69,7 @@ class KilledAgentAnswer(CommandAnswer):
     released: list[TaskId]
 
 
-class ReapedAgent(CommandAnswer):
+class ReapedAgentAnswer(CommandAnswer):
     """A stale agent whose registration was ended."""
 
     id: str
@@ -81,7 +81,7 @@ class ReapedAgent(CommandAnswer):
 class ReapAnswer(CommandAnswer):
     """The stale agents that were taken off the list."""
 
-    reaped: list[ReapedAgent]
+    reaped: list[ReapedAgentAnswer]
     total: int
 
 
@@ -129,7 +129,7 @@ def _show_reaped(answer: ReapAnswer, screen: Screen) -> None:
         screen.line("no agent is stale")
 
 
-def _show_ended(one: KilledAgentAnswer | ReapedAgent, screen: Screen) -> None:
+def _show_ended(one: KilledAgentAnswer | ReapedAgentAnswer, screen: Screen) -> None:
     gave_back = f"; gave back {', '.join(one.released)}" if one.released else ""
     screen.line(f"{one.id} {one.name}: {one.how}{gave_back}")
 
@@ -237,7 +237,9 @@ def kill(context: Context, args: Namespace) -> KilledAgentAnswer:
 def reap_stale(context: Context, args: Namespace) -> ReapAnswer:  # noqa: ARG001
     with context.writing() as tx:
         found = reap(tx)
-    reaped = [ReapedAgent(id=one.agent.id, name=one.agent.name, how=one.how, released=one.released) for one in found]
+    reaped = [
+        ReapedAgentAnswer(id=one.agent.id, name=one.agent.name, how=one.how, released=one.released) for one in found
+    ]
     return ReapAnswer(reaped=reaped, total=len(reaped))
 
 

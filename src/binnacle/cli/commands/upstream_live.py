@@ -14,7 +14,7 @@ from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError, InvalidInput
 
 if TYPE_CHECKING:
-    from binnacle.app.upstream_probe import OfferedTool, ServerCheckup, UpstreamProbe
+    from binnacle.app.upstream_probe import ServerCheckup, ToolSummary, UpstreamProbe
     from binnacle.upstream.configuration.server_config import ConfigProblem
     from binnacle.upstream.configuration.server_overview import ServersOverview
 
@@ -40,7 +40,7 @@ class UpstreamDoctorAnswer(CommandAnswer):
 class OfferedToolsAnswer(CommandAnswer):
     """The tools that servers offer, and the servers that are not there."""
 
-    tools: "list[OfferedTool]"
+    tools: "list[ToolSummary]"
     tokens: int
     missing: "list[ServerCheckup]"
     notes: dict[str, list[str]]
