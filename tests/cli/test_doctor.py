@@ -112,7 +112,7 @@ def test_a_file_of_which_nothing_can_be_read_is_kept_and_a_new_one_begun(bn):
     assert (done.code, mended["healthy"]) == (1, False)
     assert mended["salvaged"]["rows"] == {}
     (lost,) = [finding for finding in mended["findings"] if finding["check"] == "salvage"]
-    assert lost["message"] == "nothing could be read: every task and all else in the file is lost"
+    assert lost["message"] == "nothing could be read: everything in the file is lost"
     assert "bn store import FILE" in lost["hint"]
     assert mended["salvaged"]["kept"] in lost["hint"]
     assert Path(mended["salvaged"]["kept"]).read_bytes().startswith(b"this is no database")

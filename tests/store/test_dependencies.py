@@ -53,7 +53,7 @@ def test_a_circle_is_refused_and_spelled_out(store):
     before = contents(store)
     with pytest.raises(Cycle) as caught:
         do(store, dependencies.add, a.id, c.id)
-    assert caught.value.message == f"that would close a circle: {a.id} → {c.id} → {b.id} → {a.id}"
+    assert caught.value.message == f"that would close a cycle: {a.id} → {c.id} → {b.id} → {a.id}"
     assert contents(store) == before
 
 

@@ -48,7 +48,7 @@ def test_a_waiting_task_is_not_finished_unless_forced(store):
 def test_skipping_needs_a_reason(store):
     task = put(store)
     for reason in ("", "  ", "\x1b"):
-        with pytest.raises(InvalidInput, match="with a reason"):
+        with pytest.raises(InvalidInput, match="a reason is needed"):
             do(store, task_moves.skip, task.id, reason=reason)
     moved = do(store, task_moves.skip, task.id, reason="obsolete").task
     assert (moved.status, moved.closed_reason) == ("cancelled", "obsolete")
@@ -75,7 +75,7 @@ def test_blocking_says_why_in_a_comment(store):
 def test_blocking_needs_a_reason(store):
     task = put(store)
     before = contents(store)
-    with pytest.raises(InvalidInput, match="blocked with a reason"):
+    with pytest.raises(InvalidInput, match="needed to block a task"):
         do(store, task_moves.block, task.id, reason="")
     assert contents(store) == before
 
@@ -154,7 +154,7 @@ def test_a_draft_is_enriched_into_a_task_that_can_be_taken(store):
 
 
 def test_only_a_draft_is_enriched_and_only_with_pseudocode(store):
-    with pytest.raises(WrongStatus, match="only a draft is enriched"):
+    with pytest.raises(WrongStatus, match="only a draft can be enriched"):
         do(store, task_moves.enrich, put(store).id, {"pseudocode": "1. do it"})
     draft = put(store, status="draft")
     for changes in ({}, {"pseudocode": " "}, {"pseudocode": None}):

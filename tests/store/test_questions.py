@@ -70,9 +70,9 @@ def test_an_answer_moves_no_task_that_does_not_wait_for_it(store, status):
 def test_agents_may_not_answer(store):
     task = put(store)
     asked = ask(store, task)
-    with pytest.raises(Refused, match="for people"):
+    with pytest.raises(Refused, match="only people"):
         do(store, questions.answer, asked.id, "x", by=AGENT)
-    with pytest.raises(Refused, match="for people"):
+    with pytest.raises(Refused, match="only people"):
         do(store, questions.answer, asked.id, "x", by=ANN, session="mcp-1")
     assert see(store, questions.get, asked.id).answered_at is None
 

@@ -193,7 +193,7 @@ def test_a_url_that_is_not_postgres_is_a_matter_of_configuration(url):
 
 @pytest.mark.parametrize("schema", ["", "Main", "a-b", "a b", "x; drop schema public", "1st", "x" * 64])
 def test_a_schema_that_is_no_plain_name_is_refused(postgres_url, schema):
-    with pytest.raises(ConfigError, match=r"store\.schema is not a plain name"):
+    with pytest.raises(ConfigError, match=r"store\.schema is not a valid name"):
         open_postgres(postgres_url, schema=schema)
 
 

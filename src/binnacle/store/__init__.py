@@ -5,17 +5,16 @@ Open a `Store`, then call the functions of `tasks`, `features`, `learnings` … 
     with store.write(by=Actor("ann")) as tx:
         task = tasks.add(tx, [NewTask(title="fix the login form")])
 
-A transaction is all or nothing, and what it changed is appended to the event log with it. From top to bottom, each
-level uses those below it:
+A transaction is all or nothing, and it appends its changes to the event log. Each level uses those below it:
 
-- Whole stores: `maintenance` (export, import, checks, recovery) and `views` (what readers put together).
-- Undo: `undo` chooses and undoes a person's changes, `row_restoration` brings their rows back.
+- Whole stores: `maintenance` (export, import, checks, recovery) and `views` (data from several tables for readers).
+- Undo: `undo` chooses and undoes a person's changes, `row_restoration` restores their rows.
 - Operations on several entities: `task_moves` (start, finish, block, split), `reports` and `interim_reports` (what
-  agents say about their task), `questions`, `abandoned_work` and `lapsed_claims` (what nobody holds any more),
+  agents report about their task), `questions`, `abandoned_work` and `lapsed_claims` (work of agents that are gone),
   `task_deletion`, `feature_merge`.
-- Entities, a table and its functions each: `tasks` with `dependencies`, `queue`, `queue_ranks` and `claim_holders`,
+- Entities, each a table and its functions: `tasks` with `dependencies`, `queue`, `queue_ranks` and `claim_holders`,
   `comments`, `features` (and disciplines) with `feature_names`, `learnings`, `notes`, `sessions`, `agents`, `events`.
-- Opening: `opening` finds the engine, `schema_migration` brings it up to date.
+- Opening: `opening` opens the engine, `schema_migration` brings the schema up to date.
 - Transactions: `store` (states, locks, lost connections), `group_commit`, `row_images` (what undo needs),
   `table` (values to rows and back), `fresh_ids`, `transaction`.
 - `engines`: the two databases.

@@ -1,4 +1,4 @@
-"""Registered agents. Whether their processes are alive is for `lifecycle` to say, not for the store."""
+"""Registered agents. `lifecycle`, not the store, knows whether their processes are alive."""
 
 from typing import TypedDict, Unpack
 
@@ -16,7 +16,7 @@ MAX_NAME_LENGTH = 64
 
 
 class AgentConnection(TypedDict, total=False):
-    """Where an agent's calls come from, by the columns they are kept in."""
+    """Where an agent's calls come from, by column."""
 
     pid: int | None
     process_started: str | None
@@ -37,9 +37,9 @@ def register(
     is_shell: bool = False,
     **connection: Unpack[AgentConnection],
 ) -> Agent:
-    """Makes an agent known, under a new id unless it has one already, as a planned session has.
+    """Registers an agent, under a new id unless it has one already, as a planned session has.
 
-    `is_shell` says that it registered itself in its shell, and so may be ended by its process.
+    With `is_shell`, it registered itself in its shell, so that its process can be ended.
     """
     agent = Agent(
         id=AgentId(agent_id or fresh_id(tx, "agent", "bna-")),
@@ -56,7 +56,7 @@ def register(
 
 
 def find_free_name(tx: Reader, wanted: str) -> str:
-    """`wanted`, with a number behind it if another agent that has not ended is called that."""
+    """`wanted`, with a number appended if another agent that has not ended has that name."""
     taken = {agent.name for agent in list_agents(tx)}
     wanted = wanted[: MAX_NAME_LENGTH - 4]
     names = (wanted if number == 1 else f"{wanted}-{number}" for number in range(1, len(taken) + 2))
@@ -64,20 +64,20 @@ def find_free_name(tx: Reader, wanted: str) -> str:
 
 
 def connect(tx: Writer, agent_id: str, **connection: Unpack[AgentConnection]) -> Agent:
-    """Notes where an agent's calls come from now; a sign of life."""
+    """Notes where an agent's calls come from now. It counts as a sign of life."""
     AGENTS.update(tx, {**connection, "active_at": tx.now}, "id = ?", agent_id)
     return get(tx, agent_id)
 
 
 def register_shell(tx: Writer, agent_id: str, **connection: Unpack[AgentConnection]) -> Agent:
-    """Notes that an agent has registered itself in its shell, too."""
+    """Notes that an agent has also registered itself in its shell."""
     AGENTS.update(tx, {**connection, "registered": "shell", "active_at": tx.now}, "id = ?", agent_id)
     tx.record("agent", agent_id, "updated", {"registered": ["mcp", "shell"]})
     return get(tx, agent_id)
 
 
 def update(tx: Writer, agent_id: str, *, name: str | None = None, kind: str | None = None) -> Agent:
-    """Changes what an agent is called, or what it is. Nothing to change is no error."""
+    """Changes the name or type of an agent. No change is not an error."""
     agent = get(tx, agent_id)
     wanted = {
         "name": clean_line(name or agent.name, what="agent name", limit=MAX_NAME_LENGTH),
@@ -91,7 +91,7 @@ def update(tx: Writer, agent_id: str, *, name: str | None = None, kind: str | No
 
 
 def get(tx: Reader, agent_id: str) -> Agent:
-    """The agent with this id, or an error naming the nearest one."""
+    """The agent with this id; the error names the nearest one."""
     found = find(tx, agent_id)
     if found is None:
         raise NotFound(f"no agent {agent_id!r}", hint=did_you_mean(agent_id, [agent.id for agent in list_agents(tx)]))
@@ -126,17 +126,17 @@ def list_agents(tx: Reader) -> list[Agent]:
 
 
 def confirm(tx: Writer, *, is_sign_of_life: bool = False) -> None:
-    """Checks that the agent in whose name a change is made has not ended; may note a sign of life.
+    """Checks that the acting agent has not ended; may note a sign of life.
 
     Raises:
         NotReady: it has ended.
     """
     if tx.by.name == tx.session:
-        return  # a planned session acts in its own name, and its status says whether it may
+        return  # a planned session acts under its own id, and its status decides
     row = tx.row("select ended_at from agent where id = ?", tx.by.name)
     if row is not None and row[0] is not None:
         raise NotReady(
-            f"agent {tx.by.name} has ended: it said goodbye, or somebody ended it",
+            f"agent {tx.by.name} has ended: it signed off, or someone ended it",
             hint=steps.REGISTER_AGAIN,
         )
     if row is not None and is_sign_of_life:
@@ -144,12 +144,12 @@ def confirm(tx: Writer, *, is_sign_of_life: bool = False) -> None:
 
 
 def touch(tx: Writer, agent_id: str) -> None:
-    """Notes a sign of life; cheap, so it leaves no event."""
+    """Notes a sign of life. It records no event, because it is frequent."""
     AGENTS.update(tx, {"active_at": tx.now}, "id = ?", agent_id)
 
 
 def end(tx: Writer, agent_id: str, *, reason: str = "") -> list[TaskId]:
-    """Ends an agent and gives back what it held. Returns the tasks given back."""
+    """Ends an agent and gives back its tasks. Returns these tasks."""
     agent = get(tx, agent_id)
     held = tasks.list_held_by(tx, agent.id)
     for task in held:
@@ -160,7 +160,7 @@ def end(tx: Writer, agent_id: str, *, reason: str = "") -> list[TaskId]:
 
 
 def join_session(tx: Writer, session_id: str, *, name: str, **connection: Unpack[AgentConnection]) -> Agent:
-    """The agent that a planned session acts as, which has the session's own id; it works through `connection` now."""
+    """The agent of a planned session, which has the session's id; it uses `connection` from now on."""
     if find(tx, session_id) is None:
         register(tx, name=name, agent_id=session_id)
     AGENTS.update(tx, {"session": session_id, "ended_at": None}, "id = ?", session_id)

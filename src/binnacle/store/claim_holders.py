@@ -1,4 +1,4 @@
-"""Agents that hold tasks, and which of them are gone. What follows from that is in `flow` and `lapse`."""
+"""Agents that hold tasks, and which of them are gone. `task_moves` and `lapsed_claims` act on it."""
 
 from binnacle.store.table import Table
 from binnacle.store.transaction import Reader, Writer
@@ -11,16 +11,16 @@ _HELD = "select claimed_by from task where claimed_by is not null and status = '
 
 
 def list_gone(tx: Reader) -> list[Agent]:
-    """The agents that hold a task and whose process is gone, as far as that can be told from here."""
+    """The agents that hold a task and whose process is known to be gone."""
     holders = AGENTS.select(tx, f"where ended_at is null and id in ({_HELD}) order by number")
     return [agent for agent in holders if tx.is_gone(agent)]
 
 
 def check_change(tx: Writer, task: Task, *, fence: int | None, force: bool = False) -> None:
-    """Refuses a change of a task by somebody who lost it, or never had it.
+    """Refuses a change of a task by someone who lost it or never had it.
 
     The right fence is accepted from every connection of the holder's process: a client may have several, and each of
-    them is an agent of its own.
+    them is a separate agent.
     """
     is_same = task.claimed_by not in (None, tx.by.name) and fence == task.fence
     is_same = is_same and _are_one_process(tx, task.claimed_by or "", tx.by.name)

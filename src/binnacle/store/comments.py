@@ -13,13 +13,13 @@ COMMENTS = Table("comment", Comment, times=("created_at", "updated_at"), key=("i
 
 
 def add(tx: Writer, task: str, body: str, *, discipline: str | None = None, author: str | None = None) -> Comment:
-    """Adds a remark in the actor's name, or in that of the `author` whose words are passed on."""
+    """Adds a comment by the actor, or by `author` if given."""
     comment = Comment(
         id=fresh_id(tx, "comment", "bnc-"),
         task_id=tasks.resolve(tx, task),
         author=author or tx.by.name,
         discipline=clean_name(discipline, what="discipline") if discipline else None,
-        body=_body(body),
+        body=_clean_body(body),
         created_at=tx.now,
         updated_at=tx.now,
     )
@@ -47,20 +47,20 @@ def list_comments(tx: Reader, task_id: str, *, limit: int = 100) -> list[Comment
 def update(tx: Writer, comment_id: str, body: str) -> Comment:
     """Rewrites a comment."""
     comment = get(tx, comment_id)
-    COMMENTS.update(tx, {"body": _body(body), "updated_at": tx.now}, "id = ?", comment.id)
+    COMMENTS.update(tx, {"body": _clean_body(body), "updated_at": tx.now}, "id = ?", comment.id)
     tx.record("comment", comment.id, "updated", {"task": comment.task_id})
     return get(tx, comment.id)
 
 
 def delete(tx: Writer, comment_id: str) -> Comment:
-    """Removes a comment. Returns what it was."""
+    """Deletes a comment and returns it."""
     comment = get(tx, comment_id)
     COMMENTS.delete(tx, "id = ?", comment.id)
     tx.record("comment", comment.id, "deleted", {"task": comment.task_id, "body": comment.body[:200]})
     return comment
 
 
-def _body(text: str) -> str:
+def _clean_body(text: str) -> str:
     body = clean_text(text, what="comment", limit=MAX_BODY_CHARACTERS)
     if not body:
         raise InvalidInput("comment is empty", hint="say what was tried, found or decided")

@@ -1,4 +1,4 @@
-"""What waits for what."""
+"""Dependencies between tasks."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -18,20 +18,20 @@ OLDEST_FIRST = "order by created_at, task_id, depends_on"
 
 
 def dependencies_of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
-    """What each of some tasks waits for, by its id. Tasks that wait for nothing are left out."""
-    return _grouped(tx, "task_id", ids)
+    """The dependencies of some tasks, by task id. Tasks without dependencies are left out."""
+    return _group_by(tx, "task_id", ids)
 
 
 def dependents_of(tx: Reader, ids: Collection[str]) -> dict[str, list[Dependency]]:
-    """What waits for each of some tasks, by its id."""
-    return _grouped(tx, "depends_on", ids)
+    """The dependencies on some tasks, by the id of the task that is waited for."""
+    return _group_by(tx, "depends_on", ids)
 
 
 def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = False) -> Task:
-    """Makes one task wait for another. Doing it again only changes the reason.
+    """Makes one task wait for another. If it does already, only the reason changes.
 
     Raises:
-        Cycle: with the circle spelled out.
+        Cycle: the error shows the cycle.
     """
     task, target = tasks.get(tx, text), tasks.get(tx, on_text)
     claim_holders.check_change(tx, task, fence=None, force=force)
@@ -47,13 +47,13 @@ def add(tx: Writer, text: str, on_text: str, *, reason: str = "", force: bool = 
     tasks.check_not_above(tx, task.parent, {target.id})
     circle = find_cycle(task.id, target.id, lambda ids: targets_of(tx, ids))
     if circle:
-        raise Cycle(f"that would close a circle: {' → '.join(circle)}", hint="remove one of these dependencies first")
+        raise Cycle(f"that would close a cycle: {' → '.join(circle)}", hint="remove one of these dependencies first")
     link(tx, task.id, [target.id], reason=reason)
     return tasks.get(tx, task.id)
 
 
 def link(tx: Writer, task_id: TaskId, targets: Sequence[TaskId], *, reason: str) -> None:
-    """Writes new dependencies that are known to close no circle."""
+    """Writes new dependencies that are known to close no cycle."""
     made = [{"task_id": task_id, "depends_on": one, "reason": reason, "created_at": tx.now} for one in targets]
     DEPENDENCIES.insert(tx, made)
     recount(tx, [task_id])
@@ -75,7 +75,7 @@ def replace(tx: Writer, text: str, on_texts: Sequence[str]) -> Task:
 
 
 def remove(tx: Writer, text: str, on_text: str, *, force: bool = False) -> Task:
-    """Lets one task no longer wait for another."""
+    """Removes a dependency."""
     task, target = tasks.get(tx, text), tasks.resolve(tx, on_text)
     claim_holders.check_change(tx, task, fence=None, force=force)
     if not DEPENDENCIES.delete(tx, DEPENDENCIES.where_key, task.id, target):
@@ -87,7 +87,7 @@ def remove(tx: Writer, text: str, on_text: str, *, force: bool = False) -> Task:
 
 
 def list_cancelled(tx: Reader, task_id: str) -> list[str]:
-    """Dependencies that were cancelled: they do not hold a task up, but what they promised is missing."""
+    """Dependencies that were cancelled: the task need not wait for them, but their results are missing."""
     rows = tx.rows(
         "select t.id from dependency d join task t on t.id = d.depends_on "
         "where d.task_id = ? and t.status = 'cancelled' order by t.number",
@@ -97,7 +97,7 @@ def list_cancelled(tx: Reader, task_id: str) -> list[str]:
 
 
 def recount(tx: Writer, ids: Sequence[str]) -> None:
-    """Brings the number of open dependencies of some tasks in step with the truth."""
+    """Counts the open dependencies of some tasks again."""
     for start in range(0, len(ids), tasks.IDS_PER_STATEMENT):
         part = ids[start : start + tasks.IDS_PER_STATEMENT]
         tx.run(
@@ -108,11 +108,11 @@ def recount(tx: Writer, ids: Sequence[str]) -> None:
 
 
 def targets_of(tx: Reader, ids: Collection[str]) -> Mapping[str, Sequence[str]]:
-    """What each of some tasks waits for, by id alone."""
+    """The ids of the tasks that each of some tasks waits for."""
     return {task_id: [known.depends_on for known in found] for task_id, found in dependencies_of(tx, ids).items()}
 
 
-def _grouped(tx: Reader, key: str, ids: Collection[str]) -> dict[str, list[Dependency]]:
+def _group_by(tx: Reader, key: str, ids: Collection[str]) -> dict[str, list[Dependency]]:
     wanted = list(ids)
     found: dict[str, list[Dependency]] = {}
     for start in range(0, len(wanted), tasks.IDS_PER_STATEMENT):

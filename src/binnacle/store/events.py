@@ -1,4 +1,4 @@
-"""The event log: who changed what, when. It is only ever appended to."""
+"""The event log: who changed what, when. Events are only appended."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ def list_events(
     actor: str | None = None,
     since: datetime | None = None,
 ) -> list[Event]:
-    """The newest events that match, oldest first; `about` a task are also those of its comments (`is_about`)."""
+    """The newest matching events, oldest first; events `about` a task include those of its comments (`is_about`)."""
     conditions: dict[str, tuple[object, ...]] = {
         "entity_id = ?": (entity_id,),
         "(entity_id = ? or changes like ? escape '!')": (about, _pattern_about(about)),
@@ -39,12 +39,12 @@ def list_events(
 
 
 def _pattern_about(task_id: str | None) -> str:
-    """Finds a task in the changes of an event. No text in them looks like it: the quotes in a text are escaped."""
+    """A pattern that finds a task in the changes of an event. Quotes in text are escaped, so text does not match."""
     return f"%{escape_like(msgspec.json.encode({'task': task_id}).decode()[1:-1])}%"
 
 
 def find_titles(tx: Reader, found: Sequence[Event]) -> dict[str, str]:
-    """The titles of the tasks that events are about, by id. A task that is gone has none."""
+    """The titles of the tasks that events are about, by id, without deleted tasks."""
     ids = {event.entity_id for event in found if event.entity == "task"}
     ids |= {str(event.changes["task"]) for event in found if "task" in event.changes}
     rows = [tx.row("select id, title from task where id = ?", one) for one in sorted(ids)]
@@ -57,11 +57,11 @@ def last_number(tx: Reader) -> int:
 
 
 def follow(store: Store, *, after: int, wait: float) -> Iterator[list[Event]]:
-    """Yields the events after number `after` as they are made, and an empty list whenever `wait` seconds pass without.
+    """Yields new events after number `after`, and an empty list whenever `wait` seconds pass without any.
 
-    The engine says when something changed; the table is read only then. A connection that is lost is made again.
+    The table is read only when the engine reports a change. A lost connection is opened again.
     """
-    # The first wait only starts the watch: what happened before it is found by the read that follows.
+    # The first wait only starts the watch: the read after it finds earlier events.
     store.repeat_if_lost(lambda: store.wait_change(0))
     while True:
         if found := _list_after(store, after):

@@ -1,4 +1,4 @@
-"""Two features become one."""
+"""Merges two features."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ from binnacle.work.feature import MAX_PROSE_CHARACTERS, Feature
 
 
 def merge_features(tx: Writer, source: str, into: str) -> Feature:
-    """Moves everything of `source` to `into` and removes `source`."""
+    """Moves everything in `source` to `into` and deletes `source`."""
     old, new = features.get(tx, source), features.get(tx, into)
     if old.name == new.name:
         raise InvalidInput(f"a feature cannot be merged into itself: {old.name!r}", hint="name two features")
@@ -36,7 +36,7 @@ def merge_features(tx: Writer, source: str, into: str) -> Feature:
 
 
 def _move_learnings(tx: Writer, source: str, into: str) -> None:
-    """The usual rules decide which learnings count twice; what finds no room is dropped with the feature."""
+    """Adds the learnings of `source` to `into` by the usual rules; those that do not fit are dropped."""
     for learning in learnings.list_learnings(tx, feature=source):
         learnings.LEARNINGS.delete(tx, "id = ?", learning.id)
         target = learnings.LEARNINGS.select(tx, "where feature = ? order by number", into)

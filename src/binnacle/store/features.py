@@ -1,4 +1,4 @@
-"""Features and disciplines: two tables of named things, kept by the same functions."""
+"""Features and disciplines: two tables of named entities with shared functions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,38 +40,38 @@ def list_disciplines(tx: Reader) -> list[Discipline]:
 
 
 def get(tx: Reader, name: str) -> Feature:
-    """The feature called `name`, or an error naming the nearest one."""
+    """The feature called `name`; the error names the nearest one."""
     found = FEATURES.first(tx, "where name = ?", clean_name(name, what="feature"))
     return found or raise_missing(tx, "feature", name)
 
 
 def get_discipline(tx: Reader, name: str) -> Discipline:
-    """The discipline called `name`, or an error naming the nearest one."""
+    """The discipline called `name`; the error names the nearest one."""
     found = DISCIPLINES.first(tx, "where name = ?", clean_name(name, what="discipline"))
     return found or raise_missing(tx, "discipline", name)
 
 
 def add(tx: Writer, name: str, fields: Mapping[str, Any], *, force: bool = False) -> Feature:
-    """Creates a feature. A name that nearly exists is refused unless forced."""
-    name = _new_name(tx, "feature", name, fields, force=force)
+    """Creates a feature. A name similar to an existing one is refused unless forced."""
+    name = _check_new_name(tx, "feature", name, fields, force=force)
     blank = Feature(name=name, title=name, acronym="XXXX", created_at=tx.now, updated_at=tx.now)
-    feature = change_feature(blank, _with_defaults(tx, "feature", name, fields))
+    feature = change_feature(blank, _add_defaults(tx, "feature", name, fields))
     _check_dependencies(tx, feature)
     _insert(tx, "feature", FEATURES, feature)
     return feature
 
 
 def add_discipline(tx: Writer, name: str, fields: Mapping[str, Any], *, force: bool = False) -> Discipline:
-    """Creates a discipline. A name that nearly exists is refused unless forced."""
-    name = _new_name(tx, "discipline", name, fields, force=force)
+    """Creates a discipline. A name similar to an existing one is refused unless forced."""
+    name = _check_new_name(tx, "discipline", name, fields, force=force)
     blank = Discipline(name=name, title=name, acronym="XXXX", created_at=tx.now, updated_at=tx.now)
-    discipline = change_discipline(blank, _with_defaults(tx, "discipline", name, fields))
+    discipline = change_discipline(blank, _add_defaults(tx, "discipline", name, fields))
     _insert(tx, "discipline", DISCIPLINES, discipline)
     return discipline
 
 
 def update(tx: Writer, name: str, changes: Mapping[str, Any]) -> Feature:
-    """Changes a feature. Nothing to change is no error."""
+    """Changes a feature. No change is not an error."""
     feature = get(tx, name)
     changed = change_feature(feature, changes)
     _check_dependencies(tx, changed)
@@ -80,14 +80,14 @@ def update(tx: Writer, name: str, changes: Mapping[str, Any]) -> Feature:
 
 
 def update_discipline(tx: Writer, name: str, changes: Mapping[str, Any]) -> Discipline:
-    """Changes a discipline. Nothing to change is no error."""
+    """Changes a discipline. No change is not an error."""
     discipline = get_discipline(tx, name)
     _save(tx, "discipline", DISCIPLINES, discipline, change_discipline(discipline, changes))
     return get_discipline(tx, discipline.name)
 
 
 def delete(tx: Writer, name: str) -> Feature:
-    """Removes a feature nothing refers to; its learnings count as a reference."""
+    """Deletes a feature that nothing refers to; its learnings count as references."""
     feature = get(tx, name)
     referrers = [f"task {row[0]}" for row in tx.rows("select id from task where feature = ? limit 6", feature.name)]
     referrers += [f"feature {other.name}" for other in list_features(tx) if feature.name in other.dependencies]
@@ -98,7 +98,7 @@ def delete(tx: Writer, name: str) -> Feature:
 
 
 def delete_discipline(tx: Writer, name: str) -> Discipline:
-    """Removes a discipline that no task and no active session refers to."""
+    """Deletes a discipline that no task and no active session refers to."""
     discipline = get_discipline(tx, name)
     rows = tx.rows("select id from task where discipline = ? limit 6", discipline.name)
     active = tx.rows("select id from session where discipline = ? and status = 'active' limit 6", discipline.name)
@@ -112,7 +112,7 @@ def delete_discipline(tx: Writer, name: str) -> Discipline:
     return discipline
 
 
-def _new_name(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any], *, force: bool) -> str:
+def _check_new_name(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any], *, force: bool) -> str:
     name = clean_name(name, what=sort)
     check_is_new(name, list_names(tx, sort), what=sort, force=force)
     acronym = str(fields.get("acronym") or "").strip().upper()
@@ -122,7 +122,7 @@ def _new_name(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any], *, f
     return name
 
 
-def _with_defaults(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _add_defaults(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: value for key, value in fields.items() if value is not None}
     if not given.get("acronym"):
         given["acronym"] = derive_acronym(name, {row[0] for row in tx.rows(f"select acronym from {sort}")})
@@ -137,7 +137,7 @@ def _check_dependencies(tx: Reader, feature: Feature) -> None:
     for name in feature.dependencies:
         circle = find_cycle(feature.name, name, lambda names: {n: graph.get(n, ()) for n in names})
         if circle:
-            raise Cycle(f"features would depend on each other in a circle: {' → '.join(circle)}", hint="leave one out")
+            raise Cycle(f"features would depend on each other in a cycle: {' → '.join(circle)}", hint="leave one out")
 
 
 def _insert(tx: Writer, sort: Sort, table: Table[Any], entry: Feature | Discipline) -> None:

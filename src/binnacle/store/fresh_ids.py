@@ -1,4 +1,4 @@
-"""Ids of the smaller things: comments, learnings, notes, sessions, agents."""
+"""New ids for tasks, comments, learnings, notes, sessions and agents."""
 
 from collections.abc import Collection
 
@@ -19,11 +19,11 @@ def fresh_ids(tx: Writer, table: str, prefix: str, count: int) -> list[str]:
             for row in tx.rows(f"select id from {table} where id in {placeholders(part)}", *part)
         }
 
-    # The highest number ever given, not a count: it is one step in the index.
+    # The highest number, not a count, because the index finds it in one step.
     existing = tx.count(f"select coalesce(max(number), 0) from {table}")
     return new_ids(prefix, count, existing=existing, taken=taken)
 
 
 def fresh_id(tx: Writer, table: str, prefix: str) -> str:
-    """One such id."""
+    """One id that is not in use in `table`."""
     return fresh_ids(tx, table, prefix, 1)[0]

@@ -1,4 +1,4 @@
-"""What an agent says along the way: it takes effect at once, whatever becomes of the task."""
+"""Reports of an agent during its work: they take effect at once, whatever happens to the task."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -26,11 +26,11 @@ from binnacle.work.task import NewTask, Task
 from binnacle.work.text import clean_name, clean_text
 
 MAX_COMPARED_TASKS = 500
-"""Open tasks of a feature, the newest, that a suggestion is compared with."""
+"""How many of a feature's newest open tasks a suggestion is compared with."""
 
 
 class InterimResult(NamedTuple):
-    """A report and what it led to at once; one of the four, or a comment and nothing else."""
+    """A report and its effect: exactly one of the other fields is set."""
 
     report: Report
     comment: Comment | None = None
@@ -40,7 +40,7 @@ class InterimResult(NamedTuple):
 
 
 def clean_words(text: str, *, what: str) -> str:
-    """What an agent says, cleaned; it may not be empty."""
+    """The cleaned text of an agent, which may not be empty."""
     said = clean_text(text, what=what, limit=MAX_WORDS_CHARACTERS)
     if not said:
         raise InvalidInput(f"{what} is empty", hint="say it in a sentence")
@@ -65,7 +65,7 @@ def flag(tx: Writer, what: str, *, severity: Severity, category: Category | None
 
 
 def learn(tx: Writer, text: str, *, kind: LearningKind, rationale: str = "", scope: Scope = "feature") -> InterimResult:
-    """Keeps what was found out: for the project, for the feature of the task if it has one, or on the task alone."""
+    """Keeps a finding: for the project, for the task's feature, or as a comment on the task."""
     on = find_target(tx)
     said = {
         "text": clean_words(text, what="text"),
@@ -80,10 +80,10 @@ def learn(tx: Writer, text: str, *, kind: LearningKind, rationale: str = "", sco
 
 
 def suggest(tx: Writer, what: str, *, kind: SuggestionKind, why: str, feature: str | None = None) -> InterimResult:
-    """Suggests work. New work becomes a draft that a person or a planner decides on, anything else a comment.
+    """Suggests work. New work becomes a draft, for a person or a planner to decide on; anything else a comment.
 
     Raises:
-        Duplicate: naming the open task that means the same.
+        Duplicate: the error names the open task that means the same.
     """
     on = find_target(tx)
     body = {
@@ -112,7 +112,7 @@ def suggest(tx: Writer, what: str, *, kind: SuggestionKind, why: str, feature: s
 
 
 def _check_is_new(tx: Reader, title: str, feature: str | None) -> None:
-    """Agents suggest what is planned already in words of their own; it is named instead of planned twice."""
+    """Refuses a suggestion that means the same as an open task: agents often word a planned task differently."""
     where, values = ("feature = ?", [feature]) if feature else ("feature is null", [])
     rows = tx.rows(
         f"select id, title, status from task where {where} and status not in ('done', 'cancelled') "

@@ -1,4 +1,4 @@
-"""Claims that have lapsed: their time is over, or the agent that held the task is gone."""
+"""Lapsed claims: their lease has ended, or the agent that held the task is gone."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from binnacle.work.actor import SYSTEM
 from binnacle.work.ids import TaskId
 
 UNCLAIMED: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
-"""What the columns of a claim are when nobody holds the task."""
+"""The columns of a claim when no one holds the task."""
 
 
 def has_lapsed(tx: Reader) -> bool:
-    """Whether some claim has lapsed, and `release_lapsed` has something to do."""
+    """Whether any claim has lapsed, so that `release_lapsed` has something to do."""
     row = tx.row("select 1 from task where claim_expires_at <= ? limit 1", stamp(tx.now))
     return row is not None or bool(claim_holders.list_gone(tx))
 
 
 def release_lapsed(tx: Writer) -> list[TaskId]:
-    """Gives back the tasks whose claims have lapsed: their time is over, or their agent is gone."""
+    """Gives back the tasks whose claims have lapsed, and returns their ids."""
     is_gone = {agent.id for agent in claim_holders.list_gone(tx)}
     lapsed = "claim_expires_at <= ?" + (f" or claimed_by in {placeholders(list(is_gone))}" if is_gone else "")
     where = f"where ({lapsed}) and status = 'in_progress' order by number{tx.dialect.skip_locked}"

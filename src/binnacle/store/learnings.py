@@ -26,7 +26,7 @@ def add(
     task: str | None = None,
     iteration: int | None = None,
 ) -> AddedLearning:
-    """Adds a learning, counts it when it is known, or lets it replace what it contradicts."""
+    """Adds a learning, or counts a known one, or replaces the one that it contradicts."""
     feature = features.get(tx, feature).name if feature else None
     new = Learning(
         id=fresh_id(tx, "learning", "bnl-"),
@@ -64,7 +64,7 @@ def save_learning(tx: Writer, added: AddedLearning) -> None:
 
 
 def list_learnings(tx: Reader, *, feature: str | None = None, project_only: bool = False) -> list[Learning]:
-    """The learnings of a feature, of the project itself, or all there are; most trustworthy first."""
+    """The learnings of a feature, of the project itself, or all; most trustworthy first."""
     if feature:
         return rules.sort_by_trust(_learnings_of(tx, features.get(tx, feature).name))
     return rules.sort_by_trust(_learnings_of(tx, None) if project_only else LEARNINGS.select(tx, "order by number"))
@@ -87,7 +87,7 @@ def review(tx: Writer, learning_id: str) -> Learning:
 
 
 def delete(tx: Writer, learning_id: str) -> Learning:
-    """Removes a learning. Returns what it was."""
+    """Deletes a learning and returns it."""
     learning = get(tx, learning_id)
     LEARNINGS.delete(tx, "id = ?", learning.id)
     tx.record("learning", learning.id, "deleted", {"text": learning.text})
@@ -101,7 +101,7 @@ def _learnings_of(tx: Reader, feature: str | None) -> list[Learning]:
 
 
 def _suggest_split(tx: Writer, feature: str, count: int) -> None:
-    """A feature that taught this much is several features: says so once, as a task."""
+    """Adds a task to split a feature that has too many learnings, once."""
     title = f"Split the feature {feature} into smaller ones"
     if rules.saturation(count) != "critical" or tx.row("select 1 from task where title_key = ?", fold(title)):
         return
@@ -110,8 +110,7 @@ def _suggest_split(tx: Writer, feature: str, count: int) -> None:
         [
             NewTask(
                 title=title,
-                description=f"{count} of {rules.MAX_LEARNINGS} learnings are in use; "
-                "there is hardly room for what comes next.",
+                description=f"{count} of {rules.MAX_LEARNINGS} learnings are in use; there is hardly room for more.",
                 priority=1,
                 feature=feature,
                 tags=("auto-split", "system"),

@@ -1,4 +1,4 @@
-"""Notes of a session, and the project's running log."""
+"""Notes of a session, and the project's progress log."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def add(tx: Writer, notes: Sequence[tuple[NoteType, str]], *, iteration: int | N
         Note(
             id=note_id,
             type=kind,
-            content=_filled(content, what="note"),
+            content=_clean_nonempty(content, what="note"),
             session=tx.session,
             iteration=iteration,
             author=tx.by.name,
@@ -37,7 +37,7 @@ def add(tx: Writer, notes: Sequence[tuple[NoteType, str]], *, iteration: int | N
 def list_notes(
     tx: Reader, *, kind: NoteType | None = None, session: str | None = None, limit: int = 100
 ) -> tuple[list[Note], int]:
-    """The newest notes, oldest first, and how many there are."""
+    """The newest notes, oldest first, and the total number."""
     conditions = {"type": kind, "session": session}
     given = {name: value for name, value in conditions.items() if value is not None}
     where = " and ".join(f"{name} = ?" for name in given) or "1 = 1"
@@ -47,7 +47,7 @@ def list_notes(
 
 
 def delete(tx: Writer, note_id: str) -> Note:
-    """Removes a note. Returns what it was."""
+    """Deletes a note and returns it."""
     found = NOTES.first(tx, "where id = ?", note_id.strip().casefold())
     if found is None:
         raise NotFound(f"no note {note_id!r}", hint=steps.LIST_NOTES)
@@ -57,9 +57,9 @@ def delete(tx: Writer, note_id: str) -> Note:
 
 
 def add_progress(tx: Writer, text: str) -> Progress:
-    """Appends to the running log."""
+    """Appends to the progress log."""
     row = {
-        "text": _filled(text, what="progress"),
+        "text": _clean_nonempty(text, what="progress"),
         "author": tx.by.name,
         "session": tx.session,
         "created_at": tx.now,
@@ -72,12 +72,12 @@ def add_progress(tx: Writer, text: str) -> Progress:
 
 
 def list_progress(tx: Reader, *, limit: int = 50) -> tuple[list[Progress], int]:
-    """The newest entries of the log, oldest first, and how many there are."""
+    """The newest entries of the log, oldest first, and the total number."""
     found = PROGRESS.select(tx, "order by number desc limit ?", limit)
     return found[::-1], len(found) if len(found) < limit else tx.count("select count(*) from progress")
 
 
-def _filled(text: str, *, what: str) -> str:
+def _clean_nonempty(text: str, *, what: str) -> str:
     clean = clean_text(text, what=what, limit=MAX_BODY_CHARACTERS)
     if not clean:
         raise InvalidInput(f"{what} is empty", hint="say it in a sentence")

@@ -24,7 +24,7 @@ def open_sqlite(
     is_gone: IsGone = never_gone,
     create: bool = True,
 ) -> Store:
-    """The store in the file at `path`; without `create`, a missing one reads as empty and is not made."""
+    """The store in the file at `path`; without `create`, a missing file reads as empty and is not created."""
     from binnacle.store.engines.sqlite import SqliteConnection
 
     return _open(lambda: SqliteConnection(path, timeout=timeout, create=create), lease=lease, is_gone=is_gone)
@@ -39,10 +39,10 @@ def open_postgres(
     is_gone: IsGone = never_gone,
     outage: float = 0.0,
 ) -> Store:
-    """The store in one schema of the database at `url`: the one given, or the one of a project.
+    """The store in one schema of the database at `url`: the given schema, or the one of a project.
 
-    A database that cannot be reached is waited for `outage` seconds. One that goes away
-    later is waited for `timeout` seconds, if that is longer.
+    It waits up to `outage` seconds for a database that cannot be reached, and later up to
+    `timeout` seconds, if that is longer.
     """
     if not url.startswith(("postgres://", "postgresql://")):
         raise ConfigError(

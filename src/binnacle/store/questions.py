@@ -20,20 +20,20 @@ MAX_OPTIONS = 20
 
 
 class AnswerResult(NamedTuple):
-    """What an answer led to."""
+    """The result of an answer."""
 
     question: Question
     task: Task
-    """Pending again, if this was the last answer it waited for."""
+    """It is pending again if this was the last answer that it waited for."""
 
     still_open: int
-    """Blocking questions that the task still waits for."""
+    """Number of blocking questions that the task still waits for."""
 
 
 def ask(
     tx: Writer, task_id: str, text: str, *, blocking: bool, options: Sequence[str] = (), preferred: str = ""
 ) -> Question:
-    """Keeps a question. Asked about the same task before, it is the same question, with its answer if it has one."""
+    """Adds a question. If it was asked about the same task before, returns that one, with its answer if it has one."""
     wanted = Question(
         id=fresh_id(tx, "question", "bnq-"),
         task_id=task_id,
@@ -69,9 +69,9 @@ def get(tx: Reader, text: str) -> Question:
 
 
 def list_questions(tx: Reader, *, answered_too: bool = False, limit: int = 100) -> tuple[list[Question], int]:
-    """The questions that wait for an answer, those that hold up a task first, and how many there are.
+    """The unanswered questions, blocking ones first, and the total number.
 
-    With `answered_too` all of them, the open ones first, then the newest.
+    With `answered_too`, all questions: open ones first, then the newest.
     """
     if answered_too:
         order = "order by case when answered_at is null then 0 else 1 end, number desc limit ?"
@@ -87,14 +87,14 @@ def list_task_questions(tx: Reader, task_id: str, *, limit: int = 50) -> list[Qu
 
 
 def list_blocking(tx: Reader, task_id: str) -> list[Question]:
-    """The questions without whose answers a task cannot go on."""
+    """The unanswered questions that a task must wait for."""
     return QUESTIONS.select(tx, f"where task_id = ? and {OPEN} and blocking = 1 order by number", task_id)
 
 
 def answer(tx: Writer, text: str, said: str) -> AnswerResult:
-    """Answers a question. A task that waited for nothing but this answer is pending again."""
+    """Answers a question. A task that waited only for this answer is pending again."""
     if tx.by.kind == "agent" or tx.session:
-        raise Refused("questions are for people to answer", hint=("leave it open", steps.answer(text[:60])))
+        raise Refused("only people may answer questions", hint=("leave it open", steps.answer(text[:60])))
     question = get(tx, text)
     if question.answered_at is not None:
         raise Refused(

@@ -1,4 +1,4 @@
-"""The work queue: tasks a person put in front of everything else."""
+"""The work queue: tasks that a person put before all others."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def list_queue(tx: Reader) -> list[Task]:
 
 
 def add(tx: Writer, texts: Sequence[str], *, first: bool = False) -> list[Task]:
-    """Puts tasks at the end of the queue, or at its beginning, in the order given. Returns the queue."""
+    """Puts tasks at the end of the queue, or at its beginning, in the given order. Returns the queue."""
     chosen = [tasks.get(tx, text) for text in texts]
     for task in chosen:
         if is_closed(task.status):
@@ -31,14 +31,14 @@ def add(tx: Writer, texts: Sequence[str], *, first: bool = False) -> list[Task]:
 
 
 def remove(tx: Writer, texts: Sequence[str]) -> list[Task]:
-    """Takes tasks out of the queue; one that is not in it is no error. Returns the queue."""
+    """Removes tasks from the queue, if they are in it. Returns the queue."""
     for text in texts:
         drop(tx, tasks.get(tx, text))
     return list_queue(tx)
 
 
 def drop(tx: Writer, task: Task) -> None:
-    """Takes one task out of the queue if it is in it."""
+    """Removes one task from the queue, if it is in it."""
     if task.queue_position is None:
         return
     tasks.TASKS.update(tx, {"queue_position": None}, "id = ?", task.id)

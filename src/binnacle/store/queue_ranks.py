@@ -1,6 +1,6 @@
-"""The ready order that follows from the queue: a queued task counts for its parts as well.
+"""Ranks of tasks in the ready order, derived from the queue: parts of a queued task are queued with it.
 
-`queue_position` is where a person put a task, `queue_rank` what follows from it for the ready order.
+`queue_position` is where a person put a task; `queue_rank` is the resulting rank in the ready order.
 """
 
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from binnacle.store.transaction import Writer
 
 UNQUEUED_RANK = 1_000_000_000
-"""Rank of what is not queued: behind everything that is."""
+"""Rank of tasks that are not queued: after all queued ones."""
 
 MAX_PARENT_LEVELS = 100
-"""Levels of parents that are looked at. Parents cannot form a circle; this bounds a damaged store."""
+"""Levels of parents that are followed. Parents cannot form a cycle; the limit is for a damaged store."""
 
 
 def refresh_ranks(tx: Writer, roots: Sequence[str]) -> None:
-    """Works out the ranks of `roots` and of everything beneath them."""
+    """Computes the ranks of `roots` and of all their parts."""
     for root in roots:
         tx.run(
             f"""

@@ -1,4 +1,4 @@
-"""Reports of agents on the task of their session, and how they are settled when the session ends."""
+"""Reports of agents on the task of their session, which are settled when the session ends."""
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -39,19 +39,19 @@ REPORTS = Table("report", Report, json=("body",), times=("created_at", "settled_
 
 _CLOSING = f"kind in {placeholders(CLOSING)}"
 MAX_TRIED_ATTEMPTS = 10
-"""Earlier attempts that the next one is told of."""
+"""Earlier attempts that the next agent gets to see."""
 
 
 class ReportTarget(NamedTuple):
-    """What a call reports on."""
+    """The task that a call reports on."""
 
     task: Task
     session: SessionRecord | None
-    """The session that is bound to the task. Without one there is no end to wait for: reports are settled at once."""
+    """The session that is bound to the task. Without one, reports are settled at once."""
 
 
 class SettledTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a task when the session that worked on it ended."""
+    """The result for a task when the session that worked on it ended."""
 
     task_id: TaskId
     session: str | None = None
@@ -60,40 +60,40 @@ class SettledTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     outcome: Outcome
     note: str = ""
-    """Why it came to something else than was reported."""
+    """Why the outcome differs from the report."""
 
     flags: tuple[str, ...] = ()
     """What the agent flagged as blocking."""
 
     questions: tuple[str, ...] = ()
-    """Ids of the questions that hold the task up."""
+    """Ids of the questions that block the task."""
 
     unblocked: tuple[TaskId, ...] = ()
 
 
 class TaskAttempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one session reported at its end, and what it came to."""
+    """The closing report of one session, with its outcome."""
 
     report: Report
     said: str
 
 
 class Outcomes(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the next one who works on a task should know of those before."""
+    """What the next agent on a task should know about earlier attempts."""
 
     remaining: str = ""
     tried: tuple[TaskAttempt, ...] = ()
     """Newest first."""
 
     stuck: int = 0
-    """How many sessions in a row got stuck."""
+    """How many consecutive sessions got stuck."""
 
     questions: tuple[Question, ...] = ()
-    """In the order they were asked, with their answers."""
+    """The questions in the order they were asked, with their answers."""
 
 
 def find_target(tx: Writer) -> ReportTarget:
-    """The task a report is about: that of the session, else the one the caller holds."""
+    """The task that a report is about: that of the session, or else the one that the caller holds."""
     session = SESSIONS.first(tx, "where id = ?", tx.session) if tx.session else None
     if session is not None and session.task_id:
         return ReportTarget(tasks.get(tx, session.task_id), session)
@@ -112,7 +112,7 @@ def find_target(tx: Writer) -> ReportTarget:
 def save_report(
     tx: Writer, on: ReportTarget, kind: ReportKind, body: Mapping[str, Any], *, author: str | None = None
 ) -> Report:
-    """Keeps a report. A closing one is settled later, any other has its effect now."""
+    """Saves a report. A closing one is settled later; any other takes effect now."""
     report = Report(
         id=fresh_id(tx, "report", "bnr-"),
         session=on.session.id if on.session else tx.session,
@@ -124,12 +124,12 @@ def save_report(
         settled_at=None if kind in CLOSING else tx.now,
     )
     REPORTS.insert(tx, [REPORTS.row(report)])
-    tx.record("report", report.id, "reported", {"task": report.task_id, "kind": kind, **_short(report.body)})
+    tx.record("report", report.id, "reported", {"task": report.task_id, "kind": kind, **_shorten(report.body)})
     return report
 
 
 def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> tuple[ReportTarget, Report, SettledTask | None]:
-    """Reports how the work on the task ended; settled now if no session is bound to the task."""
+    """Reports how the work on the task ended. The report is settled now if no session is bound to the task."""
     on = find_target(tx)
     report = save_report(tx, on, kind, body)
     return on, report, None if on.session else _settle_task(tx, on.task, report)
@@ -138,7 +138,7 @@ def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> tuple[Report
 def describe_loss(tx: Reader, on: ReportTarget, *, agents: Collection[str] = ()) -> str:
     """How a session lost its task to someone else; empty if it did not.
 
-    `agents` are names the session worked under, besides those in its reports.
+    `agents` are names under which the session worked, in addition to those in its reports.
     """
     session, task = on.session, on.task
     if session is None:
@@ -158,26 +158,26 @@ def describe_loss(tx: Reader, on: ReportTarget, *, agents: Collection[str] = ())
 
 
 def settle(tx: Writer, session_id: str) -> SettledTask | None:
-    """Carries out what the reports of a session come to, once; None when there is nothing to settle.
+    """Carries out the effects of a session's reports, once; None if there is nothing to settle.
 
-    To be called when the session ends. The last closing report counts; without one the agent was stuck.
+    Call it when the session ends. The last closing report counts; without one the agent was stuck.
     """
     agents = (tx.by.name,) if tx.by.kind == "agent" else ()
     return _settle(tx, sessions.get(tx, session_id), agents)
 
 
 def is_due(tx: Reader, session: SessionRecord) -> bool:
-    """Whether a session that offers no reports has something to settle all the same: it still holds its task."""
+    """Whether a session without reports has something to settle, because it still holds its task."""
     task = tasks.TASKS.first(tx, "where id = ?", session.task_id)
     return task is not None and _holds(tx, ReportTarget(task, session))
 
 
 def settle_abandoned(tx: Writer, task_id: str, *, but: str, alive: Collection[str] = ()) -> list[SettledTask]:
-    """Settles the sessions on a task that came before `but` and never were, because their server was killed.
+    """Settles the sessions on a task before `but` that were never settled, because their server was killed.
 
-    Those in `alive` are still at work and left alone. To be called before `but` takes the task. A session that
-    reported nothing was stuck if it still holds the task, or if it never ended and had the recipe of `but`: one that
-    only discussed the task did not get stuck on it.
+    Sessions in `alive` are still running and left alone. Call it before `but` takes the task. A session without
+    reports was stuck if it still holds the task, or if it never ended and had the same recipe as `but`: a session
+    that only discussed the task did not get stuck on it.
     """
     current = sessions.get(tx, but)
     number = "(select number from session where id = ?)"
@@ -198,8 +198,8 @@ def settle_abandoned(tx: Writer, task_id: str, *, but: str, alive: Collection[st
 
 
 def load_outcomes(tx: Reader, task_id: str) -> Outcomes:
-    """What came of the work on a task so far, for whoever goes on with it."""
-    reports = _attempts(tx, task_id)
+    """The results of the work on a task so far, for the next agent."""
+    reports = _list_attempts(tx, task_id)
     counted = [report for report in reports if report.outcome not in ("", "superseded")]
     return Outcomes(
         remaining=remaining_of(counted),
@@ -230,7 +230,7 @@ def _settle(tx: Writer, session: SessionRecord, agents: Collection[str]) -> Sett
 
 
 def _holds(tx: Reader, on: ReportTarget) -> bool:
-    """Whether it was this session that took the task, and nobody has since."""
+    """Whether this session took the task, and no one else has since."""
     if on.session is None or on.task.status != "in_progress":
         return False
     taken = _newest_start(tx, on.task.id)
@@ -238,14 +238,14 @@ def _holds(tx: Reader, on: ReportTarget) -> bool:
 
 
 def _newest_start(tx: Reader, entity_id: str) -> Event | None:
-    """How a task was last taken, or a session begun."""
+    """The event of the last start of a task or session."""
     return EVENTS.first(tx, "where entity_id = ? and action = 'started' order by seq desc", entity_id)
 
 
 def _settle_task(tx: Writer, task: Task, report: Report, *, gone: str = "") -> SettledTask:
-    """Settles one report, the one that counts; `gone` says how the task was lost, if it was."""
+    """Settles the report that counts; `gone` says how the task was lost, if it was."""
     flags = _blocking_flags(tx, task.id)
-    outcome, note, unblocked = _left(tx, task, report, gone) if gone else _carried_out(tx, task, report)
+    outcome, note, unblocked = _leave(tx, task, report, gone) if gone else _carry_out(tx, task, report)
     REPORTS.update(tx, {"settled_at": tx.now, "outcome": outcome, "note": note}, "id = ?", report.id)
     said = {"task": task.id, "kind": report.kind, "outcome": outcome}
     tx.record("report", report.id, "settled", {**said, "note": note} if note else said)
@@ -261,23 +261,23 @@ def _settle_task(tx: Writer, task: Task, report: Report, *, gone: str = "") -> S
     )
 
 
-Came = tuple[Outcome, str, tuple[TaskId, ...]]
+Settlement = tuple[Outcome, str, tuple[TaskId, ...]]
 
 
-def _left(tx: Writer, task: Task, report: Report, why: str) -> Came:
-    """Leaves a task alone; what was said about it is kept for the reader."""
+def _leave(tx: Writer, task: Task, report: Report, why: str) -> Settlement:
+    """Leaves a task as it is, and keeps the report as a comment."""
     said = words_of(report) if report.author != SYSTEM.name else f"{SILENT_REASON[0].upper()}{SILENT_REASON[1:]}"
     comments.add(tx, task.id, f"{said}\n\n(Nothing was changed: {why}.)", author=report.author)
     return "left", why, ()
 
 
-def _carried_out(tx: Writer, task: Task, report: Report) -> Came:
+def _carry_out(tx: Writer, task: Task, report: Report) -> Settlement:
     is_silent = report.author == SYSTEM.name
     if is_closed(task.status):
         if report.kind == task.status:
             return "done", "", ()
         why = f"the task was already {task.status}"
-        return ("left", why, ()) if is_silent else _left(tx, task, report, why)
+        return ("left", why, ()) if is_silent else _leave(tx, task, report, why)
     if is_silent and not may_requeue(task.status):
         return "left", f"the task was already {task.status}", ()
     if task.status == "in_progress" and task.claimed_by != tx.by.name:
@@ -288,7 +288,7 @@ def _carried_out(tx: Writer, task: Task, report: Report) -> Came:
             return "done", "", task_moves.finish(tx, task.id, reason=report.body["summary"]).unblocked
         except Refused as error:
             unfinished = error.message
-    stuck = stuck_in_a_row(_attempts(tx, task.id))
+    stuck = stuck_in_a_row(_list_attempts(tx, task.id))
     outcome = outcome_of(
         report.kind,
         unfinished=unfinished,
@@ -299,10 +299,12 @@ def _carried_out(tx: Writer, task: Task, report: Report) -> Came:
     return _move(tx, task, report, outcome, unfinished=unfinished, stuck=stuck)
 
 
-def _move(tx: Writer, task: Task, report: Report, outcome: Outcome, *, unfinished: str, stuck: list[Report]) -> Came:
-    """Moves a task that is not done, and says on it why. What someone made of it meanwhile stands."""
+def _move(
+    tx: Writer, task: Task, report: Report, outcome: Outcome, *, unfinished: str, stuck: list[Report]
+) -> Settlement:
+    """Moves a task that is not done, and comments why. A status that someone else set meanwhile stays."""
     if not may_requeue(task.status):
-        return _left(tx, task, report, f"the task is {task.status}")
+        return _leave(tx, task, report, f"the task is {task.status}")
     if outcome == "blocked":
         task_moves.block(tx, task.id, reason=_why_blocked(report, stuck), author=report.author, force=True)
         return outcome, "", ()
@@ -344,7 +346,7 @@ def find_blocking_task(tx: Reader, body: Mapping[str, Any]) -> Task | None:
 
 
 def _wait_for_blocker(tx: Writer, task: Task, report: Report) -> bool:
-    """Makes the task wait for the one it is blocked on, if that is known and open, and no circle comes of it."""
+    """Makes the task wait for the one that blocks it, if that is known and open and closes no cycle."""
     target = find_blocking_task(tx, report.body)
     if target is None or is_closed(target.status):
         return False
@@ -355,7 +357,7 @@ def _wait_for_blocker(tx: Writer, task: Task, report: Report) -> bool:
     return True
 
 
-def _attempts(tx: Reader, task_id: str) -> list[Report]:
+def _list_attempts(tx: Reader, task_id: str) -> list[Report]:
     """The closing reports on a task that were settled, newest first."""
     where = f"where task_id = ? and {_CLOSING} and settled_at is not null order by number desc limit 100"
     return REPORTS.select(tx, where, task_id, *CLOSING)
@@ -373,5 +375,5 @@ def _blocking_flags(tx: Reader, task_id: str) -> tuple[str, ...]:
     return tuple(flag.body["what"] for flag in flags if flag.body["severity"] == "blocking")
 
 
-def _short(body: Mapping[str, Any]) -> dict[str, Any]:
+def _shorten(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value[:200] if isinstance(value, str) else value for name, value in body.items() if name != "kind"}

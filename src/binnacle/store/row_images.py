@@ -1,10 +1,10 @@
-"""What rows were like before and after a change by a person, kept so that `undo` can restore them.
+"""Rows before and after a person's change, saved so that `undo` can restore them.
 
-`Table` remembers every row of such a change before it is first touched (`Writer.remember`). When the change is written,
-the same rows are read again, and what differs is kept beside the events. A change is kept without images, and so cannot
-be undone, if one of its events is of something whose rows were not remembered, or if it touches too many.
+`Table` remembers every row of such a change before it is first modified (`Writer.remember`). When the change is
+written, the same rows are read again, and the differences are saved with the events. A change is saved without images,
+and so cannot be undone, if one of its events is about rows that were not remembered, or if it modifies too many rows.
 
-What follows from other rows, or only says when a row was touched, is no part of an image. A fence never goes back.
+Derived columns and times of modification are not part of an image. A fence never goes back.
 """
 
 from collections.abc import Sequence
@@ -25,20 +25,20 @@ _NOT_COMPARED = frozenset({"number", "open_dependencies", "fence", "updated_at"}
 
 
 class RowImage(Struct, frozen=True, kw_only=True):
-    """One row, as far as a change changed it."""
+    """The cells of one row that a change modified."""
 
     table: str
     key: tuple[str, ...]
     before: Cells | None
-    """`None` if the row was not there."""
+    """None if the row did not exist."""
 
     after: Cells | None
 
 
 def save_images(tx: Writer, events: Sequence[RecordedEvent]) -> None:
-    """Keeps what it takes to undo the change that has just written these events."""
+    """Saves what is needed to undo the change that has just written these events."""
     last = tx.number = tx.count("select max(seq) from event")
-    images = _images(tx) if _is_covered(tx, events) else ()
+    images = _make_images(tx) if _is_covered(tx, events) else ()
     tx.run(
         "insert into undo (last_event, first_event, actor, images, undoes) values (?, ?, ?, ?, ?)",
         last,
@@ -57,7 +57,7 @@ def save_images(tx: Writer, events: Sequence[RecordedEvent]) -> None:
 
 
 def _is_covered(tx: Writer, events: Sequence[RecordedEvent]) -> bool:
-    """Whether the images hold all that the change did."""
+    """Whether the images cover the whole change."""
     names = [(table.name, key) for table, key in tx.remembered]
     touched = {("task" if name == "dependency" else name, key[0]) for name, key in names}
     own = [event for event in events if event.actor != SYSTEM.name]
@@ -67,12 +67,12 @@ def _is_covered(tx: Writer, events: Sequence[RecordedEvent]) -> bool:
     )
 
 
-def _images(tx: Writer) -> tuple[RowImage, ...]:
-    made = (_image(table.name, key, before, table.find(tx, key)) for (table, key), before in tx.remembered.items())
+def _make_images(tx: Writer) -> tuple[RowImage, ...]:
+    made = (_make_image(table.name, key, before, table.find(tx, key)) for (table, key), before in tx.remembered.items())
     return tuple(image for image in made if image is not None)
 
 
-def _image(name: str, key: tuple[str, ...], before: Cells | None, after: Cells | None) -> RowImage | None:
+def _make_image(name: str, key: tuple[str, ...], before: Cells | None, after: Cells | None) -> RowImage | None:
     if before is None or after is None:
         return None if before is after else RowImage(table=name, key=key, before=before, after=after)
     differing = {field for field in before if before[field] != after[field]} - _NOT_COMPARED
@@ -87,7 +87,7 @@ def _image(name: str, key: tuple[str, ...], before: Cells | None, after: Cells |
 
 
 def is_as_left(image: RowImage, now: Cells | None) -> bool:
-    """Whether a row is still what the change made of it."""
+    """Whether a row is still as the change left it."""
     if image.after is None or now is None:
         return image.after is now
     return all(now[field] == value for field, value in image.after.items() if field not in _NOT_COMPARED)

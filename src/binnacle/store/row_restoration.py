@@ -1,4 +1,4 @@
-"""Rows become what their images say they were, as far as the rules of the work model still allow it."""
+"""Restores rows from their images, as far as the rules of the work model still allow it."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -23,16 +23,16 @@ from binnacle.work.text import fold
 TABLES: dict[str, Table[Any]] = {
     table.name: table for table in (TASKS, DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, NOTES)
 }
-"""What is restored, what is referred to before what refers to it."""
+"""The tables that are restored, each after those it refers to."""
 
 FREED = {"status": "pending", "claimed_by": None, "claim_expires_at": None}
 
 
 def restore(tx: Writer, images: Sequence[RowImage]) -> list[str]:
-    """Restores rows, and what follows from them. Returns warnings.
+    """Restores rows and derived data. Returns warnings.
 
     Raises:
-        BinnacleError: a rule does not allow it any more.
+        BinnacleError: a rule no longer allows it.
     """
     warnings: list[str] = []
     order = list(TABLES)
@@ -62,7 +62,7 @@ def list_task_ids(images: Iterable[RowImage]) -> list[str]:
 
 
 def _remove(tx: Writer, images: Sequence[RowImage]) -> None:
-    """Removes the rows that were not there before, what refers to others first."""
+    """Removes the rows that did not exist before, each before those it refers to."""
     added = [image for image in images if image.before is None]
     own = {f"{image.table} {image.key[0]}" for image in images}
     for image in added:
@@ -77,11 +77,11 @@ def _remove(tx: Writer, images: Sequence[RowImage]) -> None:
 
 
 def _check_unused(tx: Reader, task_id: str, own: set[str]) -> None:
-    """Refuses to remove a task that others refer to by now, or that something was said about; `own` is restored too."""
+    """Refuses to remove a task that is referred to or commented on by now; `own` entries are restored too."""
     used = [f"{row[0]} {row[1]}" for row in tx.rows(_USES, *[task_id] * _USES.count("?"))]
     used = [one for one in used if one.startswith("task ") or one not in own]
     if used:
-        raise Referenced(f"{task_id} is in use since: {', '.join(used[:5])}", hint=steps.cancel(task_id))
+        raise Referenced(f"{task_id} is used by now: {', '.join(used[:5])}", hint=steps.cancel(task_id))
 
 
 _USES = " union all ".join(
@@ -117,7 +117,7 @@ def _insert(tx: Writer, image: RowImage, before: Cells) -> list[str]:
         warnings = _prepare_task(tx, image.key[0], cells, {})
         cells["open_dependencies"] = 0
     elif image.table == "dependency":
-        _check_link(tx, *image.key)
+        _check_dependency(tx, *image.key)
     elif cells.get("task_id") is not None:
         tasks.get(tx, cells["task_id"])
     TABLES[image.table].insert(tx, [cells])
@@ -125,7 +125,7 @@ def _insert(tx: Writer, image: RowImage, before: Cells) -> list[str]:
 
 
 def _prepare_task(tx: Writer, task_id: str, cells: Cells, there: Cells) -> list[str]:
-    """Checks what is to become of a task, and fills in what follows from it. Parents are set when all are there."""
+    """Checks the restored cells of a task, and adds derived ones. Parents are set later, when all tasks exist."""
     if cells.get("parent"):
         del cells["parent"]
     wanted = {**there, **cells}
@@ -139,14 +139,14 @@ def _prepare_task(tx: Writer, task_id: str, cells: Cells, there: Cells) -> list[
     if "title" in cells:
         cells["title_key"] = fold(cells["title"])
     holder = cells.get("claimed_by")
-    if holder is not None and not _stands(tx, holder, wanted["claim_expires_at"]):
+    if holder is not None and not _may_have_back(tx, holder, wanted["claim_expires_at"]):
         cells.update(FREED)
-        return [f"{task_id} is pending: the claim of {holder} on it is over"]
+        return [f"{task_id} is pending: the claim of {holder} on it has ended"]
     return []
 
 
-def _stands(tx: Reader, holder: str, expires_at: str | None) -> bool:
-    """Whether somebody may have a claim back: a person always, an agent that is there and has taken no other task."""
+def _may_have_back(tx: Reader, holder: str, expires_at: str | None) -> bool:
+    """Whether a holder may get a claim back: a person always, an agent if it is alive and holds no other task."""
     if expires_at is None:
         return True
     agent = claim_holders.AGENTS.first(tx, "where id = ? and ended_at is null", holder)
@@ -154,13 +154,13 @@ def _stands(tx: Reader, holder: str, expires_at: str | None) -> bool:
     return is_there and expires_at > stamp(tx.now) and not tasks.list_held_by(tx, holder)
 
 
-def _check_link(tx: Reader, task_id: str, target: str) -> None:
+def _check_dependency(tx: Reader, task_id: str, target: str) -> None:
     for one in (task_id, target):
         if TASKS.find(tx, [one]) is None:
             raise NotFound(f"no task {one!r}", hint=steps.LIST_TASKS)
     circle = find_cycle(task_id, target, lambda ids: dependencies.targets_of(tx, ids))
     if circle:
-        raise Cycle(f"that would close a circle: {' → '.join(circle)}", hint="remove one of these dependencies first")
+        raise Cycle(f"that would close a cycle: {' → '.join(circle)}", hint="remove one of these dependencies first")
 
 
 def _set_parent(tx: Writer, task_id: str, parent: str) -> None:
@@ -169,7 +169,7 @@ def _set_parent(tx: Writer, task_id: str, parent: str) -> None:
 
 
 def _settle(tx: Writer, ids: Sequence[str]) -> None:
-    """Works out what follows from the restored rows."""
+    """Computes derived data of the restored rows."""
     waiting = [known.task_id for several in dependencies.dependents_of(tx, ids).values() for known in several]
     dependencies.recount(tx, list(dict.fromkeys([*ids, *waiting])))
     queue_ranks.refresh_ranks(tx, ids)

@@ -1,4 +1,4 @@
-"""Brings a store to the shape this program knows: numbered migrations, each in its own transaction."""
+"""Brings the schema of a store up to date: numbered migrations, each in its own transaction."""
 
 import os
 
@@ -13,9 +13,9 @@ LATEST_SCHEMA = 5
 
 
 def migrate(connection: StoreConnection, *, to: int = LATEST_SCHEMA) -> int:
-    """Applies what is missing and returns the version found before.
+    """Applies the missing migrations and returns the version before.
 
-    A store of a newer program is refused before anything in it is touched.
+    A store of a newer program is refused before anything in it changes.
     """
     found = connection.schema_version()
     if found > LATEST_SCHEMA:
@@ -50,7 +50,7 @@ def _apply(connection: StoreConnection, version: int) -> None:
 
 
 def load_migration(version: int, dialect: str) -> str:
-    """The text of one migration: shared by both engines, or written for each."""
+    """The text of one migration: one for both engines, or one for each."""
     for name in sorted(os.listdir(MIGRATIONS_FOLDER)):
         stem = name.removesuffix(".sql")
         if stem.startswith(f"{version:04d}_") and stem.rpartition(".")[2] in (stem, dialect):

@@ -60,7 +60,7 @@ def is_known(tx: Reader, session_id: str) -> bool:
 
 
 def issue_secret(tx: Writer, session_id: str) -> str:
-    """A new secret of a session, which proves that a process or a client belongs to it. The one before is void."""
+    """Issues a new secret, which proves that a process or a client belongs to a session, and revokes the old one."""
     issued = access_tokens.issue(get(tx, session_id).id)
     tx.run("update session set secret = ? where id = ?", issued.digest, session_id)
     return issued.text
@@ -73,14 +73,14 @@ def has_secret(tx: Reader, session_id: str, text: str) -> bool:
 
 
 def find_by_secret(tx: Reader, text: str) -> SessionRecord | None:
-    """The session that a secret belongs to, if it goes on."""
+    """The active session that a secret belongs to, or None."""
     session_id = access_tokens.id_of(text)
     found = SESSIONS.first(tx, "where id = ? and status = 'active'", session_id)
     return found if found is not None and has_secret(tx, session_id, text) else None
 
 
 def find(tx: Reader, text: str) -> SessionRecord:
-    """The session with this id, or the newest of this name."""
+    """The session with this id, or the newest with this name."""
     found = SESSIONS.first(tx, "where id = ? or name = ? order by number desc", text, text)
     if found is None:
         raise NotFound(f"no session {text[:60]!r}", hint=steps.LIST_SESSIONS)
@@ -98,7 +98,7 @@ def list_active_on(tx: Reader, task_id: str) -> list[SessionRecord]:
 
 
 def list_active_named(tx: Reader, name: str) -> list[SessionRecord]:
-    """The sessions of this name that have not ended, the newest first."""
+    """The sessions with this name that have not ended, the newest first."""
     return SESSIONS.select(tx, "where name = ? and status = 'active' order by number desc", name)
 
 
@@ -108,8 +108,8 @@ def list_iterations(tx: Reader, session_id: str) -> list[Iteration]:
 
 
 def begin_iteration(tx: Writer, session_id: str, *, first: int = 0) -> Iteration:
-    """Opens the next iteration. Numbers run on from `first` without a gap, also after a crash."""
-    session = _active(tx, session_id)
+    """Opens the next iteration. Numbers start at `first` and have no gaps, even after a crash."""
+    session = _get_active(tx, session_id)
     before = list_iterations(tx, session.id)
     if before and before[-1].ended_at is None:
         ITERATIONS.update(tx, {"ended_at": tx.now}, "session = ? and number = ?", session.id, before[-1].number)
@@ -121,37 +121,37 @@ def begin_iteration(tx: Writer, session_id: str, *, first: int = 0) -> Iteration
 
 
 def find_unfinished(tx: Reader, session_id: str) -> Iteration | None:
-    """The iteration that was under way when whoever drove it was killed."""
+    """The iteration that was in progress when its run was killed."""
     return ITERATIONS.first(tx, "where session = ? and ended_at is null order by number desc", session_id)
 
 
 def note_task(tx: Writer, session_id: str, task_id: str) -> None:
-    """Says that the current iteration works on `task_id`; a second task is refused."""
-    iteration = _current(tx, session_id)
+    """Notes that the current iteration works on `task_id`; a second task is refused."""
+    iteration = _get_current(tx, session_id)
     check_start_in_iteration(iteration, task_id)
     tx.record("session", session_id, "task", {"number": iteration.number, "task": task_id})
     ITERATIONS.update(tx, {"task_started": task_id}, "session = ? and number = ?", session_id, iteration.number)
 
 
 def note_start(tx: Writer, task_id: str) -> None:
-    """Says so to the iteration that the change belongs to, if it belongs to one."""
+    """Does the same for the iteration of this transaction's session, if it has one."""
     if tx.session and ITERATIONS.first(tx, "where session = ?", tx.session):
         note_task(tx, tx.session, task_id)
 
 
 def summarize(tx: Writer, session_id: str, summary: str) -> Iteration:
-    """Ends the current iteration with what came of it."""
-    iteration = _current(tx, session_id)
+    """Ends the current iteration with a summary."""
+    iteration = _get_current(tx, session_id)
     check_summary(iteration)
     text = clean_text(summary, what="summary", limit=5000)
     columns = {"summary": text, "ended_at": tx.now}
     ITERATIONS.update(tx, columns, "session = ? and number = ?", session_id, iteration.number)
     tx.record("session", session_id, "summary", {"number": iteration.number, "summary": text[:200]})
-    return _current(tx, session_id)
+    return _get_current(tx, session_id)
 
 
 def close_iteration(tx: Writer, session_id: str, summary: str) -> Iteration:
-    """Ends the newest iteration of a session, which may have ended itself; `summary` stands if there is none."""
+    """Ends the newest iteration of a session, unless it has ended itself; `summary` is used if it has none."""
     iteration = list_iterations(tx, session_id)[-1]
     if not iteration.summary:
         columns = {"summary": clean_text(summary, what="summary", limit=5000), "ended_at": tx.now}
@@ -161,8 +161,8 @@ def close_iteration(tx: Writer, session_id: str, summary: str) -> Iteration:
 
 
 def complete(tx: Writer, session_id: str, *, reason: str = "") -> SessionRecord:
-    """Ends a session for which nothing is left open: in its feature, or in the project."""
-    session = _active(tx, session_id)
+    """Ends a session, if no task is open in its feature or in the project."""
+    session = _get_active(tx, session_id)
     scope, values = (" and feature = ?", [session.feature]) if session.feature else ("", [])
     rows = tx.rows(
         f"select id from task where status in ('pending', 'in_progress', 'partial'){scope} order by number", *values
@@ -172,7 +172,7 @@ def complete(tx: Writer, session_id: str, *, reason: str = "") -> SessionRecord:
 
 
 def reopen(tx: Writer, session_id: str) -> SessionRecord:
-    """Has a completed session go on, because something came up after its end."""
+    """Reopens a completed session, because more work came up after its end."""
     session = get(tx, session_id)
     if session.status == "complete":
         SESSIONS.update(tx, {"status": "active", "reason": "", "ended_at": None}, "id = ?", session.id)
@@ -182,8 +182,8 @@ def reopen(tx: Writer, session_id: str) -> SessionRecord:
 
 
 def abort(tx: Writer, session_id: str, *, reason: str) -> SessionRecord:
-    """Ends a session that cannot go on."""
-    return _end(tx, _active(tx, session_id), "aborted", reason)
+    """Ends a session that cannot continue."""
+    return _end(tx, _get_active(tx, session_id), "aborted", reason)
 
 
 def _end(tx: Writer, session: SessionRecord, status: str, reason: str) -> SessionRecord:
@@ -194,15 +194,15 @@ def _end(tx: Writer, session: SessionRecord, status: str, reason: str) -> Sessio
     return get(tx, session.id)
 
 
-def _active(tx: Reader, session_id: str) -> SessionRecord:
+def _get_active(tx: Reader, session_id: str) -> SessionRecord:
     session = get(tx, session_id)
     if session.status != "active":
         raise Refused(f"session {session_id} is {session.status}", hint="start a new one")
     return session
 
 
-def _current(tx: Reader, session_id: str) -> Iteration:
-    found = ITERATIONS.first(tx, "where session = ? order by number desc", _active(tx, session_id).id)
+def _get_current(tx: Reader, session_id: str) -> Iteration:
+    found = ITERATIONS.first(tx, "where session = ? order by number desc", _get_active(tx, session_id).id)
     if found is None:
         raise Refused(f"session {session_id} has no iteration yet", hint="begin one first")
     return found

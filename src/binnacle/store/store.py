@@ -7,30 +7,30 @@ States. A store is idle, in a transaction (`read`, `write`, `claim`), or in a gr
                                             └─ error: roll back ───────────► idle
     idle ── begin_group() ─► group ── write(), write(), … ── commit_group() ─► idle
 
-`StoreLost` is the one error that leaves it open whether a change was made, and only a commit can raise it.
+After `StoreLost` alone it is unknown whether a change was made, and only a commit can raise it.
 
-Who owns what. Whoever opens a store owns it, uses it from one thread, and closes it; a store owns its connection
+Who owns what. The code that opens a store owns it, uses it from one thread, and closes it; a store owns its connection
 (`ReconnectingConnection`, which replaces a lost one while the store is idle). A command has one store. A server has two
-for each project (`tools.work.access`): one for the event loop, which waits 5 ms for a lock and no longer, and one for a
+for each project (`tools.work.access`): one for the event loop, which waits at most 5 ms for a lock, and one for a
 single worker thread, which may wait. The transactions (`Reader`, `Writer`) belong to the `with` block that made them.
 
 What happens at the same time. Other processes, and the other store of a server, use the same database.
-- Readers see one moment of it and block nobody: a WAL snapshot on SQLite, `repeatable read` on PostgreSQL.
+- Readers see a snapshot and block no one: a WAL snapshot on SQLite, `repeatable read` on PostgreSQL.
 - Writers exclude each other from their beginning (`begin immediate`, or an advisory lock), not from their first change.
-  So a rule that was checked in a transaction still holds when it commits, and no change is made on an old view.
-- Claims of tasks alone pass each other on PostgreSQL: they share the writers' lock, skip rows that another claim has
-  locked, and claims of the same holder wait for each other.
+  So a rule that was checked in a transaction still holds when it commits, and no change is based on old data.
+- Only claims of tasks run at the same time on PostgreSQL: they share the writers' lock, skip rows that another claim
+  has locked, and claims of the same holder wait for each other.
 
 Why it cannot deadlock. SQLite has one lock. On PostgreSQL every transaction takes its locks in one order: writers,
-holder, rows, event order; what comes last is taken at the end, when no row is waited for any more. The event loop of a
-server never waits for the worker thread while it has a transaction open: it is told `StoreBusy` within 5 ms and hands
-the call over. Every wait for a lock is bounded by `store.timeout`; after it the error is `StoreBusy`, and nothing was
-changed.
+holder, rows, event order; the last one is taken at the end, when the transaction waits for no row. The event loop of a
+server never waits for the worker thread while it has a transaction open: it gets `StoreBusy` within 5 ms and passes the
+call to the thread. Every wait for a lock is bounded by `store.timeout`; after it the error is `StoreBusy`, and nothing
+was changed.
 
-Why nothing is lost. A change and its events are one transaction, so the log never says more or less than was done.
-A connection that is lost before the commit takes the whole transaction with it (`StoreUnreachable`), and
-`repeat_if_lost` may run it again. If it is lost during the commit, `_find_out` waits for the writers' lock, which the
-lost transaction held, and looks for its last event in the log: it is there, or it never will be.
+Why nothing is lost. A change and its events are one transaction, so the log matches the changes exactly. A connection
+that is lost before the commit loses the whole transaction (`StoreUnreachable`), and `repeat_if_lost` may run it again.
+If it is lost during the commit, `_find_out` waits for the writers' lock, which the lost transaction held, and looks for
+its last event in the log: if the event is not there now, it never will be.
 """
 
 from collections.abc import Callable, Generator
@@ -51,7 +51,7 @@ DEFAULT_LEASE = timedelta(minutes=30)
 
 
 class Store:
-    """An open store. Closing it ends the connection; a transaction under way is undone."""
+    """An open store. Closing it closes the connection and rolls back an open transaction."""
 
     def __init__(
         self, line: ReconnectingConnection, *, lease: timedelta = DEFAULT_LEASE, is_gone: IsGone = never_gone
@@ -61,7 +61,7 @@ class Store:
         self._is_gone = is_gone
         self._group: ChangeGroup | None = None
         self.is_busy = False
-        """Whether a transaction is under way; another one has to wait for its end."""
+        """Whether a read transaction is open; another transaction has to wait for its end."""
 
         self.location = line.connection.location
         self.dialect = line.connection.dialect
@@ -78,7 +78,7 @@ class Store:
 
     @contextmanager
     def read(self, *, now: datetime | None = None) -> Generator[Reader]:
-        """A consistent view. Leaving it ends the view."""
+        """A read transaction, which sees a snapshot of the store."""
         self._line.begin("read")
         self.is_busy = True
         try:
@@ -91,7 +91,7 @@ class Store:
     def write(
         self, *, by: Actor, session: str | None = None, now: datetime | None = None, mode: TransactionMode = "write"
     ) -> Generator[Writer]:
-        """One change by one actor. Leaving it commits; leaving it by an error undoes everything."""
+        """One change by one actor. Leaving the block commits; an error rolls everything back."""
         if self._group is None:
             self._line.begin(mode, holder=by.name)
         else:
@@ -123,18 +123,18 @@ class Store:
             self._connection.commit(announce=announce)
         except StoreLost as lost:
             if not announce:
-                raise  # without an event there is nothing to find it by
+                raise  # a change without an event cannot be found in the log
             self._find_out(tx, lost)
 
     def _find_out(self, tx: Writer, lost: StoreLost) -> None:
-        """Looks whether a change was made that was cut off while it was committed. Returns if it was.
+        """Finds out whether a change was made whose commit lost the connection. Returns if it was.
 
         Raises:
-            StoreUnreachable: it was not made, for certain.
-            StoreLost: that could not be found out.
+            StoreUnreachable: it was certainly not made.
+            StoreLost: it remains unknown.
         """
         try:
-            self._line.begin("write")  # waits for the end of the lost transaction, should the server still be at it
+            self._line.begin("write")  # waits for the end of the lost transaction, if the server still runs it
             was_made = tx.is_in_log(self._connection)
             self._connection.rollback()
         except StoreError:
@@ -143,7 +143,7 @@ class Store:
             raise StoreUnreachable("the connection was lost before the change was made", hint="try again") from lost
 
     def begin_group(self) -> None:
-        """Lets the changes that follow become lasting together, by `commit_group`; one that fails undoes only itself.
+        """Starts a group of changes that `commit_group` commits together; one that fails undoes only itself.
 
         A commit costs as much as several changes. Nothing may be read before the group is committed.
         """
@@ -151,7 +151,7 @@ class Store:
         self._group = ChangeGroup(self._connection)
 
     def commit_group(self) -> None:
-        """Makes the changes since `begin_group` last. None of them is lost unless all are, and then this raises."""
+        """Commits the changes since `begin_group`: all of them, or none, and then this raises."""
         group, self._group = self._group, None
         assert group is not None
         try:
@@ -163,15 +163,15 @@ class Store:
     def claim(
         self, *, by: Actor, session: str | None = None, now: datetime | None = None
     ) -> AbstractContextManager[Writer]:
-        """A transaction for `tasks.claim_next` alone: it lets other claims pass."""
+        """A transaction for `task_moves.claim_next` only: other claims may run at the same time."""
         return self.write(by=by, session=session, now=now, mode="claim")
 
     def wait_change(self, timeout: float) -> bool:
-        """Waits until somebody else changed the store, at most `timeout` seconds."""
+        """Waits at most `timeout` seconds for someone else's change. Returns whether there was one."""
         return self._line.wait_change(timeout)
 
     def repeat_if_lost(self, transaction: Callable[[], Result]) -> Result:
-        """Runs a whole transaction; once more if the connection was lost in it before anything could be saved."""
+        """Runs a whole transaction; once more if the connection was lost before its commit."""
         try:
             return transaction()
         except StoreUnreachable:
@@ -184,10 +184,10 @@ class Store:
 
 
 def _write_log(tx: Writer) -> bool:
-    """Writes what a transaction leaves in the log, and what undoing it takes. Returns whether it changed anything."""
+    """Writes the events of a transaction, and what is needed to undo it. Returns whether it changed anything."""
     events = tx.write_events()
     if events and tx.by.kind == "human":
-        from binnacle.store import row_images  # only what people do is undone, and most transactions read
+        from binnacle.store import row_images  # only changes of people can be undone, and most transactions read
 
         row_images.save_images(tx, events)
     return bool(events)

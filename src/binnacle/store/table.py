@@ -1,4 +1,4 @@
-"""Values to rows and back: one mapping for every entity, derived from its struct."""
+"""Converts values to rows and back: one mapping for every entity, derived from its struct."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ Value = TypeVar("Value", bound=msgspec.Struct)
 
 
 class Table(Generic[Value]):
-    """The table that keeps values of one struct: a column for every field, named like it."""
+    """The table of one struct: a column for every field, with the same name."""
 
     def __init__(
         self,
@@ -24,9 +24,9 @@ class Table(Generic[Value]):
         times: Sequence[str] = (),
         key: Sequence[str] = (),
     ) -> None:
-        """`json` names the fields kept as JSON text, `times` those that are moments.
+        """`json` names the fields stored as JSON text, `times` those that are times.
 
-        `key` names those that a row is found by. A table that has one is remembered, so that changes can be undone.
+        `key` names the fields of its key. Rows of a table with a key are remembered, so that changes can be undone.
         """
         self.name = name
         self._key = tuple(key)
@@ -36,10 +36,10 @@ class Table(Generic[Value]):
         self._json = [self._fields.index(field) for field in json]
         self._times = [self._fields.index(field) for field in times]
         self._inserts: dict[tuple[str, ...], str] = {}
-        """Statements by the columns that they fill."""
+        """Insert statements, by columns."""
 
     def row(self, value: Value) -> dict[str, Any]:
-        """A value as it is kept, by column."""
+        """A value as stored, by column."""
         return {name: encode_cell(getattr(value, name)) for name in self._fields}
 
     @property
@@ -58,17 +58,17 @@ class Table(Generic[Value]):
         return msgspec.convert(dict(zip(self._fields, cells, strict=True)), self.struct, strict=False)
 
     def select(self, tx: Reader, rest: str = "", *parameters: Any) -> list[Value]:
-        """The values that `rest` (`where …`, `order by …`) picks."""
+        """The values that `rest` (`where …`, `order by …`) selects."""
         rows = tx.rows(f"select {self._columns} from {self.name} {rest}", *parameters)
         return [self.value(row) for row in rows]
 
     def first(self, tx: Reader, rest: str, *parameters: Any) -> Value | None:
-        """The first of them, if any."""
+        """The first value that `rest` selects, or None."""
         found = self.select(tx, f"{rest} limit 1", *parameters)
         return found[0] if found else None
 
     def insert(self, tx: Writer, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Adds rows; every row names the same columns, which may be more than the struct has."""
+        """Inserts rows; every row has the same columns, which may be more than the struct has."""
         rows = list(rows)
         if not rows:
             return
@@ -83,19 +83,19 @@ class Table(Generic[Value]):
         tx.run_many(sql, [list(map(encode_cell, map(row.__getitem__, names))) for row in rows])
 
     def update(self, tx: Writer, changes: Mapping[str, Any], where: str, *parameters: Any) -> int:
-        """Changes columns of the rows that `where` picks."""
+        """Changes columns of the rows that `where` selects."""
         self.remember(tx, f"where {where}", *parameters)
         assignments = ", ".join(f"{name} = ?" for name in changes)
         values = [encode_cell(value) for value in changes.values()]
         return tx.run(f"update {self.name} set {assignments} where {where}", *values, *parameters)
 
     def delete(self, tx: Writer, where: str, *parameters: Any) -> int:
-        """Removes the rows that `where` picks, and returns how many."""
+        """Deletes the rows that `where` selects, and returns how many."""
         self.remember(tx, f"where {where}", *parameters)
         return tx.run(f"delete from {self.name} where {where}", *parameters)
 
     def remember(self, tx: Writer, rest: str, *parameters: Any) -> None:
-        """Remembers the rows that `rest` picks as they are, if the change can be undone."""
+        """Remembers the rows that `rest` selects, if the change can be undone."""
         if not self._key or not tx.is_remembering:
             return
         sql = f"select {self._columns} from {self.name} {rest} limit {MAX_REMEMBERED_ROWS + 1}"
@@ -104,13 +104,13 @@ class Table(Generic[Value]):
             tx.remember(self, self._key_of(cells), cells)
 
     def find(self, tx: Reader, key: Sequence[str]) -> Cells | None:
-        """The row with this key as it is kept, if it is there."""
+        """The stored row with this key, or None."""
         row = tx.row(f"select {self._columns} from {self.name} where {self.where_key}", *key)
         return dict(zip(self._fields, row, strict=True)) if row is not None else None
 
     @property
     def where_key(self) -> str:
-        """The condition that picks the row of a key."""
+        """The condition that selects the row of a key."""
         return " and ".join(f"{name} = ?" for name in self._key)
 
     def _key_of(self, row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ class Table(Generic[Value]):
 
 
 def encode_cell(value: Any) -> Any:
-    """A value in the form both engines keep it in."""
+    """A value in the form that both engines store."""
     encode = _ENCODERS.get(type(value))
     return value if encode is None else encode(value)
 
@@ -140,11 +140,11 @@ _ENCODERS: dict[type, Callable[[Any], Any]] = {
     list: _encode_list,
     dict: _encode_json,
 }
-"""How the values are written that no engine takes as they are."""
+"""Encoders of the types that the engines do not accept."""
 
 
 def escape_like(text: str) -> str:
-    """`text` as a part of a `like` pattern with `escape '!'`, matching only itself."""
+    """`text` escaped for a `like` pattern with `escape '!'`, so that it matches only itself."""
     return "".join(f"!{c}" if c in "!%_" else c for c in text)
 
 

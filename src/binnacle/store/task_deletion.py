@@ -1,4 +1,4 @@
-"""Deletes tasks, with what the engine removes together with them."""
+"""Deletes tasks, with the rows that the database deletes together with them."""
 
 from binnacle.errors import Referenced
 from binnacle.store import claim_holders, tasks
@@ -13,7 +13,7 @@ from binnacle.work.task import Task
 
 
 def delete_task(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> Task:
-    """Removes a task nobody refers to, with its comments. Returns what it was."""
+    """Deletes a task that no other task refers to, with its comments, and returns it."""
     task = tasks.get(tx, text)
     claim_holders.check_change(tx, task, fence=fence, force=force)
     rows = tx.rows(
@@ -35,6 +35,6 @@ def delete_task(tx: Writer, text: str, *, fence: int | None = None, force: bool 
 
 
 def remember_dependents(tx: Writer, task_id: str) -> None:
-    """Remembers the rows that the engine removes together with a task, or detaches from it."""
+    """Remembers the rows that the database deletes together with a task, or detaches from it."""
     for table in (DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS):
         table.remember(tx, "where task_id = ?", task_id)

@@ -1,6 +1,6 @@
-"""How tasks move: taken, finished, blocked, set aside, reopened, split.
+"""Moves of tasks: start, release, finish, skip, block, reopen, enrich, split.
 
-Every move checks the claim, changes the task and what waits for it, and records one event.
+Every move checks the claim, changes the task and the tasks that wait for it, and records one event.
 """
 
 from collections.abc import Sequence
@@ -30,21 +30,21 @@ from binnacle.work.text import clean_text
 
 
 class TaskMove(NamedTuple):
-    """What a move led to."""
+    """The result of a move."""
 
     task: Task
     unblocked: tuple[TaskId, ...] = ()
-    """Tasks that wait for nothing any more."""
+    """Tasks that no longer wait for anything."""
 
     warnings: tuple[str, ...] = ()
     was_held: bool = False
-    """Whether the actor works on it already, and was given it again instead of another."""
+    """Whether the actor held the task already and got it again instead of another one."""
 
 
 def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = False) -> TaskMove | None:
-    """Takes the task that is first in the ready order, in one atomic statement; None when nothing is ready.
+    """Takes the first task in the ready order, in one atomic statement; None if nothing is ready.
 
-    An agent that holds a task gets that one, whatever it asks for, and its claim is renewed; `force` takes another.
+    An agent that holds a task gets that one, whatever `which` says, and its claim is renewed; `force` takes another.
     """
     lapsed_claims.release_lapsed(tx)
     check_can_hold(tx.by)
@@ -70,7 +70,7 @@ def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = Fal
 
 
 def start(tx: Writer, text: str, *, force: bool = False) -> TaskMove:
-    """Takes one task. Taking what one already holds renews the claim and keeps its fence."""
+    """Takes a task. If the actor already holds it, the claim is renewed and keeps its fence."""
     task = _find_task(tx, text)
     check_can_hold(tx.by)
     check_start(task, by=tx.by, now=tx.now, holding=tasks.list_held_by(tx, tx.by.name), force=force)
@@ -82,8 +82,8 @@ def start(tx: Writer, text: str, *, force: bool = False) -> TaskMove:
 
 
 def release(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> TaskMove:
-    """Gives a task back: it is pending again and may be taken by others."""
-    task = _writable(tx, text, fence, force)
+    """Gives a task back: it is pending again, and others may take it."""
+    task = _get_writable(tx, text, fence, force)
     if task.status != "in_progress":
         raise WrongStatus(f"{task.id} is {task.status}, not in progress", hint="there is nothing to release")
     return _move(tx, task, "pending", "released")
@@ -91,18 +91,18 @@ def release(tx: Writer, text: str, *, fence: int | None = None, force: bool = Fa
 
 def finish(tx: Writer, text: str, *, reason: str = "", fence: int | None = None, force: bool = False) -> TaskMove:
     """Marks a task done."""
-    task = _writable(tx, text, fence, force)
+    task = _get_writable(tx, text, fence, force)
     open_parts = [part.id for part in tasks.list_parts(tx, task.id) if not is_closed(part.status)]
     check_close(task, open_children=open_parts, force=force)
     return _move(tx, task, "done", "done", closed_reason=clean_text(reason, what="reason", limit=2000))
 
 
 def skip(tx: Writer, text: str, *, reason: str, fence: int | None = None, force: bool = False) -> TaskMove:
-    """Sets a task aside for good. The reason is required: the next reader asks why."""
-    task = _writable(tx, text, fence, force)
+    """Cancels a task. The reason is required, because the next reader will ask."""
+    task = _get_writable(tx, text, fence, force)
     reason = clean_text(reason, what="reason", limit=2000)
     if not reason:
-        raise InvalidInput("a task is skipped with a reason", hint="say as the reason why it will not be done")
+        raise InvalidInput("a reason is needed to skip a task", hint="say why it will not be done")
     if is_closed(task.status):
         raise WrongStatus(f"{task.id} is already {task.status}", hint=steps.reopen(task.id))
     return _move(tx, task, "cancelled", "cancelled", closed_reason=reason)
@@ -118,23 +118,23 @@ def block(
     fence: int | None = None,
     force: bool = False,
 ) -> TaskMove:
-    """Says that a task cannot go on, and why; in the words of `author`, if not the actor's own.
+    """Blocks a task and comments why; the comment is by `author`, by default the actor.
 
-    Blocked `on` another task, it waits for that one and becomes ready by itself when it is done. If that is
-    closed already there is nothing to wait for: it is blocked until someone has looked at both.
+    Blocked `on` another task, it waits for that one and becomes ready when that is done. If that one is
+    already closed, the task is blocked until someone has looked at both.
     """
-    task = _writable(tx, text, fence, force)
+    task = _get_writable(tx, text, fence, force)
     if is_closed(task.status):
         raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
     if not reason.strip():
-        raise InvalidInput("a task is blocked with a reason", hint="give as the reason what is in the way")
+        raise InvalidInput("a reason is needed to block a task", hint="say what blocks it")
     comments.add(tx, task.id, f"Blocked: {reason}", author=author)
     if on is None:
         return _move(tx, task, "blocked", "blocked", note=reason)
     other = tasks.get(tx, on)
     if is_closed(other.status):
         moved = _move(tx, task, "blocked", "blocked", note=reason)
-        warning = f"{other.id} is {other.status}; someone has to look at it before this goes on"
+        warning = f"{other.id} is {other.status}; someone has to look at it before this can continue"
         waiting = dependencies.add(tx, task.id, other.id, reason=reason[:500])
         return moved._replace(task=waiting, warnings=(*moved.warnings, warning))
     moved = _move(tx, task, "pending", "blocked", note=reason) if task.status != "pending" else TaskMove(task)
@@ -142,8 +142,8 @@ def block(
 
 
 def reopen(tx: Writer, text: str, *, fence: int | None = None, force: bool = False) -> TaskMove:
-    """Makes a task pending again, from whatever it was."""
-    task = _writable(tx, text, fence, force)
+    """Makes a task pending again, from any status."""
+    task = _get_writable(tx, text, fence, force)
     if task.status == "pending":
         return TaskMove(task)
     tasks.check_title_is_free(tx, task)
@@ -153,7 +153,7 @@ def reopen(tx: Writer, text: str, *, fence: int | None = None, force: bool = Fal
 def set_status(
     tx: Writer, text: str, status: Status, *, reason: str = "", fence: int | None = None, force: bool = False
 ) -> TaskMove:
-    """Brings a task to a status by the move that leads there, with that move's rules."""
+    """Sets the status of a task by the move that leads there, with that move's rules."""
     match status:
         case "in_progress":
             return start(tx, text, force=force)
@@ -166,7 +166,7 @@ def set_status(
         case "pending":
             return reopen(tx, text, fence=fence, force=force)
         case "draft" | "partial" | "needs_input":
-            task = _writable(tx, text, fence, force)
+            task = _get_writable(tx, text, fence, force)
             if is_closed(task.status):
                 raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
             if reason:
@@ -175,12 +175,12 @@ def set_status(
 
 
 def enrich(tx: Writer, text: str, changes: dict[str, Any], *, fence: int | None = None) -> Task:
-    """Works a draft out into a task that can be taken."""
+    """Turns a draft into a task that can be taken."""
     task = tasks.get(tx, text)
     if task.status != "draft":
-        raise WrongStatus(f"{task.id} is {task.status}; only a draft is enriched", hint=steps.update(task.id))
+        raise WrongStatus(f"{task.id} is {task.status}; only a draft can be enriched", hint=steps.update(task.id))
     if not str(changes.get("pseudocode") or "").strip():
-        raise InvalidInput("an enriched task needs pseudocode", hint="say in steps how it is to be done")
+        raise InvalidInput("an enriched task needs pseudocode", hint="say in steps how to do it")
     tasks.update(tx, task.id, changes, fence=fence)
     TASKS.update(tx, {"enriched_at": tx.now}, "id = ?", task.id)
     return _move(tx, tasks.get(tx, task.id), "pending", "enriched").task
@@ -189,15 +189,15 @@ def enrich(tx: Writer, text: str, changes: dict[str, Any], *, fence: int | None 
 def split(
     tx: Writer, text: str, parts: Sequence[NewTask], *, chain: bool = False, force: bool = False
 ) -> tuple[Task, list[Task]]:
-    """Breaks a task into parts that it then waits for; `chain` makes each part wait for the one before.
+    """Splits a task into parts that it then waits for; `chain` makes each part wait for the one before.
 
-    When the parts are done the task itself becomes ready, to be checked as a whole and finished.
+    When the parts are done, the task itself becomes ready, to be checked and finished.
     """
-    task = _writable(tx, text, None, force)
+    task = _get_writable(tx, text, None, force)
     if is_closed(task.status):
         raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
     if len(parts) < 2:
-        raise Refused("a task is split into at least two parts", hint="give two titles or more")
+        raise Refused("a task must be split into at least two parts", hint="give two titles or more")
     inherited = {
         "parent": task.id,
         "feature": task.feature,
@@ -216,7 +216,7 @@ def split(
     made = tasks.add(tx, drafts)
     if task.status not in ("draft", "pending"):
         _move(tx, task, "pending", "split")
-    for part in made:  # one by one: a part may wait for what waits for the whole
+    for part in made:  # one by one: a part may wait for a task that waits for the whole
         dependencies.add(tx, task.id, part.id, reason="split into these parts", force=force)
     return tasks.get(tx, task.id), made
 
@@ -232,7 +232,7 @@ def _claim_columns(tx: Writer) -> dict[str, Any]:
 
 
 def _renew(tx: Writer, task: Task) -> Task:
-    """The task with a new lease and the fence it had."""
+    """Renews the lease of a task's claim and keeps its fence."""
     TASKS.update(tx, _claim_columns(tx), "id = ?", task.id)
     return tasks.get(tx, task.id)
 
@@ -245,14 +245,14 @@ def _start(tx: Writer, task: Task) -> TaskMove:
     return TaskMove(task, warnings=warnings)
 
 
-def _writable(tx: Writer, text: str, fence: int | None, force: bool) -> Task:
+def _get_writable(tx: Writer, text: str, fence: int | None, force: bool) -> Task:
     task = tasks.get(tx, text) if force else _find_task(tx, text)
     claim_holders.check_change(tx, task, fence=fence, force=force)
     return task
 
 
 def _find_task(tx: Writer, text: str) -> Task:
-    """A task, given back first if somebody holds it who is gone."""
+    """A task, given back first if its holder is gone."""
     task = tasks.get(tx, text)
     if task.claimed_by not in (None, tx.by.name) and lapsed_claims.release_lapsed(tx):
         task = tasks.get(tx, task.id)
@@ -260,7 +260,7 @@ def _find_task(tx: Writer, text: str) -> Task:
 
 
 def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = "", **columns: Any) -> TaskMove:
-    """Changes the status and everything that follows from it."""
+    """Changes the status and everything that depends on it."""
     closing, opening = (
         is_closed(status) and not is_closed(task.status),
         is_closed(task.status) and not is_closed(status),
@@ -283,6 +283,6 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
 
 
 def _name_holder(tx: Writer, task: Task) -> tuple[str, ...]:
-    """Tells a person whose task it was that they changed."""
+    """A warning for a person who changes a task that someone else held."""
     is_others = tx.by.kind == "human" and task.claimed_by not in (None, tx.by.name)
     return (f"{task.id} was held by {task.claimed_by}",) if is_others else ()

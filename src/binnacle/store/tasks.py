@@ -1,4 +1,4 @@
-"""Tasks: found, added, listed, changed and deleted. How they move through their statuses is in `task_moves`."""
+"""Finds, adds, lists, changes and deletes tasks. `task_moves` changes their status."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -37,14 +37,14 @@ TASKS = Table(
 DEPENDENCIES = Table("dependency", Dependency, times=("created_at",), key=("task_id", "depends_on"))
 
 IDS_PER_STATEMENT = 500
-"""Ids asked for in one statement."""
+"""Ids in one statement."""
 
 
 class TaskFilter(Struct, frozen=True, kw_only=True):
-    """Which tasks to list. What is not given does not restrict."""
+    """Which tasks to list. Fields that are not given do not restrict."""
 
     status: tuple[Status, ...] = ()
-    """Without it, the tasks that are not closed."""
+    """If empty, the tasks that are not closed."""
 
     feature: str | None = None
     discipline: str | None = None
@@ -75,11 +75,11 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
 
 
 def resolve(tx: Reader, text: str) -> TaskId:
-    """The id of the one task meant by `text`: a whole id, or the beginning of one.
+    """The id of the task that `text` means: a complete id, or the beginning of one.
 
     Raises:
-        NotFound: with the nearest existing id as a hint.
-        Ambiguous: with the ids that begin so.
+        NotFound: the hint names the nearest existing id.
+        Ambiguous: the hint names the ids that begin with it.
     """
     wanted = parse_task_id(text)
     # 'g' follows 'f', the last hex digit
@@ -106,8 +106,8 @@ def list_beginning_with(tx: Reader, prefix: str, *, limit: int) -> list[tuple[st
 
 
 def get(tx: Reader, text: str) -> Task:
-    """The task meant by `text`."""
-    # A whole id, as programs give it, is found at once.
+    """The task that `text` means."""
+    # A complete id, which programs pass, is found at once.
     task = TASKS.first(tx, "where id = ?", text) or TASKS.first(tx, "where id = ?", resolve(tx, text))
     assert task is not None
     return task
@@ -124,7 +124,7 @@ def get_many(tx: Reader, ids: Collection[str]) -> dict[str, Task]:
 
 
 def list_tasks(tx: Reader, which: TaskFilter, *, limit: int, offset: int = 0) -> tuple[list[Task], int]:
-    """A page of the tasks that match, most urgent first, and how many match in all."""
+    """A page of the matching tasks, most urgent first, and the total number."""
     where, values = which.where()
     page = TASKS.select(tx, f"where {where} order by priority, number limit ? offset ?", *values, limit, offset)
     total = (
@@ -134,7 +134,7 @@ def list_tasks(tx: Reader, which: TaskFilter, *, limit: int, offset: int = 0) ->
 
 
 def list_ready(tx: Reader, which: TaskFilter | None = None, *, limit: int) -> tuple[list[Task], int]:
-    """A page of the tasks that can be taken now, in the order to take them, and how many there are."""
+    """A page of the ready tasks, in the ready order, and the total number."""
     where, values = ready_condition(which)
     page = TASKS.select(tx, f"where {where} order by queue_rank, priority, number limit ?", *values, limit)
     total = len(page) if len(page) < limit else tx.count(f"select count(*) from task where {where}", *values)
@@ -142,18 +142,18 @@ def list_ready(tx: Reader, which: TaskFilter | None = None, *, limit: int) -> tu
 
 
 def find_next_ready(tx: Reader, which: TaskFilter | None = None) -> Task | None:
-    """The task that is first in the ready order, if any."""
+    """The first task in the ready order, or None."""
     where, values = ready_condition(which)
     return TASKS.first(tx, f"where {where} order by queue_rank, priority, number", *values)
 
 
 def find_next_for(tx: Reader, by: Actor, which: TaskFilter | None = None) -> Task | None:
-    """The task for `by` to work on next: the one an agent holds, else the first in the ready order, if any."""
+    """The next task for `by`: the one that an agent holds, or else the first in the ready order, or None."""
     return find_held(list_held_by(tx, by.name), by=by) or find_next_ready(tx, which)
 
 
 def ready_condition(which: TaskFilter | None) -> tuple[str, list[Any]]:
-    """What makes a task ready, in the words of the index that holds them. Pending tasks are never claimed."""
+    """The condition for ready tasks, worded like the index on them. Pending tasks are never claimed."""
     ready_now = "status = 'pending' and open_dependencies = 0"
     if which is None:
         return ready_now, []
@@ -162,32 +162,32 @@ def ready_condition(which: TaskFilter | None) -> tuple[str, list[Any]]:
 
 
 def list_held_by(tx: Reader, name: str) -> list[Task]:
-    """What someone works on now."""
+    """The tasks that someone works on now."""
     return TASKS.select(tx, "where claimed_by = ? and status = 'in_progress' order by number", name)
 
 
 def list_blocked(tx: Reader, *, limit: int) -> tuple[list[Task], int]:
-    """A page of the tasks that cannot go on: waiting for others, blocked, partly done, or waiting for an answer."""
+    """A page of the blocked tasks: waiting for others, blocked, partly done, or waiting for an answer."""
     where = "(status = 'pending' and open_dependencies > 0) or status in ('blocked', 'partial', 'needs_input')"
     page = TASKS.select(tx, f"where {where} order by priority, number limit ?", limit)
     return page, len(page) if len(page) < limit else tx.count(f"select count(*) from task where {where}")
 
 
 def list_parts(tx: Reader, task_id: str) -> list[Task]:
-    """The parts a task was split into, in the order they were made."""
+    """The parts that a task was split into, in the order they were made."""
     return TASKS.select(tx, "where parent = ? order by number", task_id)
 
 
 def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
-    """Creates tasks, all or none, and returns them in the order given.
+    """Creates tasks, all or none, and returns them in the given order.
 
     Raises:
-        Duplicate: a title that is there already, or twice in the batch.
-        NotFound: a feature, discipline, parent or dependency that does not exist.
+        Duplicate: a title exists already, or twice in the batch.
+        NotFound: a feature, discipline, parent or dependency does not exist.
     """
     if not drafts:
         return []
-    prepared = [_prepared(tx, draft) for draft in drafts]
+    prepared = [_prepare(tx, draft) for draft in drafts]
     check_titles(tx, [fields["title_key"] for fields in prepared if fields["status"] != "cancelled"])
     for sort in feature_names.SORTS:
         if names := {fields[sort] for fields in prepared if fields[sort]}:
@@ -212,7 +212,7 @@ def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
 
 
 def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | None = None, force: bool = False) -> Task:
-    """Changes what is said about a task. Nothing to change is no error."""
+    """Changes fields of a task. No change is not an error."""
     task = get(tx, text)
     claim_holders.check_change(tx, task, fence=fence, force=force)
     if changes.get("parent"):
@@ -235,12 +235,12 @@ def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | No
 
 
 def check_title_is_free(tx: Reader, task: Task) -> None:
-    """Refuses to bring a cancelled task back when its title was given to another."""
+    """Refuses to reopen a cancelled task whose title another task has now."""
     if task.status == "cancelled":
         check_titles(tx, [fold(task.title)])
 
 
-def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
+def _prepare(tx: Writer, draft: NewTask) -> dict[str, Any]:
     status = parse_status(draft.status)
     if status == "in_progress":
         raise InvalidInput("a new task cannot be in progress", hint=steps.start("ID", words="add it, then start it"))
@@ -253,10 +253,10 @@ def _prepared(tx: Writer, draft: NewTask) -> dict[str, Any]:
 
 
 def check_titles(tx: Reader, keys: Sequence[str]) -> None:
-    """Refuses titles that are there already. A cancelled task gives its title free."""
-    if len(set(keys)) < len(keys):
-        repeated = next(key for key, times in Counter(keys).items() if times > 1)
-        raise Duplicate(f"the same title twice in one batch: {repeated!r}", hint="say what is different about them")
+    """Refuses titles that exist already. Titles of cancelled tasks are free."""
+    repeated = [key for key, times in Counter(keys).items() if times > 1]
+    if repeated:
+        raise Duplicate(f"the same title twice in one batch: {repeated[0]!r}", hint="give each task its own title")
     for start in range(0, len(keys), IDS_PER_STATEMENT):
         part = keys[start : start + IDS_PER_STATEMENT]
         found = tx.row(
@@ -269,20 +269,20 @@ def check_titles(tx: Reader, keys: Sequence[str]) -> None:
             step = steps.reopen(task_id) if status == "done" else steps.show(task_id)
             raise Duplicate(
                 f"a task with this title exists: {task_id} ({status}) {title!r}",
-                hint=(step, "or give the new one a title of its own"),
+                hint=(step, "or give the new one another title"),
                 details={"existing": task_id, "status": status},
             )
 
 
 def _describe_new(tx: Reader, prepared: Sequence[dict[str, Any]]) -> list[Task]:
-    """The tasks that were just inserted. Only their numbers are read: everything else in the rows is known."""
+    """The tasks that were just inserted. Only their numbers are read, because everything else is known."""
     numbers: dict[str, int] = {}
     for start in range(0, len(prepared), IDS_PER_STATEMENT):
         part = [fields["id"] for fields in prepared[start : start + IDS_PER_STATEMENT]]
         numbers |= {
             row[0]: row[1] for row in tx.rows(f"select id, number from task where id in {placeholders(part)}", *part)
         }
-    now = datetime.fromisoformat(stamp(tx.now))  # as precise as it is kept
+    now = datetime.fromisoformat(stamp(tx.now))  # with the stored precision
     made = []
     for fields in prepared:
         del fields["title_key"]
@@ -292,7 +292,7 @@ def _describe_new(tx: Reader, prepared: Sequence[dict[str, Any]]) -> list[Task]:
 
 
 def _dependencies_of_new(tx: Reader, drafts: Sequence[NewTask], ids: Sequence[TaskId]) -> list[list[TaskId]]:
-    """What each new task waits for. Only earlier tasks can be named, so no circle can arise."""
+    """The dependencies of each new task. Only earlier tasks can be named, so no cycle can arise."""
     found: list[list[TaskId]] = []
     for index, draft in enumerate(drafts):
         ons: dict[TaskId, None] = {}
@@ -333,7 +333,7 @@ def _link_new(tx: Writer, drafts: Sequence[NewTask], ids: Sequence[TaskId], wait
 
 
 def check_not_above(tx: Reader, parent: str | None, targets: Collection[str]) -> None:
-    """Refuses a task that waits for what it is a part of: neither could ever be finished."""
+    """Refuses a task that waits for a task it is a part of: neither could ever be finished."""
     for above in list_ancestors(tx, parent) if targets else ():
         if above in targets:
             raise Cycle(
@@ -342,7 +342,7 @@ def check_not_above(tx: Reader, parent: str | None, targets: Collection[str]) ->
 
 
 def list_ancestors(tx: Reader, parent: str | None) -> list[TaskId]:
-    """A task's parent and everything above it, the nearest first."""
+    """A task's parent and further ancestors, the nearest first."""
     found: list[TaskId] = []
     while parent and parent not in found:
         found.append(TaskId(parent))
@@ -352,7 +352,7 @@ def list_ancestors(tx: Reader, parent: str | None) -> list[TaskId]:
 
 
 def check_parent(tx: Reader, task: Task, text: str) -> TaskId:
-    """The id of the task that another is to be a part of. Refuses one that is its own part, or that it waits for."""
+    """The id of a task's new parent. Refuses a parent that is a part of the task, or that the task waits for."""
     parent = resolve(tx, text)
     above = list_ancestors(tx, parent)
     if task.id in above:

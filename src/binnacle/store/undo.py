@@ -1,10 +1,10 @@
-"""Undoes what a person did: the rows of a change become what they were before it.
+"""Undoes changes of a person by restoring the rows before them.
 
-A change is known by the number of its last event. Undoing one is a change like any other: it records events, and it can
-be undone itself, which makes the first one again. Undoing the last change again and again goes further back.
+A change is identified by the number of its last event. Undoing it is a change like any other: it records events, and it
+can be undone itself, which makes the first change again. Repeated undoing goes further back.
 
-Nothing that happened since is overwritten. A change is refused if a row that it touched is no longer what it left, or
-if what it removed or added is needed or taken by now. Either all of it is undone or nothing.
+Later changes are never overwritten. Undoing is refused if a row is no longer as the change left it, or if what it
+removed or added is needed or in use by now. Either all of a change is undone or nothing.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ from binnacle.work.journal import Event
 
 
 class RecordedChange(Struct, frozen=True, kw_only=True):
-    """What one command of a person did."""
+    """The change of one command of a person."""
 
     number: int
-    """Of its last event."""
+    """Number of its last event."""
 
     at: datetime
     events: tuple[Event, ...]
@@ -36,23 +36,23 @@ class RecordedChange(Struct, frozen=True, kw_only=True):
 
     is_undone: bool = False
     can_be_undone: bool = False
-    """Whether what there was before is known; it may have changed since all the same."""
+    """Whether the rows before it are known. They may still have changed since."""
 
 
 class UndoneChange(Struct, frozen=True, kw_only=True):
-    """What undoing led to."""
+    """The result of undoing."""
 
     changes: tuple[RecordedChange, ...]
-    """What was undone, the newest first."""
+    """The changes that were undone, the newest first."""
 
     task_ids: tuple[str, ...]
-    """The tasks that were touched, those that are gone included."""
+    """The affected tasks, including deleted ones."""
 
     warnings: tuple[str, ...]
 
 
 class _Entry(NamedTuple):
-    """A change as the table keeps it."""
+    """A change in the table."""
 
     number: int
     first: int
@@ -61,35 +61,35 @@ class _Entry(NamedTuple):
 
 
 def list_changes(tx: Reader, actor: str, *, limit: int) -> tuple[list[RecordedChange], int]:
-    """The newest changes of a person, newest first, and how many there are."""
-    entries = _entries(tx, actor)
+    """The newest changes of a person, newest first, and the total number."""
+    entries = _list_entries(tx, actor)
     undone = _find_undone(entries)
-    return [_change(tx, entry, is_undone=entry.number in undone) for entry in entries[:limit]], len(entries)
+    return [_load_change(tx, entry, is_undone=entry.number in undone) for entry in entries[:limit]], len(entries)
 
 
 def choose_last(tx: Reader, actor: str, *, count: int) -> list[RecordedChange]:
     """The last changes of a person that were not undone yet, the newest first.
 
     Raises:
-        NotFound: there are not so many.
+        NotFound: there are not that many.
     """
-    entries = _entries(tx, actor)
+    entries = _list_entries(tx, actor)
     undone = _find_undone(entries)
     chosen = [entry for entry in entries if entry.number not in undone and not entry.undoes][:count]
     if len(chosen) < count:
         have = f"only {len(chosen)} of the {count} changes" if chosen else "no change"
         raise NotFound(f"there is {have} of {actor} to undo", hint=steps.LIST_CHANGES)
-    return [_change(tx, entry, is_undone=False) for entry in chosen]
+    return [_load_change(tx, entry, is_undone=False) for entry in chosen]
 
 
 def choose(tx: Reader, actor: str, number: int) -> RecordedChange:
     """One change of a person, by the number of one of its events.
 
     Raises:
-        NotFound: they made no such change, or it is too long ago.
-        Refused: it is undone already.
+        NotFound: the person made no such change, or it is too long ago.
+        Refused: it is already undone.
     """
-    entries = _entries(tx, actor)
+    entries = _list_entries(tx, actor)
     entry = next((one for one in entries if one.first <= number <= one.number), None)
     if entry is None:
         raise NotFound(f"no change {number} of {actor}", hint=steps.LIST_CHANGES)
@@ -97,33 +97,33 @@ def choose(tx: Reader, actor: str, number: int) -> RecordedChange:
     if entry.number in undone:
         by = next(one.number for one in entries if entry.number in one.undoes and one.number not in undone)
         step = NextStep("make it again", f"undo {by}", for_person=True)
-        raise Refused(f"change {number} is undone already, by change {by}", hint=step)
-    return _change(tx, entry, is_undone=False)
+        raise Refused(f"change {number} is already undone, by change {by}", hint=step)
+    return _load_change(tx, entry, is_undone=False)
 
 
 def undo(tx: Writer, changes: Sequence[RecordedChange]) -> UndoneChange:
     """Undoes changes, the newest first, all or none.
 
     Raises:
-        Refused: one of them cannot be undone, with the reason.
+        Refused: one of them cannot be undone; the error says why.
     """
     warnings: list[str] = []
     touched: dict[str, None] = {}
     for change in changes:
-        images = _images_of(tx, change)
+        images = _load_images(tx, change)
         for image in images:
             _check_as_left(tx, change, image)
         try:
             warnings += row_restoration.restore(tx, images)
         except BinnacleError as error:
-            raise _refusal(change, error.message, error.next_steps) from error
+            raise _make_refusal(change, error.message, error.next_steps) from error
         touched |= dict.fromkeys(row_restoration.list_task_ids(images))
         _record(tx, change)
     tx.undoes = tuple(change.number for change in changes)
     return UndoneChange(changes=tuple(changes), task_ids=tuple(touched), warnings=tuple(warnings))
 
 
-def _entries(tx: Reader, actor: str) -> list[_Entry]:
+def _list_entries(tx: Reader, actor: str) -> list[_Entry]:
     rows = tx.rows(
         "select last_event, first_event, undoes, images from undo where actor = ? order by last_event desc", actor
     )
@@ -131,7 +131,7 @@ def _entries(tx: Reader, actor: str) -> list[_Entry]:
 
 
 def _find_undone(entries: Sequence[_Entry]) -> set[int]:
-    """Which of some changes, the newest first, are undone. What undid one may be undone itself."""
+    """The numbers of undone changes, from entries with the newest first. An undo may be undone itself."""
     undone: set[int] = set()
     for entry in entries:
         if entry.number not in undone:
@@ -139,7 +139,7 @@ def _find_undone(entries: Sequence[_Entry]) -> set[int]:
     return undone
 
 
-def _change(tx: Reader, entry: _Entry, *, is_undone: bool) -> RecordedChange:
+def _load_change(tx: Reader, entry: _Entry, *, is_undone: bool) -> RecordedChange:
     events = EVENTS.select(tx, "where seq between ? and ? order by seq", entry.first, entry.number)
     return RecordedChange(
         number=entry.number,
@@ -151,13 +151,13 @@ def _change(tx: Reader, entry: _Entry, *, is_undone: bool) -> RecordedChange:
     )
 
 
-def _images_of(tx: Reader, change: RecordedChange) -> tuple[RowImage, ...]:
+def _load_images(tx: Reader, change: RecordedChange) -> tuple[RowImage, ...]:
     row = tx.row("select images from undo where last_event = ?", change.number)
     if row is None or not row[0]:
         others = [event for event in change.events if event.entity not in UNDOABLE]
         what = f"it {others[0].action} {others[0].entity} {others[0].entity_id}" if others else "it changed too much"
         words = "only changes of tasks, comments, learnings and notes can be undone"
-        raise _refusal(change, what, (words, steps.LIST_CHANGES))
+        raise _make_refusal(change, what, (words, steps.LIST_CHANGES))
     return msgspec.json.decode(row[0], type=tuple[RowImage, ...])
 
 
@@ -167,15 +167,15 @@ def _check_as_left(tx: Reader, change: RecordedChange, image: RowImage) -> None:
     entity_id = image.key[0]
     later = EVENTS.first(tx, "where entity_id = ? and seq > ? order by seq desc", entity_id, change.number)
     since = f" by {later.actor} ({later.action})" if later else ""
-    raise _refusal(change, f"{entity_id} was changed since{since}", steps.show_log(entity_id))
+    raise _make_refusal(change, f"{entity_id} was changed since{since}", steps.show_log(entity_id))
 
 
-def _refusal(change: RecordedChange, reason: str, hint: Hint) -> Refused:
+def _make_refusal(change: RecordedChange, reason: str, hint: Hint) -> Refused:
     return Refused(f"change {change.number} cannot be undone: {reason}", hint=hint, details={"change": change.number})
 
 
 def _record(tx: Writer, change: RecordedChange) -> None:
-    """Records once what was undone of everything that the change did, with what it takes to tell of it."""
+    """Records an event for each distinct action that was undone, with what is needed to describe it."""
     recorded: set[tuple[str, str, str]] = set()
     for event in change.events:
         was = event.changes.get("was", "") if event.action in ("undone", "redone") else event.action

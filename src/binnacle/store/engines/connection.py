@@ -1,7 +1,7 @@
-"""The seam between the two engines and everything above them: a connection that runs SQL.
+"""The interface between the two engines and everything above them: a connection that runs SQL.
 
-SQL is written once, in the subset both engines share, with `?` for values. What
-differs is a value of `SqlDialect`.
+SQL is written once, in the subset that both engines share, with `?` for values. `SqlDialect`
+holds what differs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,24 +12,24 @@ Row = Sequence[Any]
 TransactionMode = Literal["read", "write", "claim"]
 """How a transaction begins.
 
-`read` sees one moment of the store and cannot change it. `write` keeps every other
-writer out from its beginning, so that a rule checked in it still holds when it commits.
-`claim` takes rows one by one and lets other claims pass on an engine that can.
+`read` sees a snapshot of the store and cannot change it. `write` excludes every other
+writer from its beginning, so that a rule checked in it still holds when it commits.
+`claim` locks single rows and lets other claims run at the same time, if the engine can.
 """
 
 
 class SqlDialect(NamedTuple):
-    """What the engines spell differently."""
+    """SQL that differs between the engines."""
 
     name: Literal["sqlite", "postgres"]
     identity: str
-    """Column type of a number that counts up by itself and is never reused."""
+    """Column type of an automatically increasing number that is never reused."""
 
     text: str
     """Column type of text that sorts by code point."""
 
     skip_locked: str
-    """Ends a subselect that is to pass over rows another claim has in hand."""
+    """Suffix of a subselect that skips rows which another claim has locked."""
 
 
 class StoreConnection(Protocol):
@@ -40,38 +40,38 @@ class StoreConnection(Protocol):
     """Where the store is, for people; without passwords."""
 
     def is_lost(self) -> bool:
-        """Whether nothing can be done with it any more: it was cut or closed, or its file was moved or removed."""
+        """Whether it can no longer be used: it was closed, or its file was moved or removed."""
 
     def begin(self, mode: TransactionMode, *, holder: str = "") -> None:
         """Begins a transaction. Claims of one `holder` wait for each other: it may hold only one task."""
 
     def commit(self, *, announce: bool) -> None:
-        """Makes the transaction last; `announce` wakes those who follow the event log.
+        """Commits the transaction; `announce` wakes those who follow the event log.
 
         Raises:
-            StoreLost: it may have become lasting or not.
+            StoreLost: it may or may not have been committed.
         """
 
     def rollback(self) -> None: ...
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> Sequence[Row]: ...
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
-        """Runs a statement and returns how many rows it touched."""
+        """Runs a statement and returns the number of affected rows."""
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
     def run_script(self, script: str) -> None:
-        """Runs several statements within the transaction under way."""
+        """Runs several statements in the current transaction."""
 
     def schema_version(self) -> int:
         """Number of the newest migration applied; 0 for an empty store."""
 
     def set_schema_version(self, version: int) -> None: ...
     def prepare(self) -> None:
-        """Makes room for a new store. Several processes may do this at once."""
+        """Creates the place for a new store. Several processes may do this at once."""
 
     def hold_event_order(self) -> None:
-        """Makes this transaction's events follow every committed one's, until it ends."""
+        """Makes the events of this transaction come after all committed ones, until it ends."""
 
     def wait_change(self, timeout: float) -> bool:
-        """Waits until another connection committed something, at most `timeout` seconds."""
+        """Waits at most `timeout` seconds for a commit of another connection. Returns whether there was one."""
 
     def close(self) -> None: ...

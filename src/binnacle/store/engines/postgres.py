@@ -56,28 +56,28 @@ CONNECTION_OPTIONS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 25_000,
 }
-"""Where the URL does not say otherwise: a server that vanished without a word is noticed within half a minute."""
+"""Defaults for the URL. With them, a server that disappears is noticed within half a minute."""
 
 SERVER_KEEPALIVES = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3}
-"""The other way round, so that a client that vanished does not hold its locks for long."""
+"""The same for the server, so that a client that disappears does not hold its locks for long."""
 
 _WRITERS, _EVENTS, _SCHEMA = 1, 2, 3
-"""Advisory locks, always taken in this order. Claims share the first, which keeps writers out but not each other."""
+"""Advisory locks, always taken in this order. Claims share the first: it excludes writers but not other claims."""
 
 
 class PostgresConnection:
     """A connection to one schema of a PostgreSQL database.
 
     Writers exclude each other by an advisory lock, as SQLite's do by their file
-    lock: the rules of the work model then mean the same on both. Claims share
-    that lock among themselves; they lock the row they take and pass over rows in hand.
+    lock, so the rules of the work model mean the same on both. Claims share that
+    lock; they lock the row that they take and skip rows that are locked.
     """
 
     dialect = POSTGRES
 
     def __init__(self, url: str, *, schema: str | SchemaTenant, timeout: float) -> None:
-        """Connects to `schema`, or to the one that a tenant has in the database."""
-        self._schema = "" if isinstance(schema, SchemaTenant) else _checked_schema(schema)
+        """Connects to `schema`, or to the schema of a tenant."""
+        self._schema = "" if isinstance(schema, SchemaTenant) else _check_schema(schema)
         self._timeout = timeout
         self._sql: dict[str, bytes] = {}
         try:
@@ -103,7 +103,7 @@ class PostgresConnection:
             raise
 
     def _find_schema(self, tenant: SchemaTenant) -> str:
-        """The schema of `tenant`, made and recorded if it is new. Of several at once, one makes it."""
+        """The schema of `tenant`, created and recorded if it is new. If several clients try, one creates it."""
         choice = choose_schema(self._list_schemas(tenant), tenant)
         if choice.is_recorded:
             return choice.schema
@@ -111,13 +111,13 @@ class PostgresConnection:
             self.execute("select pg_advisory_xact_lock(hashtext('binnacle projects'))")
             schemas = self._list_schemas(tenant)
             choice = choose_schema(schemas, tenant)
-            if choice.schema not in schemas:  # asking for one that is there takes a right that not every user has
+            if choice.schema not in schemas:  # even `if not exists` needs a right that not every user has
                 self._execute(f'create schema "{choice.schema}"')
             self._record_owner(choice)
         return choice.schema
 
     def _list_schemas(self, tenant: SchemaTenant) -> dict[str, SchemaOwner | None]:
-        """The schemas that could be a project's, with what their comments say."""
+        """The schemas that could belong to a project, with the owners in their comments."""
         rows = self.query(
             "select nspname, obj_description(oid, 'pg_namespace') from pg_namespace "
             "where nspname = ? or obj_description(oid, 'pg_namespace') like '{\"binnacle\":%' or nspname = "
@@ -127,7 +127,7 @@ class PostgresConnection:
         return {str(name): parse_owner(comment) for name, comment in rows}
 
     def _record_owner(self, choice: SchemaChoice) -> None:
-        """Only the owner of a schema may comment on it; another user of it goes without."""
+        """Writes the owner into the schema's comment, if this user may."""
         text = msgspec.json.encode(choice.owner).decode().replace("'", "''")
         try:
             with self._db.transaction():
@@ -148,7 +148,7 @@ class PostgresConnection:
             if mode == "claim":
                 self.execute("select pg_advisory_xact_lock(hashtext(?))", (f"binnacle:{self._schema}:{holder}",))
         except BaseException:
-            self.rollback()  # a wait that was given up leaves no transaction behind
+            self.rollback()  # a wait that timed out must leave no transaction open
             raise
 
     def commit(self, *, announce: bool) -> None:
@@ -158,32 +158,32 @@ class PostgresConnection:
             self._execute("commit")
         except StoreUnreachable as error:
             raise StoreLost(
-                "the connection to the database was lost during a commit: the change may have been made or not",
+                "the connection to the database was lost during a commit: the change may or may not have been made",
                 hint=steps.LOOK_THEN_REPEAT,
             ) from error
 
     def rollback(self) -> None:
-        with contextlib.suppress(StoreUnreachable):  # then the server has undone it, or is about to
+        with contextlib.suppress(StoreUnreachable):  # then the server rolls it back itself
             self._execute("rollback")
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> Sequence[Row]:
         try:
-            return self._db.execute(self._adapted(sql), parameters).fetchall()
+            return self._db.execute(self._adapt(sql), parameters).fetchall()
         except psycopg.Error as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         try:
-            return self._db.execute(self._adapted(sql), parameters).rowcount
+            return self._db.execute(self._adapt(sql), parameters).rowcount
         except psycopg.Error as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         try:
             with self._db.cursor() as cursor:
-                cursor.executemany(self._adapted(sql), rows)
+                cursor.executemany(self._adapt(sql), rows)
         except psycopg.Error as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
 
     def run_script(self, script: str) -> None:
         self._execute(script)
@@ -207,9 +207,9 @@ class PostgresConnection:
         self._execute("commit")
 
     def hold_event_order(self) -> None:
-        # Numbers are drawn before a commit and commits may overtake each other; a follower that
-        # reads past a gap would miss what fills it later. So numbers are drawn one transaction
-        # at a time, and only at its end: it waits for no row any more, so nothing can deadlock.
+        # Numbers are assigned before a commit, and commits may overtake each other; a follower that
+        # reads past a gap would miss events that fill it later. So only one transaction at a time
+        # assigns numbers, and only at its end, when it waits for no row, so nothing can deadlock.
         self._lock(_EVENTS)
 
     def wait_change(self, timeout: float) -> bool:
@@ -218,7 +218,7 @@ class PostgresConnection:
             for _ in self._db.notifies(timeout=timeout, stop_after=1):
                 return True
         except psycopg.Error as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
         return False
 
     def close(self) -> None:
@@ -236,18 +236,18 @@ class PostgresConnection:
         try:
             self._db.execute(script.encode())
         except psycopg.Error as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
 
-    def _adapted(self, sql: str) -> bytes:
+    def _adapt(self, sql: str) -> bytes:
         adapted = self._sql.get(sql)
         if adapted is None:
             adapted = self._sql[sql] = sql.replace("%", "%%").replace("?", "%s").encode()
         return adapted
 
-    def _translated(self, error: "psycopg.Error") -> Refused | StoreError:
-        """What the server says, in our words. The only place that reads its errors."""
+    def _translate(self, error: "psycopg.Error") -> Refused | StoreError:
+        """Our error for an error of the server. Only this method reads server errors."""
         if self._db.closed or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
-            self._db.close()  # the driver's own error: cut in the middle of a pipeline, it does not close by itself
+            self._db.close()  # the driver does not close a connection that breaks within a pipeline
             return _unreachable(error)
         text = _first_line(error)
         match error:
@@ -278,13 +278,13 @@ def _first_line(error: "psycopg.Error") -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
-def _checked_schema(name: str) -> str:
+def _check_schema(name: str) -> str:
     if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
-        raise ConfigError(f"store.schema is not a plain name: {name!r}", hint="lower case letters, digits and '_'")
+        raise ConfigError(f"store.schema is not a valid name: {name!r}", hint="lower case letters, digits and '_'")
     return name
 
 
 def _check_port(port: object) -> None:
-    """The driver looks a port that is no number up as a service, and blames the host when there is none."""
+    """Refuses a port that is not a number: the driver would look it up as a service and blame the host."""
     if not str(port or 0).replace(",", "").isdecimal():
         raise psycopg.ProgrammingError(f"not a port: {port}")

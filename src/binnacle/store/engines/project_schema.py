@@ -1,10 +1,10 @@
-"""Which schema of a PostgreSQL database a project has.
+"""Chooses the schema of a project in a PostgreSQL database.
 
-Every project has a schema of its own. The schema's comment, which everybody sees who
-lists the schemas, says which project it is and which repositories it belongs to. A
-repository is known by fingerprints that all its clones share; one of them suffices. So a
-repository finds its schema from every machine and under every folder name, and another
-one of the same name is refused instead of seeing tasks that are not its own.
+Every project has its own schema. The schema's comment, which everyone who lists the
+schemas can see, names the project and its repositories. A repository is identified by
+fingerprints that all its clones share; one of them suffices. So a repository finds its
+schema from every machine and under every folder name, and another repository with the
+same name is refused instead of seeing foreign tasks.
 """
 
 import re
@@ -20,7 +20,7 @@ FIRST_SCHEMA = "binnacle"
 """The schema of a project in a database that was set up before projects had names."""
 
 MAX_SCHEMA_CHARACTERS = 50
-"""Shorter than what PostgreSQL takes, so that the name of the channel made from it fits too."""
+"""Shorter than PostgreSQL's limit, so that the name of the notification channel fits too."""
 
 
 class SchemaTenant(Struct, frozen=True, kw_only=True):
@@ -28,14 +28,14 @@ class SchemaTenant(Struct, frozen=True, kw_only=True):
 
     name: str
     is_named: bool
-    """Whether a person gave the name. Then it is their word, whichever repository has it already."""
+    """Whether a person gave the name. Then it is used even if another repository has it."""
 
     fingerprints: frozenset[str]
-    """What the repository is known by."""
+    """What identifies the repository."""
 
 
 class SchemaOwner(Struct, frozen=True, kw_only=True):
-    """Whose schema it is, as its comment says."""
+    """The owner of a schema, according to its comment."""
 
     binnacle: str
     """Name of the project."""
@@ -45,26 +45,26 @@ class SchemaOwner(Struct, frozen=True, kw_only=True):
 
 
 class SchemaChoice(Struct, frozen=True):
-    """The schema to use, and what its comment has to say from now on."""
+    """The schema to use, and the owner to write into its comment."""
 
     schema: str
     owner: SchemaOwner
     is_recorded: bool
-    """Whether the comment says so already."""
+    """Whether the comment already names this owner."""
 
 
 def choose_schema(schemas: Mapping[str, SchemaOwner | None], tenant: SchemaTenant) -> SchemaChoice:
-    """The schema of `tenant` among those there are; a new one if none is.
+    """The schema of `tenant` among `schemas`, or a new one.
 
     Raises:
-        ConfigError: the name is another repository's, or it is not clear which one is meant.
+        ConfigError: another repository has the name, or several schemas belong to the tenant.
     """
     owned = {schema: owner for schema, owner in schemas.items() if owner is not None}
     named = [schema for schema, owner in owned.items() if owner.binnacle == tenant.name]
     mine = [schema for schema, owner in owned.items() if tenant.fingerprints & {*owner.repositories}]
     found = named if tenant.is_named else [schema for schema in mine if schema in named] or mine
     if len(found) == 1:
-        return _choice(found[0], owned[found[0]], tenant)
+        return _make_choice(found[0], owned[found[0]], tenant)
     if len(found) > 1:
         names = ", ".join(sorted(owned[schema].binnacle for schema in found))
         raise ConfigError(
@@ -77,15 +77,15 @@ def choose_schema(schemas: Mapping[str, SchemaOwner | None], tenant: SchemaTenan
         raise ConfigError(
             f"the database has a project {other!r} of another repository",
             hint=(
-                steps.name_project("give this one a name of its own"),
+                steps.name_project("give this one another name"),
                 steps.name_project("or share that one", other),
             ),
         )
     is_first = schema not in schemas and FIRST_SCHEMA in schemas and FIRST_SCHEMA not in owned
-    return _choice(FIRST_SCHEMA if is_first else schema, None, tenant)
+    return _make_choice(FIRST_SCHEMA if is_first else schema, None, tenant)
 
 
-def _choice(schema: str, owner: SchemaOwner | None, tenant: SchemaTenant) -> SchemaChoice:
+def _make_choice(schema: str, owner: SchemaOwner | None, tenant: SchemaTenant) -> SchemaChoice:
     known = owner.repositories if owner else ()
     wanted = SchemaOwner(
         binnacle=owner.binnacle if owner else tenant.name, repositories=tuple(sorted({*known, *tenant.fingerprints}))
@@ -100,7 +100,7 @@ def schema_name(project: str) -> str:
 
 
 def parse_owner(comment: str | None) -> SchemaOwner | None:
-    """What a schema's comment says; `None` if it says nothing of ours."""
+    """The owner in a schema's comment; None if the comment is not ours."""
     try:
         return msgspec.json.decode(comment or "", type=SchemaOwner)
     except msgspec.DecodeError:

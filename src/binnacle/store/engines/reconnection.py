@@ -1,8 +1,8 @@
 """The connection of a store, opened again when it is lost: the database was restarted, or the file was replaced.
 
-A transaction that has not begun is begun on a new connection, within a bound. One that was under way
-is lost as a whole, and its error says so (`StoreUnreachable`: nothing was changed). Only a commit can leave
-it open whether the change was made (`StoreLost`); `Store.write` then looks in the event log.
+A transaction that has not begun starts on a new connection, within a time limit. One that was in progress
+is lost completely, and its error says so (`StoreUnreachable`: nothing was changed). Only after a commit may
+it be unknown whether the change was made (`StoreLost`); `Store.write` then looks in the event log.
 """
 
 import time
@@ -15,14 +15,14 @@ from binnacle.store.engines.connection import StoreConnection, TransactionMode
 Result = TypeVar("Result")
 
 RECONNECT_PAUSE_SECONDS = 0.2
-"""Between two attempts to connect. A database that restarts refuses at once."""
+"""Pause between two attempts to connect. A database that restarts refuses connections at once."""
 
 
 def retry_until(end: float, attempt: Callable[[], Result]) -> Result:
-    """Tries until it works, or until the monotonic clock shows `end`.
+    """Calls `attempt` until it succeeds, or until the monotonic clock reaches `end`.
 
     Raises:
-        StoreUnreachable: the last attempt failed, too.
+        StoreUnreachable: the last attempt failed too.
     """
     while True:
         try:
@@ -34,26 +34,26 @@ def retry_until(end: float, attempt: Callable[[], Result]) -> Result:
 
 
 class ReconnectingConnection:
-    """One connection at a time. Closing it closes the one in use."""
+    """One connection at a time, replaced when it is lost. Closing it closes the current one."""
 
     def __init__(self, connection: StoreConnection, reopen: Callable[[], StoreConnection], *, patience: float) -> None:
-        """`patience` is how long to wait for a database that has gone away, in seconds."""
+        """`patience` is how many seconds to wait for a database that is down."""
         self.connection = connection
         self._reopen = reopen
         self._patience = patience
         self._is_closed = False
         self.is_down = False
-        """Whether somebody waited with all patience in vain. Until an attempt succeeds, each call then tries only
-        once, because calls wait in line."""
+        """Whether a wait of full `patience` failed. Until an attempt succeeds, each call then tries only once,
+        because other calls wait behind it."""
 
     def begin(self, mode: TransactionMode, *, holder: str = "") -> None:
         """Begins a transaction, on a new connection if the old one is lost."""
         self._with_connection(lambda: self.connection.begin(mode, holder=holder), patience=self._patience)
 
     def wait_change(self, timeout: float) -> bool:
-        """Waits for a change; a connection that had to be made again may have missed one, which counts.
+        """Waits for a change. A new connection counts as one, because it may have missed some.
 
-        Who waits is as patient with a lost database as a transaction; who only looks (`timeout` 0) tries once.
+        A wait is as patient with a lost database as a transaction; a look (`timeout` 0) tries only once.
         """
         before = self.connection
         changed = self._with_connection(
@@ -61,7 +61,7 @@ class ReconnectingConnection:
             patience=self._patience if timeout else 0,
         )
         if self.connection is not before:
-            self.connection.wait_change(0)  # begins to listen
+            self.connection.wait_change(0)  # starts listening
         return changed
 
     def _with_connection(self, work: Callable[[], Result], *, patience: float) -> Result:
@@ -69,13 +69,13 @@ class ReconnectingConnection:
             if not self.connection.is_lost():
                 return work()
         except StoreUnreachable:
-            pass  # found out just now; nothing of the transaction was sent
+            pass  # the loss was noticed only now; nothing of the transaction was sent
         try:
             result = retry_until(
                 time.monotonic() + (0 if self.is_down else patience), lambda: self._on_new_connection(work)
             )
         except StoreUnreachable:
-            self.is_down |= patience == self._patience  # a look that found nothing must not take the others' time
+            self.is_down |= patience == self._patience  # a failed look must not shorten the waits of others
             raise
         self.is_down = False
         return result

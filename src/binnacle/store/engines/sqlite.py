@@ -32,22 +32,22 @@ OLDEST_SQLITE_VERSION = (3, 35, 0)
 """The first SQLite with `returning`."""
 
 APPLICATION_ID = 0x626E6163
-"""Marks the file as ours ("bnac"), so that another program's database is never taken for a store."""
+"""Marks the file as ours ("bnac"), so that another program's database is never used as a store."""
 
 SHARED_FILE_BYTES = 64 << 10
-"""Twice what SQLite wants for the index of its log."""
+"""Twice what SQLite needs for the index of its log."""
 
 NO_SPACE_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 CLOSED_FILE = (-1, -1)
-"""Instead of device and number of a file: equal to no file's."""
+"""Stands for device and inode of a closed file: different from any real file's."""
 
 CHANGE_CHECK_SECONDS = 0.05
-"""Seconds between looks at SQLite's change counter, one integer in shared memory."""
+"""Seconds between reads of SQLite's change counter, one integer in shared memory."""
 
 
 class SqliteConnection:
-    """A connection to a store file, or to a store in memory when there is no file to read."""
+    """A connection to a store file, or to an empty store in memory if there is no file to read."""
 
     dialect = SQLITE
 
@@ -82,7 +82,7 @@ class SqliteConnection:
                 hint=steps.ask_person("set BN_DATA_DIR to a directory that can be written"),
             ) from error
         except sqlite3.Error as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
         try:
             self._prepare(db)
         except (sqlite3.Error, StoreError) as error:
@@ -91,39 +91,39 @@ class SqliteConnection:
                 raise
             if ("readonly" in str(error) or "unable to open" in str(error)) and not self._is_disk_full():
                 return self._open_read_only(error)
-            raise self._translated(error) from error
+            raise self._translate(error) from error
         return db
 
     def _make_private(self) -> None:
-        """The file is there before SQLite makes it open to all; its log and the shared file get the same rights."""
+        """Creates the file before SQLite does, which would make it readable for all. SQLite's other files follow it."""
         make_private_folder(os.path.dirname(self._path))
-        with contextlib.suppress(OSError):  # read-only, or no file at all: said when it is opened
+        with contextlib.suppress(OSError):  # read-only, or not a file: reported when it is opened
             make_private_file(self._path)
 
     def _connect(self, name: str, *, uri: bool = False) -> sqlite3.Connection:
-        # autocommit off: transactions are begun and ended here, never by the driver
+        # no implicit transactions: they are begun and ended here, never by the driver
         db = sqlite3.connect(name, timeout=self._timeout, isolation_level=None, uri=uri, check_same_thread=False)
         db.execute("pragma foreign_keys = on")
         return db
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Checks that the file is a store before anything is changed in it, then sets it up for many readers."""
+        """Checks that the file is a store before changing it, then sets it up for many readers."""
         if db.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
             tables = db.execute("select count(*) from sqlite_master").fetchone()[0]
-            # Asked again: another process may have made the store in between, and marks it before its first table.
+            # Checked again: another process may have created the store meanwhile, and marks it before its first table.
             if tables and db.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
                 raise StoreCorrupt(
                     f"{self._path} is not a Binnacle store", hint=steps.ask_person("move it away, or set BN_DATA_DIR")
                 )
             self._wait_for(db, "pragma journal_mode = wal")
             self._wait_for(db, f"pragma application_id = {APPLICATION_ID}")
-        # In WAL mode this survives the death of the process at any moment; only a power
-        # cut may take the last commits with it, and never the file's consistency.
+        # In WAL mode commits survive the death of the process at any moment. Only a power
+        # failure may lose the last commits, but never the file's consistency.
         db.execute("pragma synchronous = normal")
-        db.execute("pragma temp_store = memory")  # where savepoints of a group keep what they may have to undo
+        db.execute("pragma temp_store = memory")  # for the undo data of a group's savepoints
 
     def _wait_for(self, db: sqlite3.Connection, pragma: str) -> None:
-        """Runs a pragma that reports a lock at once instead of waiting: bounded like every other wait."""
+        """Runs a pragma, and repeats it while the file is locked, for which SQLite does not wait here."""
         end = time.monotonic() + self._timeout
         while True:
             try:
@@ -136,10 +136,10 @@ class SqliteConnection:
                 return
 
     def _open_read_only(self, cause: sqlite3.Error) -> sqlite3.Connection:
-        """Reads a store in a directory that cannot be written.
+        """Opens a store in a directory that cannot be written.
 
-        SQLite's own read-only mode still wants to create a file beside it, so the
-        store is taken as immutable, unless a log beside it says that it is not complete.
+        SQLite's own read-only mode still creates a file next to it, so the store is
+        opened as immutable, unless its log shows that it is incomplete.
         """
         log = f"{self._path}-wal"
         if not os.path.exists(self._path) or (os.path.exists(log) and os.path.getsize(log)):
@@ -157,7 +157,7 @@ class SqliteConnection:
         return db
 
     def is_lost(self) -> bool:
-        # A file that was moved or removed can still be written, and nobody would ever read it.
+        # A file that was moved or removed can still be written, but no one would read it.
         return self._path != ":memory:" and _identify(self._path) != self._identity
 
     def begin(self, mode: TransactionMode, *, holder: str = "") -> None:  # noqa: ARG002 - all writers wait for each other anyway
@@ -174,7 +174,7 @@ class SqliteConnection:
         try:
             return self._db.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         return self._run(sql, parameters).rowcount
@@ -183,10 +183,10 @@ class SqliteConnection:
         try:
             self._db.executemany(sql, rows)
         except sqlite3.Error as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
 
     def run_script(self, script: str) -> None:
-        # executescript() would commit first; statements are fed one by one to stay in the transaction
+        # executescript() would commit first; single statements stay in the transaction
         statement = ""
         for line in script.splitlines():
             statement += f"{line}\n"
@@ -201,10 +201,10 @@ class SqliteConnection:
         self._run(f"pragma user_version = {version:d}")
 
     def prepare(self) -> None:
-        """Opening the file has done it."""
+        """Does nothing: opening the file creates it."""
 
     def hold_event_order(self) -> None:
-        """There is only one writer at a time, so events are in order already."""
+        """Does nothing: with one writer at a time, events are in order already."""
 
     def wait_change(self, timeout: float) -> bool:
         end = time.monotonic() + timeout
@@ -227,10 +227,10 @@ class SqliteConnection:
         try:
             return self._db.execute(sql, parameters)
         except sqlite3.Error as error:
-            raise self._translated(error) from error
+            raise self._translate(error) from error
 
-    def _translated(self, error: sqlite3.Error) -> Refused | StoreError:
-        """What SQLite says, in our words. The only place that reads its messages."""
+    def _translate(self, error: sqlite3.Error) -> Refused | StoreError:
+        """Our error for an error of SQLite. Only this method reads SQLite's messages."""
         text = str(error)
         if isinstance(error, sqlite3.IntegrityError):
             return Refused(f"the store refused the change: {text}", hint=steps.CHECK_STORE)
@@ -258,7 +258,7 @@ class SqliteConnection:
         )
 
     def _is_disk_full(self) -> bool:
-        """Whether there is no room for the file that readers share, which SQLite reports as an error of the disk."""
+        """Whether there is no space for the file that readers share, which SQLite reports as a disk error."""
         import tempfile
 
         try:
@@ -269,7 +269,7 @@ class SqliteConnection:
 
 
 def _identify(path: str) -> tuple[int, int]:
-    """Device and number of a file, which tell it from another one at the same path."""
+    """Device and inode of a file, which distinguish it from another one at the same path."""
     try:
         found = os.stat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Finds what cannot be right in a store, and fixes what can be worked out from the rest."""
+"""Finds errors in a store, and fixes what can be derived from other data."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -13,7 +13,7 @@ from binnacle.work.graph import find_cycle
 
 
 class StoreFinding(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that is not as it should be."""
+    """A problem in a store."""
 
     severity: Literal["error", "warning", "info"]
     check: str
@@ -30,7 +30,7 @@ class StoreCheck(NamedTuple):
 
     name: str
     find: Callable[[Reader], list[str]]
-    """What is wrong, a message each."""
+    """Returns one message per problem."""
 
     fix: Callable[[Writer], object] | None = None
     severity: Literal["error", "warning", "info"] = "error"
@@ -38,7 +38,7 @@ class StoreCheck(NamedTuple):
 
 
 def check_store(store: Store, *, fix: bool = False) -> list[StoreFinding]:
-    """Runs every check; with `fix`, fixes what can be fixed and says so."""
+    """Runs every check; with `fix`, fixes what can be fixed."""
     findings: list[StoreFinding] = []
     for check in CHECKS:
         with store.read() as tx:
@@ -65,7 +65,7 @@ def check_store(store: Store, *, fix: bool = False) -> list[StoreFinding]:
     return findings
 
 
-def _integrity(tx: Reader) -> list[str]:
+def _find_damage(tx: Reader) -> list[str]:
     if tx.dialect.name != "sqlite":
         return []
     said = [str(row[0]) for row in tx.rows("pragma integrity_check(20)")]
@@ -79,7 +79,7 @@ _OPEN = (
 )
 
 
-def _counts(tx: Reader) -> list[str]:
+def _find_wrong_counts(tx: Reader) -> list[str]:
     rows = tx.rows(f"select id, open_dependencies, {_OPEN} from task where open_dependencies <> {_OPEN} limit 20")
     return [f"{row[0]} says it waits for {row[1]} open task(s), but it waits for {row[2]}" for row in rows]
 
@@ -89,7 +89,7 @@ def _fix_counts(tx: Writer) -> None:
     dependencies.recount(tx, [row[0] for row in rows])
 
 
-def _claims(tx: Reader) -> list[str]:
+def _find_wrong_claims(tx: Reader) -> list[str]:
     rows = tx.rows(
         "select id, status, claimed_by from task where (status = 'in_progress' and claimed_by is null) "
         "or (status <> 'in_progress' and claimed_by is not null) limit 20"
@@ -102,14 +102,14 @@ def _fix_claims(tx: Writer) -> None:
     tx.run("update task set claimed_by = null, claim_expires_at = null where status <> 'in_progress'")
 
 
-def _lapsed(tx: Reader) -> list[str]:
+def _find_lapsed(tx: Reader) -> list[str]:
     rows = tx.rows(
         "select id, claimed_by from task where claim_expires_at <= ? and status = 'in_progress' limit 20", stamp(tx.now)
     )
     return [f"the claim of {row[1]} on {row[0]} has lapsed" for row in rows]
 
 
-def _queue(tx: Reader) -> list[str]:
+def _find_wrong_queue(tx: Reader) -> list[str]:
     closed = tx.rows(
         "select id, status from task where queue_position is not null and status in ('done', 'cancelled') limit 20"
     )
@@ -128,8 +128,8 @@ def _fix_queue(tx: Writer) -> None:
     queue_ranks.refresh_ranks(tx, [task.id for task in queue.list_queue(tx)])
 
 
-def _circles(tx: Reader) -> list[str]:
-    """Every task that waits for itself by some way. Tasks nothing waits for are peeled off first."""
+def _find_cycles(tx: Reader) -> list[str]:
+    """Every cycle of dependencies. Tasks that cannot be in a cycle are removed from the graph first."""
     edges: dict[str, list[str]] = {}
     for task_id, on in tx.rows("select task_id, depends_on from dependency"):
         edges.setdefault(task_id, []).append(on)
@@ -145,7 +145,7 @@ def _circles(tx: Reader) -> list[str]:
             circle = find_cycle(task_id, on, lambda ids: {one: edges.get(one, ()) for one in ids})
             if circle:
                 found.setdefault(frozenset(circle), circle)
-    return [f"tasks wait for each other in a circle: {' → '.join(circle)}" for circle in found.values()]
+    return [f"tasks wait for each other in a cycle: {' → '.join(circle)}" for circle in found.values()]
 
 
 _INDEXED = {
@@ -154,10 +154,10 @@ _INDEXED = {
     "note": "content",
     "learning": "text, reason",
 }
-"""What the search index is made from: changing one of these columns writes the entry again."""
+"""The columns in the search index: a change of one of them updates the index."""
 
 
-def _index(tx: Reader) -> list[str]:
+def _find_index_gaps(tx: Reader) -> list[str]:
     found = []
     for name in _INDEXED:
         there = tx.count(f"select count(*) from {name}")
@@ -178,7 +178,7 @@ def _fix_index(tx: Writer) -> None:
 
 
 def _reinsert_notes(tx: Writer) -> None:
-    """Notes are never changed, so no trigger indexes them again: they are taken out and put back."""
+    """Deletes all notes and inserts them again: notes have no update trigger that would index them."""
     rows = tx.rows("select number, id, type, content, session, iteration, author, created_at from note order by number")
     tx.run("delete from note")
     tx.run_many(
@@ -188,7 +188,7 @@ def _reinsert_notes(tx: Writer) -> None:
     )
 
 
-def _feature_names(tx: Reader) -> list[str]:
+def _find_missing_features(tx: Reader) -> list[str]:
     found = features.list_features(tx)
     names = {feature.name for feature in found}
     return [
@@ -200,13 +200,15 @@ def _feature_names(tx: Reader) -> list[str]:
 
 
 CHECKS = (
-    StoreCheck("integrity", _integrity, hint="'bn store export' what can be read, then move the file away"),
-    StoreCheck("dependency counts", _counts, _fix_counts),
-    StoreCheck("claims", _claims, _fix_claims),
-    StoreCheck("lapsed claims", _lapsed, lapsed_claims.release_lapsed, severity="info"),
-    StoreCheck("queue", _queue, _fix_queue, severity="warning"),
-    StoreCheck("circles", _circles, hint="remove one of them with: bn task dep rm"),
-    StoreCheck("search index", _index, _fix_index),
-    StoreCheck("features", _feature_names, severity="warning", hint="fix it with: bn feature update NAME --needs …"),
+    StoreCheck("integrity", _find_damage, hint="'bn store export' what can be read, then move the file away"),
+    StoreCheck("dependency counts", _find_wrong_counts, _fix_counts),
+    StoreCheck("claims", _find_wrong_claims, _fix_claims),
+    StoreCheck("lapsed claims", _find_lapsed, lapsed_claims.release_lapsed, severity="info"),
+    StoreCheck("queue", _find_wrong_queue, _fix_queue, severity="warning"),
+    StoreCheck("circles", _find_cycles, hint="remove one of them with: bn task dep rm"),
+    StoreCheck("search index", _find_index_gaps, _fix_index),
+    StoreCheck(
+        "features", _find_missing_features, severity="warning", hint="fix it with: bn feature update NAME --needs …"
+    ),
 )
-"""In this order: later checks count on what earlier ones have fixed."""
+"""In this order: later checks rely on the fixes of earlier ones."""

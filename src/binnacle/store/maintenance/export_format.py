@@ -1,8 +1,8 @@
-"""A complete store as JSON lines, and back: into another engine, another store, or git.
+"""A complete store as JSON lines, written and read: for another engine, another store, or git.
 
-The first line is the manifest, every further line one entity as `{"task": {…}}`, the
-last line the checksums. What follows from other data (open dependencies, ranks, the
-search index) is not written; it is worked out again on import.
+The first line is the manifest, the last line has the checksums, and every line between is
+one entity as `{"task": {…}}`. Derived data (open dependencies, ranks, the search index) is
+not written; the import computes it again.
 """
 
 import hashlib
@@ -49,17 +49,17 @@ TABLES: dict[str, tuple[Table[Any], str]] = {
     "agent": (AGENTS, "number"),
     "event": (EVENTS, "seq"),
 }
-"""Everything a store holds, what is referred to before what refers to it, and the order it is written in."""
+"""All tables, each after those it refers to, with the order of its rows."""
 
 PAGE_ROWS = 1000
 """Rows read at once."""
 
 Advance = Callable[[int], None]
-"""Called with the number of lines dealt with so far."""
+"""Called with the number of lines handled so far."""
 
 
 class ExportManifest(Struct, frozen=True, kw_only=True):
-    """What a file says about itself."""
+    """The first line of an export."""
 
     format: str
     version: int
@@ -70,11 +70,11 @@ class ExportManifest(Struct, frozen=True, kw_only=True):
 
 
 class ExportContent(Struct, frozen=True, kw_only=True):
-    """A file that was read and found complete."""
+    """The content of a complete and valid export."""
 
     manifest: ExportManifest
     entities: dict[str, list[Any]]
-    """By table, each a value of the table's struct."""
+    """The values of each table's struct, by table."""
 
 
 def export_lines(tx: Reader, *, advance: Advance = lambda _: None) -> Iterator[bytes]:
@@ -105,10 +105,10 @@ def export_lines(tx: Reader, *, advance: Advance = lambda _: None) -> Iterator[b
 
 
 def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> ExportContent:
-    """Reads an export and checks it, before anything is changed by it.
+    """Reads and checks an export, before it changes anything.
 
     Raises:
-        InvalidInput: naming the line, or what does not add up.
+        InvalidInput: the error names the line or the mismatch.
     """
     entities: dict[str, list[Any]] = {name: [] for name in TABLES}
     digests = {name: hashlib.sha256() for name in TABLES}
@@ -116,11 +116,11 @@ def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> 
     checksums: dict[str, str] | None = None
     for number, line in enumerate(lines, 1):
         if manifest is None:
-            manifest = _manifest(line)
+            manifest = _parse_manifest(line)
             continue
         if checksums is not None:
             raise InvalidInput(f"line {number} follows the checksums", hint="export the store again")
-        name, value = _entity(line, number)
+        name, value = _parse_entity(line, number)
         if name == "checksums":
             checksums = value
             continue
@@ -130,28 +130,28 @@ def read_lines(lines: Iterable[bytes], *, advance: Advance = lambda _: None) -> 
             advance(number)
     if manifest is None or checksums is None:
         raise InvalidInput("the file ends too early: its checksums are missing", hint="export the store again")
-    nothing = hashlib.sha256().hexdigest()  # an older program wrote no line about a table it did not have
+    nothing = hashlib.sha256().hexdigest()  # an older program has no checksum for a table it did not have
     for name, found in entities.items():
         if len(found) != manifest.counts.get(name, 0) or digests[name].hexdigest() != checksums.get(name, nothing):
             raise InvalidInput(f"the {name} lines are not what was exported", hint="the file was changed or cut")
     return ExportContent(manifest=manifest, entities=entities)
 
 
-def _manifest(line: bytes) -> ExportManifest:
+def _parse_manifest(line: bytes) -> ExportManifest:
     try:
         manifest = msgspec.json.decode(line, type=ExportManifest)
     except msgspec.DecodeError as error:
         raise InvalidInput(f"not a store export: line 1: {error}", hint=steps.EXPORT_STORE) from error
     if manifest.format != EXPORT_FORMAT or manifest.version > EXPORT_VERSION or manifest.schema > LATEST_SCHEMA:
         raise InvalidInput(
-            f"the export is of a kind this program does not know: {manifest.format} {manifest.version}, "
+            f"this program does not support the export's format: {manifest.format} {manifest.version}, "
             f"schema {manifest.schema}, written by Binnacle {manifest.binnacle}",
             hint="upgrade Binnacle",
         )
     return manifest
 
 
-def _entity(line: bytes, number: int) -> tuple[str, Any]:
+def _parse_entity(line: bytes, number: int) -> tuple[str, Any]:
     try:
         ((name, raw),) = msgspec.json.decode(line, type=dict[str, Raw]).items()
         if name == "checksums":
@@ -166,7 +166,7 @@ def _entity(line: bytes, number: int) -> tuple[str, Any]:
 
 
 def _strip_controls(value: Any) -> Any:
-    """What was written by hand, or by another program, may hold what a terminal obeys; nothing of it is kept."""
+    """Removes control characters, which an export that was edited by hand may contain."""
     match value:
         case str():
             return strip_controls(value)

@@ -1,4 +1,4 @@
-"""What is in a store file, without opening it as a store: it is neither upgraded nor written."""
+"""Summarizes a store file without opening it as a store, so that it is neither upgraded nor written."""
 
 import os
 import sqlite3
@@ -10,17 +10,17 @@ MAX_WAIT_SECONDS = 2.0
 
 
 class FileSummary(Struct, frozen=True, kw_only=True):
-    """A store file at a glance."""
+    """A summary of a store file."""
 
     tasks: int | None
-    """How many tasks are in it; `None` if it cannot be read."""
+    """The number of its tasks; None if it cannot be read."""
 
     bytes: int
     changed_at: datetime
 
 
 def summarise_file(path: str) -> FileSummary:
-    """Looks into the store file at `path`."""
+    """The summary of the store file at `path`."""
     names = [name for name in (path, f"{path}-wal") if os.path.exists(name)]
     facts = [os.stat(name) for name in names]
     return FileSummary(
@@ -32,7 +32,7 @@ def summarise_file(path: str) -> FileSummary:
 
 def _count_tasks(path: str) -> int | None:
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    # A reader of a file that nobody has open would leave its -wal and -shm behind, unless it takes it for unchanging.
+    # Reading a file that no one has open would create -wal and -shm files, unless it is opened as immutable.
     how = "mode=ro" if os.path.exists(f"{path}-wal") else "mode=ro&immutable=1"
     try:
         db = sqlite3.connect(f"file:{escaped}?{how}", uri=True, timeout=MAX_WAIT_SECONDS)

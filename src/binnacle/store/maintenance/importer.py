@@ -1,4 +1,4 @@
-"""Brings an export into a store: what is there stays, what collides gets a new id or title, and it is said."""
+"""Imports an export into a store: existing entries stay, and colliding ones get a new id or title, as reported."""
 
 from typing import Any
 
@@ -40,28 +40,28 @@ _REFERENCES = {
     "report": {"session": "session", "task_id": "task"},
     "question": {"session": "session", "task_id": "task"},
 }
-"""Which fields of what refer to which table, so that new ids are carried along."""
+"""The fields of each table that refer to another table, so that references get the new ids."""
 
 
 class ImportReport(Struct, frozen=True, kw_only=True):
-    """What an import came to."""
+    """The result of an import."""
 
     added: dict[str, int]
     skipped: dict[str, int]
-    """What was there already."""
+    """Entries that existed already."""
 
     remapped: dict[str, str]
-    """Old id → new id, where an id was taken by something else."""
+    """Old id → new id, for ids that were in use."""
 
     renamed: dict[str, str]
-    """Task id → its new title, where the title was taken."""
+    """Task id → new title, for titles that were in use."""
 
     dropped: list[str]
-    """Dependencies that would have closed a circle."""
+    """Dependencies that would have closed a cycle."""
 
 
 class StoreImport:
-    """One import under way, within one transaction."""
+    """One import, within one transaction."""
 
     def __init__(self, tx: Writer, content: ExportContent, *, advance: Advance = lambda _: None) -> None:
         self._tx = tx
@@ -74,15 +74,15 @@ class StoreImport:
         self._handled = 0
 
     def run(self) -> ImportReport:
-        """Brings everything in and returns what it came to."""
+        """Imports everything and returns the result."""
         for name, (table, _) in TABLES.items():
             values = self._content.entities[name]
             if name in ("feature", "discipline"):
-                fresh = self._named(name, values)
+                fresh = self._select_new_by_name(name, values)
             elif name in _PREFIXES:
-                fresh = self._identified(name, table, values)
+                fresh = self._select_new_by_id(name, table, values)
             else:
-                fresh = self._keyed(name, table, values)
+                fresh = self._select_new_by_key(name, table, values)
             self._insert(name, table, fresh)
             self._count(name, len(fresh), len(values) - len(fresh))
         self._settle()
@@ -90,8 +90,8 @@ class StoreImport:
         self._tx.record("store", "store", "imported", summary)
         return self._report
 
-    def _named(self, name: str, values: list[Any]) -> list[Any]:
-        """Features and disciplines are the same when their names are."""
+    def _select_new_by_name(self, name: str, values: list[Any]) -> list[Any]:
+        """The features or disciplines with new names."""
         there = {row[0]: row[1] for row in self._tx.rows(f"select name, acronym from {name}")}
         acronyms = set(there.values())
         fresh = []
@@ -104,10 +104,10 @@ class StoreImport:
             fresh.append(value)
         return fresh
 
-    def _identified(self, name: str, table: Table[Any], values: list[Any]) -> list[Any]:
-        """The same id and the same moment of creation mean the same thing; the same id alone does not."""
+    def _select_new_by_id(self, name: str, table: Table[Any], values: list[Any]) -> list[Any]:
+        """The entities that are new: those that exist have the same id and the same time of creation."""
         there = {row[0]: row[1] for row in self._tx.rows(f"select id, created_at from {name}")}
-        titles = self._titles() if name == "task" else set()
+        titles = self._list_title_keys() if name == "task" else set()
         fresh = []
         for value in values:
             row = table.row(value)
@@ -117,11 +117,11 @@ class StoreImport:
             if value.id in there:
                 new_id = fresh_id(self._tx, name, _PREFIXES[name])
                 self._ids[name][value.id] = self._report.remapped[value.id] = new_id
-            fresh.append(self._retitled(value, titles) if name == "task" else value)
-        return [self._with_new_ids(name, value) for value in fresh]
+            fresh.append(self._retitle(value, titles) if name == "task" else value)
+        return [self._replace_ids(name, value) for value in fresh]
 
-    def _keyed(self, name: str, table: Table[Any], values: list[Any]) -> list[Any]:
-        """Dependencies, iterations, log entries and events are the same when they say the same."""
+    def _select_new_by_key(self, name: str, table: Table[Any], values: list[Any]) -> list[Any]:
+        """The dependencies, iterations, log entries or events that are new, compared by content."""
         keys = {
             "dependency": ("task_id", "depends_on"),
             "iteration": ("session", "number"),
@@ -130,14 +130,14 @@ class StoreImport:
         }[name]
         columns = ", ".join(keys)
         there = {tuple(row) for row in self._tx.rows(f"select {columns} from {name}")}
-        moved = [self._with_new_ids(name, value) for value in values]
+        moved = [self._replace_ids(name, value) for value in values]
         fresh = [value for value in moved if tuple(table.row(value)[key] for key in keys) not in there]
-        return self._acyclic(fresh) if name == "dependency" else fresh
+        return self._drop_cycles(fresh) if name == "dependency" else fresh
 
-    def _titles(self) -> set[str]:
+    def _list_title_keys(self) -> set[str]:
         return {row[0] for row in self._tx.rows("select title_key from task where status <> 'cancelled'")}
 
-    def _retitled(self, task: Task, titles: set[str]) -> Task:
+    def _retitle(self, task: Task, titles: set[str]) -> Task:
         if task.status == "cancelled":
             return task
         title, number = task.title, 2
@@ -149,7 +149,7 @@ class StoreImport:
         self._report.renamed[self._ids["task"].get(task.id, task.id)] = title
         return msgspec.structs.replace(task, title=title)
 
-    def _with_new_ids(self, name: str, value: Any) -> Any:
+    def _replace_ids(self, name: str, value: Any) -> Any:
         changes = {}
         for field, target in _REFERENCES.get(name, {}).items():
             if (new_id := self._ids[target].get(getattr(value, field) or "")) is not None:
@@ -160,8 +160,8 @@ class StoreImport:
             changes["entity_id"] = self._ids[value.entity][value.entity_id]
         return msgspec.structs.replace(value, **changes) if changes else value
 
-    def _acyclic(self, edges: list[Dependency]) -> list[Dependency]:
-        """Only an edge that leaves a task which was there before can close a circle with what was there."""
+    def _drop_cycles(self, edges: list[Dependency]) -> list[Dependency]:
+        """The dependencies that close no cycle. Only those of tasks that existed before can close one."""
         kept: list[Dependency] = []
         new: dict[str, list[str]] = {}
 
@@ -196,7 +196,7 @@ class StoreImport:
         if row["queue_position"] is not None:
             row["queue_position"] += offset
         if row["parent"]:
-            # Set at the end: a task may have been moved beneath one that comes later in the file.
+            # Set at the end: the parent of a task may come later in the file.
             self._parents.append((row["parent"], row["id"]))
             row["parent"] = None
 
@@ -206,7 +206,7 @@ class StoreImport:
         return highest - min(lowest, 0) if highest else 0
 
     def _settle(self) -> None:
-        """Works out what follows from the rest."""
+        """Sets parents and computes derived data."""
         self._tx.run_many("update task set parent = ? where id = ?", self._parents)
         ids = [self._ids["task"].get(task.id, task.id) for task in self._content.entities["task"]]
         dependencies.recount(self._tx, ids)
@@ -226,7 +226,7 @@ def import_content(tx: Writer, content: ExportContent, *, advance: Advance = lam
 
 
 def clear(tx: Writer) -> dict[str, int]:
-    """Removes everything, the event log included. Returns how much there was of what."""
+    """Deletes everything, including the event log. Returns the number of deleted rows by table."""
     TASKS.update(tx, {"parent": None}, "parent is not null")
     counts = {name: tx.run(f"delete from {name}") for name in reversed(TABLES)}
     tx.run("delete from undo")

@@ -15,23 +15,23 @@ from binnacle.work.actor import SYSTEM
 
 
 class RecoveredStore(Struct, frozen=True, kw_only=True):
-    """What was saved."""
+    """The result of a recovery."""
 
     kept: str
     """Where the damaged file is now."""
 
     rows: dict[str, int]
-    """How many rows of which table were saved."""
+    """How many rows were saved, by table."""
 
     lost: dict[str, int | None]
-    """How many rows of which table were not; `None` where that cannot be known."""
+    """How many rows were lost, by table; None if that is unknown."""
 
     def describe_loss(self) -> str:
-        """What is lost, in words; empty if nothing is."""
+        """What is lost, as text; empty if nothing is."""
         if not self.lost:
             return ""
         if not self.rows:
-            return "nothing could be read: every task and all else in the file is lost"
+            return "nothing could be read: everything in the file is lost"
         parts = [
             f"an unknown number of {name}s" if count is None else f"{count} of {count + self.rows.get(name, 0)} {name}s"
             for name, count in self.lost.items()
@@ -40,18 +40,18 @@ class RecoveredStore(Struct, frozen=True, kw_only=True):
 
 
 class _Found(NamedTuple):
-    """What can be read of a table."""
+    """The readable rows of a table."""
 
     columns: list[str]
     rows: list[Row]
     expected: int | None
-    """How many rows there should be, as far as that can be known."""
+    """How many rows there should be, if known."""
 
 
 def recover_file(path: str) -> RecoveredStore:
-    """Moves the damaged file aside and makes a new store from what can be read of it.
+    """Renames the damaged file and makes a new store from what can be read of it.
 
-    Both directions are tried in every table, so that one damaged page costs only what is on it and between.
+    Every table is read in both directions, so that only the rows from the first to the last damaged page are lost.
     """
     kept = f"{path}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}"
     os.replace(path, kept)
@@ -101,7 +101,7 @@ def _read_table(source: sqlite3.Connection, table: str) -> _Found:
 
 
 def _count(source: sqlite3.Connection, table: str) -> int | None:
-    """How many rows a table has, which SQLite reads from an index: that may be readable where the table is not."""
+    """The number of rows of a table. SQLite counts them in an index, which may be readable if the table is not."""
     try:
         return int(source.execute(f"select count(*) from {table}").fetchone()[0])
     except sqlite3.DatabaseError:
@@ -109,17 +109,17 @@ def _count(source: sqlite3.Connection, table: str) -> int | None:
 
 
 def _insert(tx: Writer, table: str, columns: list[str], rows: list[Row]) -> None:
-    """Rows go in one by one: one that breaks a rule of the table must not take the others with it."""
+    """Inserts rows one by one, so that a row that breaks a constraint does not affect the others."""
     if not rows:
         return
     marks = ", ".join("?" * len(columns))
-    # Text with bytes that are no text makes SQLite's own checks fail later; such rows are left behind.
+    # Invalid text would make SQLite's own checks fail later; such rows are left out.
     readable = [row for row in rows if all(cell is None or isinstance(cell, (int, str)) for cell in row)]
     tx.run_many(f"insert or ignore into {table} ({', '.join(columns)}) values ({marks})", readable)
 
 
 def _drop_orphans(tx: Writer) -> None:
-    """Takes out what refers to something that could not be read."""
+    """Removes rows and references whose target could not be read."""
     tx.run("update task set parent = null where parent is not null and parent not in (select id from task)")
     for column in ("feature", "discipline"):
         tx.run(f"update task set {column} = null where {column} not in (select name from {column})")

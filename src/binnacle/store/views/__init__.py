@@ -1,4 +1,4 @@
-"""What readers ask for that is put together from several tables. Nothing in here changes the store.
+"""Data for readers, combined from several tables. Nothing in here changes the store.
 
 - `task_details`: a task with what it waits for, its parts, its comments and its questions.
 - `dependency_graph`: parts of the graph of dependencies, read in bulk.

@@ -9,7 +9,7 @@ from binnacle.store.transaction import Reader
 from binnacle.work.task import Brief, brief
 
 MAX_GRAPH_TASKS = 2000
-"""Tasks a graph shows; a larger one helps nobody."""
+"""Tasks that a graph shows; a larger one is of no use."""
 
 
 class DependencyGraph(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ def load_reachable(tx: Reader, roots: Sequence[str]) -> DependencyGraph:
         frontier = [on for _, on in edges if on not in seen]
         frontier = list(dict.fromkeys(frontier))
         seen.update(dict.fromkeys(frontier))
-    return _graph(tx, list(seen), edges)
+    return _make_graph(tx, list(seen), edges)
 
 
 def load_graph(tx: Reader, *, feature: str | None, closed_too: bool) -> DependencyGraph:
@@ -47,10 +47,10 @@ def load_graph(tx: Reader, *, feature: str | None, closed_too: bool) -> Dependen
     edges: list[tuple[str, str]] = [
         (one.task_id, one.depends_on) for several in found.values() for one in several if one.depends_on in inside
     ]
-    return _graph(tx, ids, edges)
+    return _make_graph(tx, ids, edges)
 
 
-def _graph(tx: Reader, ids: list[str], edges: list[tuple[str, str]]) -> DependencyGraph:
+def _make_graph(tx: Reader, ids: list[str], edges: list[tuple[str, str]]) -> DependencyGraph:
     kept = ids[:MAX_GRAPH_TASKS]
     known = tasks.get_many(tx, kept)
     return DependencyGraph(

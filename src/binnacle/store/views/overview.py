@@ -7,19 +7,19 @@ from binnacle.work.status import PRIORITIES, STATUSES
 
 
 class ProjectOverview(Struct, frozen=True, kw_only=True):
-    """How many tasks there are, and how they stand."""
+    """The number of tasks, by state."""
 
     tasks: int
     ready: int
     waiting: int
-    """Pending, but something they depend on is not finished."""
+    """Pending tasks with unfinished dependencies."""
 
     by_status: dict[str, int]
     queued: int
 
 
 class FeatureCount(Struct, frozen=True, kw_only=True):
-    """How far one feature is. Tasks of no feature come under an empty name."""
+    """The progress of one feature. Tasks without a feature count under an empty name."""
 
     feature: str
     open: int
@@ -27,14 +27,14 @@ class FeatureCount(Struct, frozen=True, kw_only=True):
 
 
 class ProjectStats(Struct, frozen=True, kw_only=True):
-    """The overview and what it is made of."""
+    """The overview and further numbers."""
 
     overview: ProjectOverview
     open_by_priority: dict[str, int]
     by_kind: dict[str, int]
     features: list[FeatureCount]
     claims: dict[str, int]
-    """Tasks in progress, by who holds them."""
+    """Tasks in progress, by holder."""
 
     comments: int
     learnings: int
@@ -58,7 +58,7 @@ def load_overview(tx: Reader) -> ProjectOverview:
 
 
 def load_stats(tx: Reader) -> ProjectStats:
-    """Everything worth counting."""
+    """All statistics."""
     still_open = "status not in ('done', 'cancelled')"
     priorities = tx.rows(f"select priority, count(*) from task where {still_open} group by priority order by priority")
     features = tx.rows(

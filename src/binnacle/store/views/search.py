@@ -15,12 +15,12 @@ SNIPPET_CHARACTERS = 160
 
 
 class SearchHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that matches."""
+    """An entity that matches."""
 
     entity: Entity
     id: str
     task_id: str | None = None
-    """The task a comment belongs to, or the task itself."""
+    """The task of a comment, or the task itself."""
 
     title: str = ""
     """Title of that task."""
@@ -30,38 +30,42 @@ class SearchHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def find_text(tx: Reader, text: str, *, entity: Entity | None = None, limit: int = 20) -> list[SearchHit]:
-    """What contains all words of `text`, or words beginning with them; titles count more than the rest."""
-    words = _words(_bare(text) if tx.dialect.name == "postgres" else text)
-    ranked = _sqlite(tx, words, entity, limit) if tx.dialect.name == "sqlite" else _postgres(tx, words, entity, limit)
-    return [_hit(tx, kind, key, body, words) for kind, key, body in ranked]
+    """The entities with all words of `text`, or words that begin with them; titles count more than other text."""
+    words = _words(_strip_accents(text) if tx.dialect.name == "postgres" else text)
+    ranked = (
+        _search_sqlite(tx, words, entity, limit)
+        if tx.dialect.name == "sqlite"
+        else _search_postgres(tx, words, entity, limit)
+    )
+    return [_make_hit(tx, kind, key, body, words) for kind, key, body in ranked]
 
 
 def count_hits(tx: Reader, text: str, *, entity: Entity | None = None) -> int:
-    """How much there is to find."""
+    """The total number of hits."""
     condition = "and entity = ?" if entity else ""
     only = (entity,) if entity else ()
     if tx.dialect.name == "sqlite":
         pattern = _sqlite_pattern(_words(text))
         return tx.count(f"select count(*) from search where search match ? {condition}", pattern, *only)
-    pattern = _postgres_pattern(_words(_bare(text)))
+    pattern = _postgres_pattern(_words(_strip_accents(text)))
     matching = "select count(*) from search where words @@ to_tsquery('bn_words', ?)"
     return tx.count(f"{matching} {condition}", pattern, *only)
 
 
 def _words(text: str) -> list[str]:
-    """The beginnings that words must have to match: those of the query, without endings."""
+    """The prefixes that words must have to match: the words of the query, without endings."""
     import unicodedata
 
-    # Vowel signs belong to their words. No word is longer than PostgreSQL looks for.
+    # Vowel signs belong to their words. Words are cut to the length that PostgreSQL accepts.
     kept = "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text)
     words = [word[:400] for word in kept.split()[:20] if any(map(str.isalnum, word))]
     if not words:
         raise InvalidInput(f"nothing to search for in {text[:60]!r}", hint="give at least one word or number")
-    return [_beginning(word) for word in words]
+    return [_stem(word) for word in words]
 
 
-def _bare(text: str) -> str:
-    """Without accents, as PostgreSQL's index is made. SQLite's tokenizer treats query and text alike by itself."""
+def _strip_accents(text: str) -> str:
+    """`text` without accents, like PostgreSQL's index. SQLite's tokenizer does this itself."""
     from unicodedata import normalize
 
     return "".join(c for c in normalize("NFD", text) if not "\u0300" <= c <= "\u036f")
@@ -70,10 +74,10 @@ def _bare(text: str) -> str:
 _ENDINGS = ("ings", "ing", "ies", "ied", "ed", "es", "s", "e")
 
 
-def _beginning(word: str) -> str:
+def _stem(word: str) -> str:
     """A word without its English ending, so that `tokens` finds `token` and `cache` finds `caching`.
 
-    Only queries are cut. What is indexed stays whole, so that every beginning of a word finds it.
+    Only queries are cut. The index has complete words, so that every prefix of a word finds it.
     """
     for ending in _ENDINGS:
         if word.lower().endswith(ending) and len(word) - len(ending) >= 4:
@@ -81,7 +85,7 @@ def _beginning(word: str) -> str:
     return word
 
 
-def _sqlite(tx: Reader, words: list[str], entity: Entity | None, limit: int) -> list[tuple[Entity, str, str]]:
+def _search_sqlite(tx: Reader, words: list[str], entity: Entity | None, limit: int) -> list[tuple[Entity, str, str]]:
     condition = "and entity = ?" if entity else ""
     rows = tx.rows(
         f"select entity, id, body from search where search match ? {condition} "
@@ -93,7 +97,7 @@ def _sqlite(tx: Reader, words: list[str], entity: Entity | None, limit: int) -> 
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-def _postgres(tx: Reader, words: list[str], entity: Entity | None, limit: int) -> list[tuple[Entity, str, str]]:
+def _search_postgres(tx: Reader, words: list[str], entity: Entity | None, limit: int) -> list[tuple[Entity, str, str]]:
     condition = "and entity = ?" if entity else ""
     rows = tx.rows(
         f"select entity, id, body from search, to_tsquery('bn_words', ?) query where words @@ query {condition} "
@@ -113,20 +117,22 @@ def _postgres_pattern(words: list[str]) -> str:
     return " & ".join(f"{word}:*" for word in words)
 
 
-def _hit(tx: Reader, entity: Entity, key: str, body: str, words: list[str]) -> SearchHit:
+def _make_hit(tx: Reader, entity: Entity, key: str, body: str, words: list[str]) -> SearchHit:
     task_id: str | None = key if entity == "task" else None
     if entity == "comment":
         row = tx.row("select task_id from comment where id = ?", key)
         task_id = row[0] if row else None
     row = tx.row("select title, status, description, hints, tags from task where id = ?", task_id) if task_id else None
     title, status = (row[0], row[1]) if row else ("", "")
-    if row and entity == "task":  # its tags are indexed as they are kept, which is not how people write them
+    if row and entity == "task":  # its tags are indexed as JSON, which is not how people write them
         body = " ".join([row[2], row[3], *(f"+{tag}" for tag in msgspec.json.decode(row[4]))])
-    return SearchHit(entity=entity, id=key, task_id=task_id, title=title, status=status, snippet=_snippet(body, words))
+    return SearchHit(
+        entity=entity, id=key, task_id=task_id, title=title, status=status, snippet=_make_snippet(body, words)
+    )
 
 
-def _snippet(body: str, words: list[str]) -> str:
-    """The part of the text around the first word found."""
+def _make_snippet(body: str, words: list[str]) -> str:
+    """The text around the first word that matches."""
     flat = " ".join(body.split())
     lowered = flat.lower()
     places = [place for word in words if (place := lowered.find(word.lower()[:5])) >= 0]

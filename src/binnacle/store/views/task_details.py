@@ -1,4 +1,4 @@
-"""A task with everything around it: what it waits for, what waits for it, its parts, its history, its questions."""
+"""A task with its dependencies, dependents, parts, comments and questions."""
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from binnacle.work.task import Task
 
 
 class RelatedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Another task, as far as a reader needs it here."""
+    """What a reader needs to know about a related task."""
 
     id: TaskId
     title: str
@@ -22,7 +22,7 @@ class RelatedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TaskDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A task and its surroundings."""
+    """A task and everything related to it."""
 
     task: Task
     depends_on: tuple[RelatedTask, ...] = ()
@@ -46,7 +46,7 @@ _AROUND = """
 
 
 def load_details(tx: Reader, text: str) -> TaskDetails:
-    """Everything about the task meant by `text`."""
+    """Everything about the task that `text` means."""
     task = tasks.get(tx, text)
     around: dict[str, list[RelatedTask]] = {"depends_on": [], "dependents": [], "parts": []}
     for field, task_id, title, status, reason, *_ in tx.rows(_AROUND, task.id, task.id, task.id):
