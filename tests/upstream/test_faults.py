@@ -250,7 +250,7 @@ def test_what_failed_before_is_forgotten_once_it_was_up_for_long_enough(tmp_path
     async def scenario(made, place):
         server = made.server()
         states: list[str] = []
-        server.heard.append(lambda: states.append(server.status.state))
+        server.listeners.append(lambda: states.append(server.status.state))
         for _ in range(4):
             with pytest.raises(UpstreamDown):
                 await made.call(server, "die")

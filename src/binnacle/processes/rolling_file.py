@@ -1,4 +1,4 @@
-"""A file that grows at its end and never beyond a bound: what is older is put aside, what is older still goes."""
+"""A log file with a bound: when it is full it becomes `….old`, and the `.old` before is removed."""
 
 import contextlib
 import os
@@ -7,13 +7,13 @@ from binnacle.config.private_files import make_private_folder
 
 
 class RollingFile:
-    """Appends to a file that several processes may share. What is appended at once is there completely or not at all.
+    """Appends to a file that several processes may share. One append is written completely or not at all.
 
-    What cannot be written is lost: nothing that is kept here is worth failing for.
+    What cannot be written is lost: no caller should fail because of a log.
     """
 
     def __init__(self, path: str, limit: int) -> None:
-        """`limit` is how many bytes the file may have before it is put aside as `….old`."""
+        """`limit` is how many bytes the file may have before it is renamed to `….old`."""
         self._path = path
         self._limit = limit
         self._descriptor: int | None = None
@@ -42,7 +42,7 @@ class RollingFile:
 
 
 def last_lines(path: str, number: int) -> list[str]:
-    """The last lines of a rolling file, also of what was put aside."""
+    """The last lines of a rolling file, also of its `.old`."""
     lines: list[str] = []
     for one in (path, f"{path}.old"):
         with contextlib.suppress(FileNotFoundError), open(one, encoding="utf-8", errors="replace") as file:

@@ -254,9 +254,9 @@ def _prepare(tx: Writer, draft: NewTask) -> dict[str, Any]:
 
 def check_titles(tx: Reader, keys: Sequence[str]) -> None:
     """Refuses titles that exist already. Titles of cancelled tasks are free."""
-    repeated = [key for key, times in Counter(keys).items() if times > 1]
-    if repeated:
-        raise Duplicate(f"the same title twice in one batch: {repeated[0]!r}", hint="give each task its own title")
+    if len(set(keys)) < len(keys):
+        repeated = next(key for key, times in Counter(keys).items() if times > 1)
+        raise Duplicate(f"the same title twice in one batch: {repeated!r}", hint="give each task its own title")
     for start in range(0, len(keys), IDS_PER_STATEMENT):
         part = keys[start : start + IDS_PER_STATEMENT]
         found = tx.row(

@@ -2,7 +2,7 @@
 
 A call goes down this list, and its answer back up:
 
-    gateway          all servers of a session: what they offer together, and the way to each of them
+    gateway          all servers of a session: what they offer together, and requests to each of them
     toolsets/        one small protocol, and wrappers that name, screen, pin, limit, cut and record (in the order of
                      `chain`)
     supervisor       one server: connected, watched, connected again; `pool` shares it between sessions,
@@ -14,7 +14,7 @@ A call goes down this list, and its answer back up:
                      the server tells of changes
     transports/      the ways to connect: stdio, Streamable HTTP, HTTP with events, WebSocket
 
-Beside it:
+And:
 
     configuration/   which servers are configured, in which file, and whether a person trusted them
     auth/            who we are to a server: keys, token files, OAuth

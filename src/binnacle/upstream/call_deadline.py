@@ -14,13 +14,13 @@ from binnacle.upstream.server_bounds import MAX_CALL_SECONDS, PROGRESS_AT_ONCE, 
 class CallDeadline:
     """Ends the block in which a call is made, with `TimedOut` where it took too long: `async with deadline:`.
 
-    Whoever waits for the call in the block is cancelled, and so the server is told that nobody waits any more.
+    It cancels the wait for the call in the block, which also cancels the call on the server.
     """
 
     def __init__(
         self, seconds: float, *, extends: bool, what: str, on_progress: Callable[[Raw], None] | None = None
     ) -> None:
-        """`extends` is whether progress extends it; `on_progress` is told of progress, though not of a storm of it."""
+        """`extends` is whether progress extends it; `on_progress` gets progress, at a limited rate."""
         self._seconds = seconds
         self._extends = extends
         self._what = what
@@ -40,7 +40,7 @@ class CallDeadline:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._is_running = False  # a server may report progress of a call that was given up
+        self._is_running = False  # a server may report progress of a call that is over
         try:
             await self._timeout.__aexit__(kind, error, trace)
             if isinstance(error, TimeoutError):
@@ -52,7 +52,7 @@ class CallDeadline:
             ) from timeout
 
     def note_progress(self, progress: Raw) -> None:
-        """The server has reported progress, and so shown that it is at work."""
+        """Extends the deadline, because the server has reported progress."""
         if self._allowance is None:
             self._allowance = RateAllowance(PROGRESS_AT_ONCE, PROGRESS_PER_SECOND)
         if not self._allowance.take(time.monotonic()):

@@ -1,4 +1,4 @@
-"""How a server tells of changes to its lists and resources.
+"""How a server announces changes of its lists and resources.
 
 In the handshake era it notifies over the connection, and resources are subscribed to one by one. In the stateless era
 a request stays open (`subscriptions/listen`), and names everything that is wanted; so another choice of resources is
@@ -23,10 +23,10 @@ FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 60.0
 """Until a lost stream is opened again, at first and at most."""
 
 ACKNOWLEDGED_WITHIN_SECONDS = 5.0
-"""Until a server must have said which changes it will tell of."""
+"""Until a server must have confirmed a subscription."""
 
 FIRST_ACKNOWLEDGED_SECONDS = 0.5
-"""How long a new connection waits for that."""
+"""How long a new connection waits for the confirmation."""
 
 RESOURCE_UPDATED = "notifications/resources/updated"
 
@@ -66,11 +66,11 @@ class ChangeStream:
             acknowledged.cancel()
 
     def acknowledge(self) -> None:
-        """The server tells of changes from now on."""
+        """The server has confirmed the subscription."""
         self._acknowledged.set()
 
     async def follow(self, uris: frozenset[str]) -> None:
-        """Makes the server tell of changes to exactly these resources, if it tells of any."""
+        """Subscribes to exactly these resources, if the server supports that."""
         if uris == self._followed or not self._can("resources", "subscribe"):
             return
         if self._client.era == "stateless":
@@ -79,7 +79,7 @@ class ChangeStream:
             changes = {"resources/subscribe": uris - self._followed, "resources/unsubscribe": self._followed - uris}
             for method, some in changes.items():
                 for uri in sorted(some):
-                    with contextlib.suppress(RpcError):  # it does not tell of this one
+                    with contextlib.suppress(RpcError):  # it announces no changes of this one
                         await self._client.ask(method, {"uri": uri})
         self._followed = uris
 
@@ -99,7 +99,7 @@ class ChangeStream:
                 before.cancel()
 
     async def _listen(self, uris: Sequence[str]) -> None:
-        """Keeps the stream open; a server that has no changes to tell refuses, and it stays closed."""
+        """Keeps the stream open, unless the server refuses because it announces no changes."""
         lists = [what for what in ("tools", "prompts", "resources") if self._can(what, "listChanged")]
         wanted: dict[str, Any] = {f"{what}ListChanged": True for what in lists}
         wanted |= {"resourceSubscriptions": uris} if uris else {}
@@ -122,6 +122,6 @@ class ChangeStream:
                 self._on_change(RESOURCE_UPDATED, Raw(jsonrpc.encode({"uri": uri})))
 
     def close(self) -> None:
-        """Wants to know of no more changes."""
+        """Ends the stream."""
         if self._listening is not None:
             self._listening.cancel()

@@ -1,7 +1,7 @@
-"""What a server asks a person before it answers: in its own name, readable, and never to open a page. No I/O.
+"""Questions of a server to a person during a call: with the server's name, readable, and never to open a page. No I/O.
 
-A question reaches a person through a client that only knows Binnacle. So it says whose it is, nothing hides in it, and
-one call has only a few.
+A question reaches a person through a client that only knows Binnacle. So it names its server, contains no hidden text,
+and one call may ask only a few.
 """
 
 from typing import Any, NoReturn
@@ -31,7 +31,7 @@ class QuestionScreen:
         """The parameters of `elicitation/create` as a person may see them.
 
         Raises:
-            RpcError: the question is not passed on, and why.
+            RpcError: the question is not passed on; the message says why.
         """
         self._asked += 1
         if self._asked > MAX_QUESTIONS_OF_A_CALL:

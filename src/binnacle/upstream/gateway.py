@@ -1,4 +1,4 @@
-"""Every upstream server of a project: what they offer together, and the way to each of them."""
+"""Every upstream server of a project: what they offer together, and requests to each of them."""
 
 import asyncio
 import contextlib
@@ -40,7 +40,7 @@ CONTENT_KINDS: dict[ContentMethod, RequestKind] = {
 
 
 class Gateway:
-    """Connects to every server, and keeps at it. Closing it ends every connection and every process."""
+    """Connects to every server, again and again. Closing it ends every connection and every process."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Gateway:
         on_change: Callable[[], None],
         clean: Callable[[str], str] = str,
     ) -> None:
-        """`folder` is where audit, pins and results too long to pass on are kept; `clean` takes secrets out of text."""
+        """`folder` keeps audit, pins and oversized results; `clean` removes secrets from text."""
         self._load = load
         self._pool = pool
         self._is_allowed = is_allowed
@@ -70,7 +70,7 @@ class Gateway:
         )
         self._links = ResourceLinks()
         self._offers: dict[str, OfferedTool] | None = None
-        """None when it has to be found out again, as `_contents`."""
+        """None when it has to be computed again, like `_contents`."""
 
         self._contents: ContentIndex | None = None
         self._notes: dict[str, list[str]] = {}
@@ -90,7 +90,7 @@ class Gateway:
 
     @property
     def notes(self) -> dict[str, list[str]]:
-        """What people should know about what a server offers, by server. Of many notes the first are shown."""
+        """Notes for people about what a server offers, by server; of many, the first."""
         found: dict[str, list[str]] = {}
         for name, server in self._servers.items():
             known = (self._notes.get(name, ()), self._content_notes.get(name, ()))
@@ -117,7 +117,7 @@ class Gateway:
         gone = [self._servers.pop(name, None) for name in (*touched.removed, *touched.changed)]
         for name in touched.removed:
             self._toolsets.pop(name, None)
-        self._contents = self._offers = None  # nothing of them may be asked for while they end
+        self._contents = self._offers = None  # they must not be used while they end
         await asyncio.gather(*(self._leave(one) for one in gone if one))
         for name in touched.changed:
             self._add(self._loaded.servers[name])
@@ -127,7 +127,7 @@ class Gateway:
             elif server.status.state == "needs_login":
                 server.retry()
         for toolset in self._toolsets.values():
-            toolset.listing.forget()  # a person may have accepted what was held back
+            toolset.listing.forget()  # a person may have accepted what was withheld
         self._changed()
 
     def _add(self, config: ServerConfig) -> None:
@@ -142,9 +142,9 @@ class Gateway:
             self._begin(server)
 
     def _begin(self, server: SupervisedServer) -> None:
-        """Lets a server be connected: now, or at its first call if it is lazy and what it offers is known.
+        """Connects a server: now, or at its first call if it is lazy and its lists are known.
 
-        Until it is, it offers what it did when it was last connected: few clients ask for the list a second time.
+        Until then it offers what it offered last: few clients ask for the list a second time.
         """
         if not server.lists.is_known:
             server.recall(self._list_cache.find(server.config), self._list_cache.find_notes(server.config))
@@ -184,7 +184,7 @@ class Gateway:
         return named.offers
 
     def explain_missing(self, name: str) -> BinnacleError | None:
-        """Why no tool has that name, where it is that of a server's tool: how the server stands."""
+        """Why there is no tool of that name, if the name belongs to a server: the state of the server."""
         tools: dict[str, list[str]] = {}
         for public, offer in self.offers().items():
             tools.setdefault(offer.server, []).extend((public, offer.subject))
@@ -201,14 +201,14 @@ class Gateway:
         return self._contents
 
     def owners(self, uri: str) -> tuple[str, ...]:
-        """The servers that may have a resource, to be asked in this order."""
+        """The servers that may have a resource, in the order in which to ask them."""
         if is_ours(uri):
             return ()
         linked_by = self._links.owner(uri)
         return self.contents().owners(uri, linked_by if linked_by in self._servers else None)
 
     async def follow(self, uris: frozenset[str]) -> None:
-        """Has the servers tell of changes to these resources, each of its own."""
+        """Subscribes to these resources, each at its server."""
         owners = {uri: self.owners(uri) for uri in uris}
         owned = {name: frozenset(uri for uri in uris if name in owners[uri][:1]) for name in self._servers}
         await asyncio.gather(*(self._servers[name].follow(self, some) for name, some in owned.items()))
@@ -225,7 +225,7 @@ class Gateway:
         """Calls a tool by the name it is offered under.
 
         Raises:
-            UpstreamError: it cannot be called now, and why.
+            UpstreamError: it cannot be called now; the message says why.
             TimedOut: it took too long.
         """
         offer = self.offers().get(name)
@@ -258,7 +258,7 @@ class Gateway:
 
         Raises:
             RpcError: the server's own error.
-            UpstreamError: it cannot be asked now, and why.
+            UpstreamError: it cannot be asked now; the message says why.
             TimedOut: it took too long.
         """
         if name not in self._servers:
@@ -291,14 +291,14 @@ class Gateway:
         return answer.result
 
     def _redact_rpc(self, error: RpcError, server: str, request: UpstreamRequest) -> BinnacleError | RpcError:
-        """A server's own error in words that hold no secret: for a tool an error of ours, whose text clients show."""
+        """A server's error without secrets. For a tool it becomes an error of ours, whose text clients show."""
         if request.kind != "tool":
             return RpcError(error.code, self._clean(error.message), error.data)
         text = self._clean(f"{request.subject}: {error.message}")
         return UpstreamError(text, hint="check the arguments", details={"server": server})
 
     def _redact(self, error: BinnacleError) -> BinnacleError:
-        """An error in words that hold no secret."""
+        """An error without secrets."""
         hint = tuple(self._clean(step) if isinstance(step, str) else step for step in error.next_steps)
         return type(error)(self._clean(error.message), hint=hint, details=error.details)
 
@@ -315,4 +315,4 @@ def _first_notes(notes: list[str]) -> list[str]:
 
 
 def _ignore_update(uri: str) -> None:
-    """Nobody follows a resource."""
+    """Does nothing: no session follows a resource."""

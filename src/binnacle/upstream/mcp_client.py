@@ -1,6 +1,6 @@
-"""Speaks MCP with one server, in whichever era it knows.
+"""Speaks MCP with one server, in the era that it supports.
 
-`negotiation` agrees on a version; `change_stream` is how the server tells of changes.
+`negotiation` agrees on a version; `change_stream` subscribes to changes.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ LIST_METHODS: dict[ListKind, tuple[str, str]] = {
     "resources": ("resources/list", "resources"),
     "templates": ("resources/templates/list", "resourceTemplates"),
 }
-"""How each list is asked for, and under which key its entries are."""
+"""The method that returns each list, and the key of its entries."""
 
 AnswerRequest = Callable[[str, Raw], Awaitable[Any]]
 """Answers a request of the server: its method and parameters."""
 
 
 class CallHandlers(NamedTuple):
-    """What the server of a call under way may want of its caller."""
+    """How a server reaches the caller during a call."""
 
     on_progress: Callable[[Raw], None] | None = None
     asked: AnswerRequest | None = None
@@ -57,18 +57,18 @@ class _Progress(Struct):
 
 
 class McpClient:
-    """One connection. Make it, `connect`, and ask; closing the transport ends it."""
+    """One connection. Make it, `connect`, then `ask`; closing the transport ends it."""
 
     def __init__(
         self, make_transport: Callable[[Receive], Transport], *, name: str, on_change: Callable[[str, Raw], None]
     ) -> None:
-        """`on_change` hears of what the server notifies about on its own: the method, the parameters."""
+        """`on_change` is called with the method and the parameters of the server's notifications."""
         self.link = make_transport(self._receive)
         self.name = name
         self.era: Era = "handshake"
         self.capabilities: dict[str, Any] = {}
         self.server: dict[str, str] = {}
-        """What it says of itself: name, title and version."""
+        """How it describes itself: name, title and version."""
 
         self._on_change = on_change
         self._numbers = count(1)
@@ -80,7 +80,7 @@ class McpClient:
         """Agrees on a version: the newest both know.
 
         Raises:
-            UpstreamError: there is none, or the server answers nonsense.
+            UpstreamError: there is none, or the server's answer makes no sense.
         """
         agreed = await negotiate(self, protocol)
         self.speak(agreed.era, agreed.version)
@@ -95,7 +95,7 @@ class McpClient:
         self.era, self.link.version = era, version
 
     async def follow(self, uris: frozenset[str]) -> None:
-        """Makes the server tell of changes to exactly these resources, if it tells of any."""
+        """Subscribes to exactly these resources, if the server supports that."""
         await self._changes.follow(uris)
 
     async def ask(
@@ -106,7 +106,7 @@ class McpClient:
         *,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Raw:
-        """Asks the server something; the result as it came.
+        """Sends a request. Returns the result unchanged.
 
         Raises:
             RpcError: the server's error.
@@ -122,7 +122,7 @@ class McpClient:
         *,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Response:
-        """The same, with all that is known of the answer. It is no error: those are raised."""
+        """Like `ask`, but returns the complete answer. Errors are raised."""
         number = next(self._numbers)
         request_id = str(number).encode()
         message = jsonrpc.request_message(number, method, self._with_meta(params, number, waiting))
@@ -149,7 +149,7 @@ class McpClient:
         return {**params, "_meta": meta} if meta else params
 
     async def entries(self, kind: ListKind, *, until: float = math.inf) -> ListedEntries:
-        """A list over all its pages, within its bounds. After `until`, by the loop's clock, no further page is read."""
+        """A list with all its pages, within the bounds. After `until`, by the loop's clock, no further page is read."""
         method, key = LIST_METHODS[kind]
         pages = PagedList(kind)
         cursor = pages.add(await self.ask(method, {}), key)
@@ -165,12 +165,12 @@ class McpClient:
         await self.ask("ping" if self.era == "handshake" else "server/discover", {})
 
     def _receive(self, message: Message, request_id: bytes) -> None:
-        """Takes what the server sends on its own."""
+        """Handles what the server sends without being asked."""
         match message:
             case Notification("notifications/progress", params):
                 self._progress(Raw(params))
             case Notification("notifications/cancelled"):
-                pass  # of a question that was passed on: it runs into its bound
+                pass  # cancels a question that was passed on; that ends by its timeout
             case Notification("notifications/subscriptions/acknowledged"):
                 self._changes.acknowledge()
             case Notification(method, params):
@@ -190,8 +190,8 @@ class McpClient:
             waiting.on_progress(params)
 
     async def _answer(self, request: Request, request_id: bytes) -> None:
-        """Answers a request of the server, in the name of the call it belongs to."""
-        asked = self._asked(request_id)
+        """Answers a request of the server, through the call it belongs to."""
+        asked = self._find_handlers(request_id)
         try:
             if request.method == "ping":
                 answer = jsonrpc.result_message(request.id, b"{}")
@@ -203,11 +203,11 @@ class McpClient:
                 answer = jsonrpc.result_message(request.id, jsonrpc.encode(said))
         except RpcError as error:
             answer = jsonrpc.error_message(request.id, error.code, error.message, error.data)
-        with contextlib.suppress(UpstreamError):  # it no longer wants to know
+        with contextlib.suppress(UpstreamError):  # the server no longer waits
             await self.link.tell(answer)
 
-    def _asked(self, request_id: bytes) -> AnswerRequest | None:
-        """Who answers for the call a request belongs to; where that is not said, for the newest that can."""
+    def _find_handlers(self, request_id: bytes) -> AnswerRequest | None:
+        """The handlers of the call that a request belongs to; if unknown, of the newest call that can answer."""
         if request_id:
             found = self._waiting.get(request_id)
             return found.asked if found else None
@@ -222,7 +222,7 @@ class McpClient:
 
 
 def _error_of(answer: Response) -> RpcError:
-    """A server's error in words that may be read, and what it adds to them if that is little."""
+    """A server's error with readable text, and its data if that is small."""
     raw = answer.error or b"{}"
     try:
         error = msgspec.json.decode(raw, type=_Error)

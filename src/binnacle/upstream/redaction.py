@@ -1,6 +1,6 @@
-"""Takes secrets that we know out of text that somebody may read: errors, logs, events.
+"""Removes known secrets from text that somebody may read: errors, logs, events.
 
-`masking` guesses by names and looks before a value is used; this knows the values themselves, wherever they turn up.
+`configuration.secret_masking` guesses by names and looks; this knows the values, wherever they appear.
 """
 
 import base64
@@ -13,18 +13,18 @@ from binnacle.upstream.configuration.secret_masking import is_secret_name, looks
 from binnacle.upstream.configuration.server_config import ServerConfig
 
 MIN_SECRET_CHARACTERS = 6
-"""Characters of a secret that is looked for. A shorter one would be found all over in ordinary text."""
+"""Least characters of a secret that is searched for. A shorter one would match ordinary text."""
 
 _HARMLESS = frozenset({"accept", "accept-language", "cache-control", "content-type", "origin", "referer", "user-agent"})
-"""Headers that say nothing secret; every other one may."""
+"""Headers without secrets; any other may have one."""
 
 
 class Redactor:
-    """Knows secrets by name, and puts `‹name›` where one of them stands in a text."""
+    """Knows secrets by name, and replaces each in a text by `‹name›`."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
-        """Every way in which a secret may be written, to the name of the secret."""
+        """Every encoding of a secret, to the name of the secret."""
 
         self._pattern: re.Pattern[str] | None = None
 
@@ -32,7 +32,7 @@ class Redactor:
         return f"Redactor({len(self._names)} known)"
 
     def add(self, name: str, value: str) -> None:
-        """From now on `value` is shown as `‹name›`, also where it is quoted for a URL, for JSON or as base64."""
+        """Replaces `value` by `‹name›` from now on, also if it is quoted for a URL, for JSON or as base64."""
         scheme, has_scheme, rest = value.partition(" ")
         if has_scheme and scheme.isalpha():
             value = rest.strip()
@@ -43,16 +43,16 @@ class Redactor:
         self._pattern = None
 
     def learn(self, config: ServerConfig) -> None:
-        """Adds what is secret in a server's configuration, where variables are filled in already."""
+        """Adds the secrets of a server's configuration, in which variables are filled in."""
         for name, value in _secrets_of(config):
             self.add(name, value)
 
     def clean(self, text: str) -> str:
-        """The text without any secret that is known."""
+        """The text without known secrets."""
         if not self._names:
             return text
         if self._pattern is None:
-            # The longest first: one secret may begin like another.
+            # The longest first: one secret may be the beginning of another.
             written = sorted(self._names, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, written)))
         return self._pattern.sub(lambda found: f"‹{self._names[found[0]]}›", text)

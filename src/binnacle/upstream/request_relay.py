@@ -1,8 +1,8 @@
-"""Carries one request of a client to an upstream server and its answer back, whatever eras the two are of.
+"""Carries one request of a client to an upstream server and its answer back, whichever eras the two speak.
 
-A server may ask something before it answers. One of the old era asks while the call is under way, one of the new
-era answers with what it wants to know and is called again. So does a client: one of the old era can be asked at any
-time, one of the new era is handed the questions as the result, and calls again with the answers.
+A server may ask something before it answers. A server of the old era asks during the call; a server of the new era
+returns its questions as the result and is called again. Likewise for clients: one of the old era can be asked at any
+time; one of the new era gets the questions as the result, and calls again with the answers.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ MAX_QUESTION_ROUNDS = 10
 """Times that a server of the new era may ask before it answers."""
 
 MAX_SUSPENDED_CALLS = 100
-"""Calls that wait for a client of the new era to come back with answers; the oldest is given up for a newer one."""
+"""Calls that wait for answers of a client of the new era; beyond that, the oldest is given up."""
 
 ANSWER_WITHIN_SECONDS = 300.0
 """Seconds a person may take to answer."""
 
 QUESTIONS = {"elicitation/create": "elicitation"}
-"""What a server may ask, and the capability of clients that can answer it. No server is told that we could do more."""
+"""What a server may ask, and the capability that clients need for it. We announce nothing more to servers."""
 
 OnProgress = Callable[[Raw], None]
 
@@ -45,7 +45,7 @@ class _Request(Struct):
 
 
 class _Suspended:
-    """A call that waits for answers of its client, which will call again."""
+    """A call that waits until its client calls again with answers."""
 
     def __init__(self, work: "asyncio.Task[Result]", questions: "asyncio.Queue[_Question]") -> None:
         self.work = work
@@ -61,13 +61,13 @@ class _Question:
 
 
 class RequestRelay:
-    """The calls of all clients to all servers that wait for answers of people."""
+    """All calls that wait for answers of people."""
 
     def __init__(self) -> None:
         self._suspended: dict[str, _Suspended] = {}
 
     async def exchange(self, client: McpClient, request: UpstreamRequest, config: ServerConfig) -> UpstreamAnswer:
-        """Asks the server within its time, and the client for what the server wants to know."""
+        """Sends a request within its deadline, and asks the client what the server wants to know."""
         what = f"{config.name}:{request.params.get('name', request.method)}"
         deadline = CallDeadline(
             config.timeout, extends=config.limits.progress_extends, what=what, on_progress=request.on_progress
@@ -81,7 +81,7 @@ class RequestRelay:
             elif client.era == "stateless":
                 result = await self._in_rounds(client, request, caller, deadline.note_progress)
             elif caller.era == "handshake":
-                handlers = CallHandlers(deadline.note_progress, _passed_on(caller, client.name))
+                handlers = CallHandlers(deadline.note_progress, _pass_on(caller, client.name))
                 result = await _ask(client, request, request.params, handlers)
             else:
                 result = await self._suspending(client, request, caller, deadline.note_progress)
@@ -90,8 +90,8 @@ class RequestRelay:
     async def _in_rounds(
         self, client: McpClient, request: UpstreamRequest, caller: CallingClient, on_progress: OnProgress
     ) -> Result:
-        """A server of the new era: what it wants to know is its result, until it has all it needs."""
-        handlers = CallHandlers(on_progress, _passed_on(caller, client.name))
+        """Asks a server of the new era: its questions are its result, until it has all answers."""
+        handlers = CallHandlers(on_progress, _pass_on(caller, client.name))
         questions = QuestionScreen(client.name)
         params = dict(request.params)
         if caller.request_state is not None:
@@ -102,7 +102,7 @@ class RequestRelay:
                 return result
             asked = _questions_in(result["inputRequests"], questions, caller, client.name, request.method)
             if caller.era == "stateless":
-                return {**_decoded(result, "requestState"), "inputRequests": asked}
+                return {**_decode(result, "requestState"), "inputRequests": asked}
             answers = {key: await _ask_client(caller, one["method"], one["params"]) for key, one in asked.items()}
             params = {**request.params, "inputResponses": answers}
             if "requestState" in result:
@@ -112,7 +112,7 @@ class RequestRelay:
     async def _suspending(
         self, client: McpClient, request: UpstreamRequest, caller: CallingClient, on_progress: OnProgress
     ) -> Result:
-        """A server of the old era and a client of the new one: the call stays open while the client is away."""
+        """Asks a server of the old era for a client of the new one: the call stays open between the client's calls."""
         if caller.request_state is not None:
             return await self._resume(caller.request_state, caller.input_responses or {})
         questions: asyncio.Queue[_Question] = asyncio.Queue()
@@ -138,7 +138,7 @@ class RequestRelay:
         return await self._until_asked(suspended)
 
     async def _until_asked(self, suspended: _Suspended) -> Result:
-        """Waits for the answer, or for a question, which then is the result."""
+        """Waits for the answer or a question, and returns it."""
         asking = asyncio.ensure_future(suspended.questions.get())
         try:
             both: set[asyncio.Future[Any]] = {suspended.work, asking}
@@ -189,7 +189,7 @@ def _read_result(client: McpClient, method: str, answer: Response) -> Result:
 
 
 def _check_answered(client: McpClient, result: Result) -> Result:
-    """A result that is an answer, and no question, from a server that was told that nobody can be asked."""
+    """Refuses a question from a server that was told that its client cannot be asked."""
     if "inputRequests" in result:
         raise UpstreamError(
             f"{client.name} wants to ask something before it answers, and nobody here can be asked",
@@ -198,7 +198,7 @@ def _check_answered(client: McpClient, result: Result) -> Result:
     return result
 
 
-def _passed_on(caller: CallingClient, server: str) -> Callable[[str, Raw], Awaitable[Any]]:
+def _pass_on(caller: CallingClient, server: str) -> Callable[[str, Raw], Awaitable[Any]]:
     questions = QuestionScreen(server)
 
     async def asked(method: str, params: Raw) -> Any:
@@ -244,6 +244,6 @@ async def _ask_client(caller: CallingClient, method: str, params: Any) -> Any:
         raise RpcError(METHOD_NOT_FOUND, "nobody answered in time") from None
 
 
-def _decoded(result: Result, *keys: str) -> Result:
-    """A result, some of whose parts we have to look into."""
+def _decode(result: Result, *keys: str) -> Result:
+    """A result with its top-level fields decoded."""
     return {key: msgspec.json.decode(value) if key in keys else value for key, value in result.items()}

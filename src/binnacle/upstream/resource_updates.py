@@ -1,7 +1,7 @@
-"""Changes to the resources of one server: subscribed to for every session that wants to hear of them, and announced.
+"""Changes to the resources of one server: subscribed to for every session that follows them, and announced.
 
-Sessions that share a server follow different resources. The server is told of all of them together, again after every
-new connection. What it announces in a storm is gathered, and announced once.
+Sessions that share a server follow different resources. We subscribe to all of them together, again after every new
+connection. Many changes in a short time are announced once.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ from binnacle.upstream.mcp_client import McpClient
 from binnacle.upstream.server_bounds import MAX_UPDATES, MAX_URI_CHARACTERS
 
 SUBSCRIBE_SECONDS = 10.0
-"""Seconds until a server must have said that it will tell of changes to resources."""
+"""Seconds until a server must have confirmed a subscription to resources."""
 
 GATHER_SECONDS = 0.1
-"""Seconds over which changes to resources are gathered before they are announced."""
+"""Seconds in which changes to resources are collected before they are announced."""
 
 
 class ResourceUpdates:
@@ -29,31 +29,31 @@ class ResourceUpdates:
         self._followed: dict[object, frozenset[str]] = {}
         self._subscribing = asyncio.Lock()
         self._pending: dict[str, None] = {}
-        """Resources that have changed and were not announced yet, in the order in which the server told of them."""
+        """Changed resources that were not announced yet, in the server's order."""
 
         self._announcing: asyncio.TimerHandle | None = None
 
     def set_followed(self, who: object, uris: frozenset[str]) -> bool:
-        """Notes which resources `who` follows from now on. Whether that is something new."""
+        """Notes which resources `who` follows from now on. Returns whether that changed."""
         if uris == self._followed.get(who, frozenset()):
             return False
         self._followed[who] = uris
         return True
 
     def unfollow(self, who: object) -> None:
-        """Forgets what `who` followed; the server is told with the next change to that."""
+        """Forgets what `who` followed; the next subscription leaves it out."""
         self._followed.pop(who, None)
 
     async def subscribe(self, client: McpClient) -> None:
-        """Has the server tell of changes to everything that anyone follows."""
+        """Subscribes to everything that any session follows."""
         async with self._subscribing:
-            # One that does not answer is as one that has nothing to tell.
+            # A server that does not answer counts as one without notifications.
             with contextlib.suppress(TimeoutError, UpstreamError):
                 async with asyncio.timeout(SUBSCRIBE_SECONDS):
                     await client.follow(frozenset().union(*self._followed.values()))
 
     def note(self, uri: str) -> None:
-        """The server says that a resource has changed."""
+        """Takes the server's notification that a resource has changed."""
         if len(uri) > MAX_URI_CHARACTERS or len(self._pending) >= MAX_UPDATES:
             return
         self._pending[uri] = None
@@ -67,6 +67,6 @@ class ResourceUpdates:
                 listener(uri)
 
     def close(self) -> None:
-        """Announces nothing any more."""
+        """Stops announcing."""
         if self._announcing is not None:
             self._announcing.cancel()

@@ -1,8 +1,8 @@
-"""How much one server may offer and say. What is beyond is held back, and people are told what and why. No I/O.
+"""Limits on what one server may offer and say. A note for people names what exceeds them. No I/O.
 
-A server writes its lists itself, and a hostile one writes them without end. Everything that is kept of a server, shown
-of it or done for it at its own wish has a bound here, so that one server can take neither the memory nor the time of
-the gateway, of the other servers or of the next start.
+A hostile server may send lists without end. Everything that we keep of a server, show of it or do at its request has a
+bound here, so that one server cannot use up the memory or the time of the gateway, of other servers or of the next
+start.
 """
 
 from typing import Literal, NamedTuple
@@ -15,22 +15,22 @@ from binnacle.wire.jsonrpc import UNREADABLE
 ListKind = Literal["tools", "prompts", "resources", "templates"]
 
 MAX_ENTRIES: dict[ListKind, int] = {"tools": 1000, "prompts": 1000, "resources": 5000, "templates": 1000}
-"""Entries of one list. Agents are shown far fewer at once, and find the others by search."""
+"""Entries of one list. Agents see far fewer at once, and find the others by search."""
 
 MAX_LIST_PAGES = 100
-"""Pages of one list that are asked for."""
+"""Pages of one list that we request."""
 
 MAX_LIST_BYTES = 4 << 20
-"""Bytes of one list, and of one page of it: a page is taken apart only if it is no larger."""
+"""Bytes of one list, and of one page of it; a larger page is not decoded."""
 
 MAX_ENTRY_BYTES = 128 << 10
 """Bytes of one tool, prompt, resource or template."""
 
 MAX_CURSOR_BYTES = 10_000
-"""Bytes of what names the next page."""
+"""Bytes of the cursor of the next page."""
 
 MAX_LIST_SECONDS = 5.0
-"""Seconds after which no further page is asked for, for all lists of a server together."""
+"""Seconds after which no further page is requested, for all lists of a server together."""
 
 MAX_NAME_CHARACTERS = 256
 """Characters of the name of a tool or prompt. The protocol recommends at most 128."""
@@ -42,22 +42,22 @@ MAX_NOTES = 50
 """Notes about one server that are shown; the others are counted."""
 
 NOT_OFFERED = "not offered"
-"""What a note says of an entry that is held back."""
+"""What a note says about an entry that is not offered."""
 
 MAX_ERROR_CHARACTERS = 4000
 """Characters of an error of a server that are passed on."""
 
 MAX_ERROR_DATA_BYTES = 16 << 10
-"""Bytes of what a server adds to an error. More is left out."""
+"""Bytes of the data of a server's error. More is left out."""
 
 MAX_HELLO_BYTES = 64 << 10
-"""Bytes of the capabilities that a server names when it is met, and of what it says of itself."""
+"""Bytes of a server's capabilities, and of its description of itself."""
 
 MAX_QUESTIONS_OF_A_CALL = 20
-"""Times that a person may be asked something for one call."""
+"""Questions to a person during one call."""
 
 MAX_OPEN_REQUESTS = 100
-"""Requests of a server that are answered at the same time. What it asks beyond is passed over."""
+"""Requests of a server that are answered at the same time. More are ignored."""
 
 MAX_UPDATES = 1000
 """Resources whose changes are announced together."""
@@ -66,15 +66,15 @@ MAX_CALL_SECONDS = 3600.0
 """Seconds that one call may take in all, however much progress its server reports."""
 
 PROGRESS_AT_ONCE, PROGRESS_PER_SECOND = 100, 20
-"""Notes of progress of one call that are passed on: at once, and in each further second."""
+"""Progress notifications of one call that are passed on: at once, and in each further second."""
 
 
 class ListedEntries(NamedTuple):
-    """A list as far as it is kept."""
+    """A list, within its bounds."""
 
     entries: tuple[Raw, ...]
     notes: tuple[str, ...] = ()
-    """What was held back, and why."""
+    """What was left out, and why."""
 
 
 class PagedList:
@@ -90,11 +90,11 @@ class PagedList:
 
     @property
     def listed(self) -> ListedEntries:
-        """What there is of it now."""
+        """The list so far."""
         return ListedEntries(tuple(self._entries), tuple(self._notes))
 
     def add(self, answer: Raw, key: str) -> str | None:
-        """Takes a page. Returns what names the next one; None if no other is wanted.
+        """Adds a page. Returns the cursor of the next one; None if no more are wanted.
 
         Raises:
             msgspec.DecodeError: it is no page.
@@ -109,7 +109,7 @@ class PagedList:
         return self._next(page.get("nextCursor", Raw(b"null")))
 
     def extend(self, entries: "list[Raw] | tuple[Raw, ...]") -> bool:
-        """Takes entries. False if there was no room for all of them."""
+        """Adds entries. False if there was no room for all of them."""
         for entry in entries:
             size = memoryview(entry).nbytes
             if size > MAX_ENTRY_BYTES:
@@ -122,12 +122,12 @@ class PagedList:
                 self._stop(f"has more than {MAX_LIST_BYTES >> 20} MiB")
                 return False
             self._size += size
-            # A copy: the entry as it was decoded keeps all of its message in memory.
+            # A copy: the decoded entry would keep its complete message in memory.
             self._entries.append(entry.copy())
         return True
 
     def take_too_long(self) -> None:
-        """No further page is asked for, because the time is over."""
+        """Notes that the list ends here because the time is over."""
         self._stop("took too long")
 
     def _next(self, raw: Raw) -> str | None:
@@ -151,7 +151,7 @@ class PagedList:
 
 
 def bounded(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:
-    """As many entries of a list as are kept of one."""
+    """The entries of a list, within its bounds."""
     pages = PagedList(kind)
     pages.extend(entries)
     return pages.listed.entries
@@ -162,7 +162,7 @@ class _Named(msgspec.Struct):
 
 
 def _name_in(entry: Raw) -> str:
-    """What an entry calls itself, cut."""
+    """The name of an entry, cut."""
     try:
         return msgspec.json.decode(entry, type=_Named).name[:MAX_NAME_CHARACTERS] or "an entry"
     except UNREADABLE:
@@ -170,10 +170,10 @@ def _name_in(entry: Raw) -> str:
 
 
 class RereadPace:
-    """How soon something may be done again: at once after a quiet time, less and less often in a storm."""
+    """How soon something may be done again: at once after a quiet time, less often the more often it is wanted."""
 
     def __init__(self, first: float, last: float) -> None:
-        """Seconds between the first two times, and at most."""
+        """`first` and `last` are the shortest and the longest pause, in seconds."""
         self._first = first
         self._last = last
         self._pause = first
@@ -184,14 +184,14 @@ class RereadPace:
         return max(0.0, self._next_at - now)
 
     def done(self, now: float) -> None:
-        """It was done."""
+        """Notes that it was done."""
         was_quiet = now - self._next_at > self._pause
         self._pause = self._first if was_quiet else min(self._pause * 2, self._last)
         self._next_at = now + self._pause
 
 
 class RateAllowance:
-    """So many at once, and so many in each further second."""
+    """Allows a number at once, and a number in each further second."""
 
     def __init__(self, at_once: int, per_second: float) -> None:
         self._at_once = at_once
@@ -200,7 +200,7 @@ class RateAllowance:
         self._counted_at = 0.0
 
     def take(self, now: float) -> bool:
-        """Whether there is one left for now; if so, it is used."""
+        """Uses one, and returns whether there was one left."""
         self._left = min(self._at_once, self._left + (now - self._counted_at) * self._per_second)
         self._counted_at = now
         if self._left < 1:

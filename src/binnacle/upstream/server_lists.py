@@ -1,4 +1,4 @@
-"""What one server lists: read again when it says that something changed, and kept while it is away."""
+"""The lists of one server: read again when it announces a change, and kept while it is disconnected."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from binnacle.upstream.server_bounds import MAX_LIST_SECONDS, NOT_OFFERED, Liste
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, RpcError
 
 CHANGEABLE_LISTS = frozenset({"tools", "prompts", "resources"})
-"""Lists of which a server says that they have changed. Templates come with resources."""
+"""Lists whose changes a server announces. Templates come with resources."""
 
 
 class ServerTool(Struct, frozen=True):
@@ -39,11 +39,11 @@ class _Entry(Struct):
 
 
 class ServerLists:
-    """The lists of one server, as it was last asked for them."""
+    """The lists of one server, as they were last read."""
 
     def __init__(self) -> None:
         self.tools: tuple[ServerTool, ...] = ()
-        """The same object until the tools are others: what is made of them is kept as long."""
+        """The same object until the tools change: caches compare it by identity."""
 
         self.prompts: tuple[Raw, ...] = ()
         self.resources: tuple[Raw, ...] = ()
@@ -52,28 +52,28 @@ class ServerLists:
 
     @property
     def offered(self) -> OfferedLists:
-        """All that the server has, as it lists it."""
+        """Everything the server has, as it lists it."""
         return OfferedLists(tuple(tool.entry for tool in self.tools), self.prompts, self.resources, self.templates)
 
     @property
     def held_back(self) -> tuple[str, ...]:
-        """What is not offered of what it lists, then what is not offered as it is listed, each with the reason."""
+        """Entries that are not offered, then entries that were changed, each with the reason."""
         notes = (note for notes in self._held_back.values() for note in notes)
         return tuple(sorted(notes, key=lambda note: NOT_OFFERED not in note))
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known what the server has, from now or from earlier."""
+        """Whether the lists are known, from this or an earlier connection."""
         return any((self.tools, self.prompts, self.resources, self.templates))
 
     def recall(self, offered: OfferedLists, notes: Sequence[str]) -> None:
-        """Takes what the server offered when it was last connected; `notes` say what was held back of it then."""
+        """Restores what the server offered when it was last connected; `notes` say what was left out then."""
         self._held_back = {"tools": tuple(notes)}
         self.tools = tools_of(offered.tools)
         self.prompts, self.resources, self.templates = offered.prompts, offered.resources, offered.templates
 
     async def read(self, client: McpClient, changed: set[str], *, connect_seconds: float) -> bool:
-        """Reads the lists that have changed. Whether they turned out to be others than before."""
+        """Reads the lists that have changed. Returns whether they really differ."""
         before = self.offered, self.held_back
         until = asyncio.get_running_loop().time() + min(MAX_LIST_SECONDS, connect_seconds / 2)
         if "tools" in changed:
@@ -95,7 +95,7 @@ class ServerLists:
 
 
 async def _entries(client: McpClient, kind: ListKind, *, until: float) -> ListedEntries:
-    """A list of the server; nothing, if it has none of that kind."""
+    """A list of the server; empty if it has none of that kind."""
     if ("resources" if kind == "templates" else kind) not in client.capabilities:
         return ListedEntries(())
     method = LIST_METHODS[kind][0]
@@ -114,7 +114,7 @@ async def _entries(client: McpClient, kind: ListKind, *, until: float) -> Listed
 
 
 def tools_of(entries: Iterable[Raw]) -> tuple[ServerTool, ...]:
-    """Those of the entries of a list that describe a tool."""
+    """The tools that the entries of a list describe."""
     found: list[ServerTool] = []
     for entry in entries:
         try:

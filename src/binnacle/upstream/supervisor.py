@@ -1,8 +1,8 @@
-"""One upstream server under supervision: connected, watched, connected again, and never in the way.
+"""Supervises one upstream server: connects, watches and reconnects it, without blocking others.
 
 States. A server is in exactly one, which `status` names with the reason:
 
-    disabled, awaiting_trust    nobody may connect to it; only `start` leads out of here, once a person allowed it
+    disabled, awaiting_trust    no connection is allowed; only `start` leaves this state, once a person allowed it
     connecting                  an attempt is under way, or a lazy server waits for its first call
     ready                       connected, its lists are read
     degraded                    connected, but MAX_FAILED_CALLS calls in a row were not answered; no call is sent until
@@ -10,29 +10,28 @@ States. A server is in exactly one, which `status` names with the reason:
     failed                      the last attempt failed, the next one is at `next_retry`
     needs_login                 the server wants a login; tried again at times, and at once when somebody signed in
 
-Who owns what. One task, `_run`, makes every connection and ends it; nobody else opens or closes one. It loops:
-connect (`_live`), look after the connection until that is lost (`_watch`), wait (twice as long as before, up to
-MAX_RETRY_SECONDS), and again. The connection (`McpClient`) belongs to `_live`, which closes it however it is left.
+Who owns what. One task, `_run`, makes every connection and ends it; no other code opens or closes one. It loops:
+connect (`_connect_and_watch`), maintain the connection until it is lost (`_watch`), wait (twice as long each time, up
+to MAX_RETRY_SECONDS), and again. The connection (`McpClient`) belongs to `_connect_and_watch`, which always closes it.
 `lists` and `updates` belong to the server and outlive connections, so that tools stay listed for KEEP_LISTED_SECONDS
 while a server restarts, and subscriptions are made again.
 
 What happens at the same time. Everything runs on one event loop, so that state changes between two awaits are atomic.
 Calls of many sessions use `_client` while `_watch` reads lists over the same connection; the client matches answers
-by their ids, so neither waits for the other. A call that finds the connection lost before `_watch` was told loses it
-itself (`ready`), which `_lose` may do twice without harm. A caller who waits for a connection waits for `_moved`,
-which is set and replaced with every change of state, so that no change is missed between looking and waiting; and
-sets `_kick`, so that a pause between two attempts ends at once.
+by their ids, so neither waits for the other. A call that finds the connection lost before `_watch` does calls `_lose`
+itself (`ready`); calling it twice does no harm. A caller that waits for a connection waits for `_moved`, which is set
+and replaced with every change of state, so that it misses no change; it also sets `_kick`, which ends a pause between
+two attempts at once.
 
 Why it cannot hang. Every wait has a bound: an attempt `connect_timeout`, which a process that is seen at work may
 extend (`launch_deadline`); a caller WAIT_FOR_READY_SECONDS; a sign of life HEALTH_ANSWER_SECONDS; reading lists again
 `timeout`. No lock is held while anything outside is waited for, except the one that orders subscriptions, and that
 only `updates` takes.
 
-Why nothing is lost or done twice. A call to a server that is down fails at once. One that is under way when its server
-dies fails at once, too, with the server's last words. It is made once more only if its tool says that this does no harm
-(`is_repeatable`) and the connection is really gone; a timeout is never repeated. A change that is announced while lists
-are read is noted in `_changed` and read in the next round. Closing cancels `_run`, and returns when the process behind
-the connection has ended.
+Why nothing is lost or done twice. A call to a server that is down fails at once. So does a call whose server dies, with
+the server's last output. It is repeated once, only if its tool says that this does no harm (`is_repeatable`) and the
+connection is really gone; a timeout is never repeated. A change that is announced while lists are read is noted in
+`_changed` and read in the next round. Closing cancels `_run`, and returns when the server's process has ended.
 """
 
 import asyncio
@@ -68,31 +67,31 @@ FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 60.0
 """Seconds before the second attempt to connect, and at most between two: each waits twice as long as the one before."""
 
 LOGIN_RETRY_SECONDS = 60.0
-"""Seconds after which a server that nobody was signed in to is tried again; sooner, once somebody was."""
+"""Seconds after which a server without a login is tried again; a login ends the pause."""
 
 SUSTAINED_SECONDS = 30.0
-"""Seconds a server must have been up for its earlier failures to be forgotten."""
+"""Seconds of uptime after which earlier failures are forgotten."""
 
 HEALTH_CHECK_SECONDS = 30.0
-"""Seconds between signs of life that are asked for while nothing else is."""
+"""Seconds between two pings of an idle server."""
 
 HEALTH_ANSWER_SECONDS = 10.0
 MAX_FAILED_CALLS = 5
-"""Calls in a row that were not answered, after which no more are sent until the server gave a sign of life."""
+"""Unanswered calls in a row, after which none are sent until the server gives a sign of life."""
 
 WAIT_FOR_READY_SECONDS = 5.0
-"""Seconds that a call waits for a server which is being connected at that moment."""
+"""Seconds that a call waits for a server that is being connected."""
 
 LAUNCHING = "starting: its launcher is still working, as on a first start that fetches packages"
 
 SETTLE_GRACE_SECONDS = 0.5
-"""Seconds beyond its time to connect, after which a server that still connects is said to have failed."""
+"""Seconds beyond `connect_timeout` after which `settle` reports a server as failed."""
 
 LISTS_AGAIN_SECONDS, LISTS_AT_LEAST_SECONDS = 1.0, 10.0
-"""Seconds between two readings of lists that a server says have changed: at first, and at most where it keeps at it."""
+"""Seconds between two readings of changed lists: at first, and at most for a server that keeps announcing changes."""
 
 KEEP_LISTED_SECONDS = 600.0
-"""Seconds that the tools of a server which is down stay listed."""
+"""Seconds that the tools of a server that is down stay listed."""
 
 Result = TypeVar("Result")
 
@@ -110,22 +109,22 @@ class SupervisedServer:
     def __init__(
         self, config: ServerConfig, open_transport: OpenTransport, *, clean: Callable[[str], str] = str
     ) -> None:
-        """`clean` takes secrets out of what is said about the server."""
+        """`clean` removes secrets from text about the server."""
         self.config = config
         self._clean = clean
-        self.heard: list[Callable[[], None]] = []
-        """Called whenever its state or what it offers has changed."""
+        self.listeners: list[Callable[[], None]] = []
+        """Called whenever its state or its offer has changed."""
 
         self.lists = ServerLists()
         """What it offers."""
 
         self.updates = ResourceUpdates()
-        """Who follows which of its resources."""
+        """Which sessions follow which of its resources."""
 
         self.status = ServerStatus("connecting", "not used yet" if config.lazy else "", time.time(), None)
         self.gate = CallGate(config.limits.concurrency, config.limits.per_minute, server=config.name)
         self.latency: float | None = None
-        """Seconds of the last answer to a sign of life."""
+        """Seconds that the last ping took."""
 
         self._open = open_transport
         self._client: McpClient | None = None
@@ -148,7 +147,7 @@ class SupervisedServer:
         """Whether the last attempt to connect succeeded: the next one most likely will, too."""
 
     def start(self) -> None:
-        """Begins to connect, in the background; a lazy one waits for its first call."""
+        """Begins to connect, in the background; a lazy server waits for its first call."""
         if self._running is None:
             self._running = asyncio.get_running_loop().create_task(self._run())
 
@@ -172,9 +171,9 @@ class SupervisedServer:
         return self.lists.tools
 
     def recall(self, offered: OfferedLists, notes: Sequence[str] = ()) -> None:
-        """Offers what the server did when it was last connected, for as long as one that was lost just now.
+        """Offers what the server offered when it was last connected, as long as after a loss.
 
-        `notes` say what was held back of it then.
+        `notes` say what was left out then.
         """
         if offered != OfferedLists():
             self.lists.recall(offered, notes)
@@ -182,7 +181,7 @@ class SupervisedServer:
 
     @property
     def is_offered(self) -> bool:
-        """Whether its tools are to be listed: it is up, or was a short while ago, or comes when it is called."""
+        """Whether its tools are listed: it is up, was up a short while ago, or starts at its first call."""
         if self._client is not None or self.config.lazy:
             return True
         return self._lost_at is not None and time.monotonic() - self._lost_at < KEEP_LISTED_SECONDS
@@ -192,7 +191,7 @@ class SupervisedServer:
         while True:
             began = time.monotonic()
             try:
-                reason = await self._live()
+                reason = await self._connect_and_watch()
             except UpstreamLogin as error:
                 self._set("needs_login", error.message)
                 await self._wait_for_kick(LOGIN_RETRY_SECONDS)
@@ -212,23 +211,23 @@ class SupervisedServer:
                 await self._wait_for_kick(pause)
 
     def retry(self) -> None:
-        """Tries to connect now, where it would be tried later: somebody may have signed in."""
+        """Tries to connect now instead of later: somebody may have signed in."""
         if self._running is not None and self.status.state in ("failed", "needs_login"):
             self._kick.set()
 
     async def _wait_for_kick(self, seconds: float) -> None:
-        """Waits, unless someone wants to use the server before."""
+        """Waits, unless a caller needs the server earlier."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._kick.wait()
         self._kick.clear()
 
-    async def _live(self) -> str:
-        """Connects and stays until the connection is lost. Returns why it was."""
+    async def _connect_and_watch(self) -> str:
+        """Connects and stays until the connection is lost. Returns the reason."""
         self._set("connecting", f"once more, after: {self._failure}" if self._failure else "")
         self._was_up = False
         if self.config.transport == "websocket":
-            # In a thread: loading it takes longer than a client should have to wait for an answer of ours.
+            # In a thread: loading it would delay our answers to clients for too long.
             await asyncio.to_thread(import_module, "aiohttp")
         client = McpClient(partial(self._open, self.config), name=self.config.name, on_change=self._notice)
         deadline = self._deadline = LaunchDeadline(self.config, client.link, on_launching=self._show_launching)
@@ -261,7 +260,7 @@ class SupervisedServer:
 
     @property
     def is_launching(self) -> bool:
-        """Whether it is not ready because its launcher is still at work."""
+        """Whether it is not ready because its launcher still works."""
         return self.status.state == "connecting" and self.status.reason == LAUNCHING
 
     def _lose(self) -> None:
@@ -270,7 +269,7 @@ class SupervisedServer:
             self._set("connecting", "the connection was lost")
 
     async def _watch(self, client: McpClient) -> str:
-        """Looks after a connection: reads lists that have changed, asks for signs of life."""
+        """Maintains a connection: reads lists that have changed, sends pings."""
         pace = RereadPace(LISTS_AGAIN_SECONDS, LISTS_AT_LEAST_SECONDS)
         while True:
             await self._wait_for_news(client)
@@ -304,7 +303,7 @@ class SupervisedServer:
             ) from None
 
     async def settle(self) -> ServerStatus:
-        """Connects, and waits until it is known how that went."""
+        """Connects, and waits for the result."""
         if self.status.state == "connecting":
             self.start()
         began = time.monotonic()
@@ -324,16 +323,16 @@ class SupervisedServer:
         """Makes a round trip. Returns the seconds it took.
 
         Raises:
-            UpstreamDown: it is not there, or does not answer.
+            UpstreamDown: it is down, or does not answer.
         """
         await self._check(await self.ready())
         return self.latency or 0.0
 
     async def _check(self, client: McpClient) -> None:
-        """Asks for a sign of life.
+        """Pings the server.
 
         Raises:
-            UpstreamDown: there was none.
+            UpstreamDown: it did not answer.
         """
         began = time.perf_counter()
         try:
@@ -344,19 +343,19 @@ class SupervisedServer:
                 f"{self.config.name} gave no sign of life within {HEALTH_ANSWER_SECONDS:g} s", hint=RECONNECT_HINT
             ) from None
         except RpcError:
-            pass  # an answer all the same
+            pass  # an error is also an answer
         self.latency = time.perf_counter() - began
         if self.status.state == "degraded":
             self._failures = 0
             self._set("ready", "")
 
     async def follow(self, who: object, uris: frozenset[str]) -> None:
-        """Has the server tell of changes to these resources, now and after every new connection, for `who`."""
+        """Subscribes to these resources for `who`, now and after every new connection."""
         if self.updates.set_followed(who, uris) and self._client is not None:
             await self.updates.subscribe(self._client)
 
     def _notice(self, method: str, params: Raw) -> None:
-        """Takes note of a change that the server tells of."""
+        """Notes a change that the server announces."""
         if method == RESOURCE_UPDATED:
             with contextlib.suppress(*UNREADABLE):
                 self.updates.note(msgspec.json.decode(params, type=_Updated).uri)
@@ -367,19 +366,19 @@ class SupervisedServer:
             self._news.set()
 
     async def _refresh(self, client: McpClient) -> None:
-        """Reads the lists that have changed. Nobody is told if they turn out to be the same."""
+        """Reads the lists that have changed. Announces nothing if they are the same."""
         changed, self._changed = self._changed, set()
         if await self.lists.read(client, changed, connect_seconds=self.config.connect_timeout):
-            self._tell()
+            self._announce()
 
     async def ready(self) -> McpClient:
-        """The connection; waits a little for one that is just being made.
+        """The connection; waits a little if it is being made.
 
         Raises:
-            UpstreamDown: there is none now, with what is known about it.
+            UpstreamDown: there is none now; the message says why.
         """
         if self._client is not None and self._client.link.ended.done():
-            self._lose()  # seen here before whoever watches it was told
+            self._lose()  # noticed here before `_watch` notices it
         if self._client is not None and self.status.state == "ready":
             return self._client
         if self.status.state not in ("disabled", "awaiting_trust", "needs_login"):
@@ -394,7 +393,7 @@ class SupervisedServer:
         return self._client
 
     def _may_be_soon(self) -> bool:
-        """Whether to wait for a connection: it is being made, or was lost just now and never failed to come back."""
+        """Whether to wait for a connection: it is being made, or was just lost and has not failed to come back."""
         return self.status.state == "connecting" or (self.status.state == "failed" and self._was_up)
 
     def describe_down(self) -> UpstreamDown:
@@ -402,7 +401,7 @@ class SupervisedServer:
         return unusable(self.config.name, self.status)
 
     async def call(self, work: Callable[[McpClient], Awaitable[Result]], *, is_repeatable: bool) -> Result:
-        """Uses the connection. What fails because the server died is done once more if that does no harm."""
+        """Uses the connection. If the server dies, does `work` once more, if that does no harm."""
         may_repeat = is_repeatable
         while True:
             client = await self.ready()
@@ -432,14 +431,14 @@ class SupervisedServer:
         self.status = ServerStatus(state, self._clean(reason), since, now + retry_in if retry_in is not None else None)
         self._moved.set()
         self._moved = asyncio.Event()
-        self._tell()
+        self._announce()
 
-    def _tell(self) -> None:
-        for heard in list(self.heard):
-            heard()
+    def _announce(self) -> None:
+        for on_change in list(self.listeners):
+            on_change()
 
     async def close(self) -> None:
-        """Ends the connection and what is behind it."""
+        """Ends the connection and the server's process."""
         self.updates.close()
         if self._running is not None:
             self._running.cancel()

@@ -26,7 +26,7 @@ from binnacle.upstream.toolsets.toolset import Result
 from binnacle.wire.jsonrpc import UNREADABLE
 
 MAX_SEPARATE_FILES = 10
-"""Contents of one resource that get a file each; what more there is goes into one."""
+"""Contents of one resource that get a file each; the rest shares one."""
 
 NOTICE_BYTES = 1000
 """Bytes of any other field that a cut answer keeps, and of a notice."""
@@ -77,13 +77,13 @@ def cut_content(result: Result, limit: int, folder: str, *, name: str, method: s
 
 
 def _cut_contents(result: Result, room: int, limit: int, keep: Any) -> list[Any]:
-    """What fits as it came, what does not as a text that says where it is."""
+    """Keeps contents that fit, and replaces others by a text that names their file."""
     shown: list[Any] = []
     apart = left = 0
     for raw in list_of(result.get("contents", ())):
         one: Any = raw
         if length(raw) >= room and apart < MAX_SEPARATE_FILES:
-            one, apart = _replaced(raw, room, limit, keep), apart + 1
+            one, apart = _replace(raw, room, limit, keep), apart + 1
         elif length(raw) >= room:
             left += 1
             continue
@@ -95,8 +95,8 @@ def _cut_contents(result: Result, room: int, limit: int, keep: Any) -> list[Any]
     return shown
 
 
-def _replaced(raw: Raw, room: int, limit: int, keep: Any) -> dict[str, Any]:
-    """A content that is saved to a file of its own, and as much of it as can be shown."""
+def _replace(raw: Raw, room: int, limit: int, keep: Any) -> dict[str, Any]:
+    """Saves a content to a file, and returns as much of it as can be shown."""
     try:
         found = msgspec.json.decode(raw, type=_Content)
     except UNREADABLE:
@@ -152,7 +152,7 @@ def _cut_messages(result: Result, room: int, why: str) -> list[Any]:
 
 
 def _cut_values(result: Result, room: int) -> dict[str, Any]:
-    """The first values. They are only suggestions: whoever types on gets others."""
+    """The first values. They are only suggestions: typing more gets others."""
     try:
         found = msgspec.json.decode(raw_of(result.get("completion")), type=_Completion)
     except UNREADABLE:

@@ -1,6 +1,6 @@
 """Results that are too large for a session: saved completely to a file that the answer names, and cut.
 
-Text is cut where the room ends; anything else, as an image, is passed on completely or not at all.
+Text is cut to the limit; anything else, such as an image, is passed on completely or not at all.
 """
 
 import contextlib
@@ -50,10 +50,10 @@ def cut_result(
     files: int = MAX_SAVED_FILES,
     total: int = MAX_SAVED_BYTES,
 ) -> tuple[Result, int]:
-    """A result within `limit` bytes, and how many it had. One that is, or any if `limit` is 0, is returned as it is.
+    """A result within `limit` bytes, and its size before. A smaller one, or any if `limit` is 0, is returned unchanged.
 
     A larger one is saved in `folder`, under a name that contains `name`. Its replacement says so, names the file,
-    and shows the beginning. What cannot be saved is cut all the same.
+    and shows the beginning. A result that cannot be saved is cut, too.
 
     Where the tool `promises_structure` and there is no room for it, the replacement is an error: clients refuse any
     other result without it, and then show neither the text nor the file.
@@ -68,7 +68,7 @@ def cut_result(
 
 
 def list_of(content: Any) -> list[Raw]:
-    """The parts of the content. What is no list is one part that nobody can read."""
+    """The parts of the content. Anything but a list counts as one unreadable part."""
     whole = raw_of(content)
     try:
         return msgspec.json.decode(whole, type=list[Raw])

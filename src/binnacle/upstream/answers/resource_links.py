@@ -1,4 +1,4 @@
-"""Resources that the results of servers point to, and whose they are: few of them are in any list."""
+"""Resources that results link to, and which server they belong to: few of them are in any list."""
 
 import contextlib
 import re
@@ -32,7 +32,7 @@ class _Block(Struct):
 
 
 class ResourceLinks:
-    """Which server told of which resource last. None takes over what a more trusted one told of."""
+    """Which server linked to which resource last. A server cannot take over the links of a more trusted one."""
 
     def __init__(self, known: int = MAX_KNOWN_LINKS) -> None:
         self._known = known
@@ -51,7 +51,7 @@ class ResourceLinks:
                     self._add(_uri(msgspec.json.decode(part, type=_Block)), server, rank)
 
     def owner(self, uri: str) -> str | None:
-        """The server that told of a resource."""
+        """The server that linked to a resource."""
         return self._owners.get(uri, (None, 0))[0]
 
     def _add(self, uri: str, server: str, rank: int) -> None:

@@ -1,7 +1,7 @@
 """Results of other servers, made readable for every client. No I/O.
 
-A member that is null where the protocol has none makes some clients refuse the complete result, and so does a result
-without the structure that its tool's schema promises: unless it is an error, whose text clients show.
+Some clients refuse a complete result because of a null member that the protocol does not allow, or because the
+structure is missing that its tool's schema promises. They accept errors without it, and show their text.
 """
 
 from typing import Any

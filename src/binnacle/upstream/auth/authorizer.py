@@ -1,13 +1,13 @@
-"""What a request to a server carries to say who we are, whatever that is made of."""
+"""The protocol of everything that authenticates requests to a server."""
 
 from typing import Protocol
 
 
 class Authorizer(Protocol):
-    """Says who we are to one server. May be asked by many requests at once."""
+    """Authenticates requests to one server. Many requests may use it at once."""
 
     async def headers(self) -> dict[str, str]:
-        """What a request carries now. A login that is about to expire is renewed, once for all who ask.
+        """The headers of a request. Renews a login that is about to expire, once for all callers.
 
         Raises:
             UpstreamLogin: a person has to sign in.
@@ -16,9 +16,9 @@ class Authorizer(Protocol):
         """
 
     async def challenged(self, status: int, www_authenticate: str) -> bool:
-        """Hears that the server refused a request: whether something changed and it may be sent again, once.
+        """Handles a refusal. Returns whether something changed, so that the request may be sent again, once.
 
-        Asked in the task that asked for the headers of the request, so that it is known what was refused.
+        Call it in the task that called `headers` for the request, so that it knows what was refused.
 
         Raises:
             UpstreamLogin: a person has to do something, and what.
@@ -26,7 +26,7 @@ class Authorizer(Protocol):
         """
 
     def reconsider(self) -> None:
-        """Hears that logins were changed: somebody may have signed out."""
+        """Looks at the logins again: somebody may have signed out."""
 
     async def aclose(self) -> None:
-        """Waits until a renewal under way is kept, within a bound: half of it would lose the login."""
+        """Waits, within a bound, until a renewal under way is saved: half of it would lose the login."""

@@ -1,4 +1,4 @@
-"""Chooses how a server is told who we are, by its configuration."""
+"""Chooses how requests to a server are authenticated, by its configuration."""
 
 from binnacle.upstream.auth.authorizer import Authorizer
 from binnacle.upstream.auth.oauth_authorizer import OAuth
@@ -13,10 +13,10 @@ from binnacle.upstream.transports.http_session import HttpSession
 def make_authorizer(
     config: ServerConfig, *, secrets: SecretStore, http: HttpSession, redactor: Redactor | None = None
 ) -> Authorizer:
-    """How a server is told who we are. `redactor` hears of every secret that is used.
+    """The authorizer of a server. `redactor` gets every secret that is used.
 
     Raises:
-        ConfigError: a secret would travel in the open, or cannot be sent at all.
+        ConfigError: a secret would be sent unencrypted, or cannot be sent at all.
     """
 
     known = redactor or Redactor()

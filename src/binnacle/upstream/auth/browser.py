@@ -10,7 +10,7 @@ from binnacle.config.child_environment import for_person
 
 
 def is_there(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether a browser can show a page here. One in the terminal would take it away from us."""
+    """Whether a browser can show a page here. A browser in the terminal does not count: we need the terminal."""
     environ = os.environ if environ is None else environ
     if sys.platform == "darwin" or environ.get("BROWSER"):
         return not environ.get("SSH_CONNECTION") or bool(environ.get("BROWSER"))
@@ -19,7 +19,7 @@ def is_there(environ: Mapping[str, str] | None = None) -> bool:
 
 @contextlib.asynccontextmanager
 async def open_in_browser(url: str) -> AsyncIterator[None]:
-    """Opens a page while the block runs. What opened it is ended then; the browser itself stays as it is."""
+    """Opens a page. Leaving the block ends the program that opened it, not the browser."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

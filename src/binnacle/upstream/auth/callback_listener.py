@@ -13,7 +13,7 @@ MAX_HEAD_BYTES = 16 << 10
 """Bytes of a request's head."""
 
 REQUEST_SECONDS = 10.0
-"""Seconds for a browser to say what it wants."""
+"""Seconds for a browser to send its request."""
 
 MAX_CONNECTIONS = 32
 """Open at once: a browser needs two or three."""
@@ -25,10 +25,10 @@ _HEAD = (
 
 
 class CallbackListener:
-    """Listens from entering to leaving it. Answers nothing but its own two pages.
+    """Listens while the block runs. Serves only its own two pages.
 
-    The browser is sent to `start_url`, which leads to the login page once: the arguments of a browser can be seen by
-    every user of a machine, and the address of a login page holds what should not.
+    The browser opens `start_url`, which redirects to the login page once: every user of a machine can see the arguments
+    of a browser, and the address of a login page contains secrets.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -108,10 +108,10 @@ class CallbackListener:
         parts = urlsplit(target)
         if parts.path != PATH:
             return _text("404 Not Found", "There is no such page.")
-        return self._received(dict(parse_qsl(parts.query)))
+        return self._receive(dict(parse_qsl(parts.query)))
 
-    def _received(self, answer: dict[str, str]) -> str:
-        """Whoever does not know the state did not come from the login page: the real answer is still waited for."""
+    def _receive(self, answer: dict[str, str]) -> str:
+        """Takes an answer with the right state. Any other did not come from the login page, and we keep waiting."""
         if not secrets.compare_digest(answer.get("state", "").encode(), self.state.encode()):
             return _text("400 Bad Request", "This is not an answer to the login that Binnacle waits for.")
         if not self._answer.done():

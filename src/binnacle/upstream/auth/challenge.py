@@ -1,4 +1,4 @@
-"""Reads `WWW-Authenticate`: what a server wants that refused us."""
+"""Reads `WWW-Authenticate`: what a server that refused us wants."""
 
 import re
 from typing import NamedTuple

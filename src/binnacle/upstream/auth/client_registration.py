@@ -1,4 +1,4 @@
-"""Who we are to an authorization server: configured, a URL that describes us, or registered there and then."""
+"""Our client id at an authorization server: configured, a URL that describes us, or registered during the login."""
 
 from typing import Any
 
@@ -25,9 +25,9 @@ class _Registered(Struct):
 
 
 def known_client(config: ServerConfig, provider: Provider, before: LoginGrant | None) -> OAuthClient | None:
-    """Who we are there without asking; None if we have to register first.
+    """Our client id if we have one; None if we have to register first.
 
-    What was registered is used again with the issuer that it was registered with, and with no other.
+    A registration is used again only with the issuer that it was made with.
     """
     auth = config.auth
     if auth.client_id:
@@ -46,7 +46,7 @@ async def register(
     """Registers us (RFC 7591).
 
     Raises:
-        ConfigError: the authorization server takes nobody it does not know.
+        ConfigError: the authorization server accepts only clients it knows.
         UpstreamDown: it cannot be reached now.
         UpstreamError: it refused, or answered what we cannot use.
     """
@@ -57,7 +57,7 @@ async def register(
         "redirect_uris": [redirect_uri],
         "grant_types": ["authorization_code", "refresh_token", *([DEVICE_GRANT] if provider.device_endpoint else ())],
         "response_types": ["code"],
-        "token_endpoint_auth_method": _preferred(provider),
+        "token_endpoint_auth_method": _choose_method(provider),
         "application_type": "native",
         **({"scope": " ".join(scopes)} if scopes else {}),
     }
@@ -71,11 +71,11 @@ async def register(
         )
         said = ": ".join(part for part in (f"answered {answer.status}", error, description) if part)
         raise _unknown(config, f"and its registration {said}")
-    return _accepted(config, found, wanted["token_endpoint_auth_method"], redirect_uri)
+    return _check_registration(config, found, wanted["token_endpoint_auth_method"], redirect_uri)
 
 
-def _accepted(config: ServerConfig, found: _Registered, asked: str, redirect_uri: str) -> OAuthClient:
-    """The authorization server may have decided otherwise; not everything that it may decide is of use to us."""
+def _check_registration(config: ServerConfig, found: _Registered, asked: str, redirect_uri: str) -> OAuthClient:
+    """The registration as the server made it, which may differ from what we asked for; an unusable one is refused."""
     secret = found.client_secret or ""
     method = _method(found.token_endpoint_auth_method or asked)
     if method is None or (method != "none" and not secret):
@@ -89,8 +89,8 @@ def _accepted(config: ServerConfig, found: _Registered, asked: str, redirect_uri
     )
 
 
-def _preferred(provider: Provider) -> Method:
-    """A program on somebody's machine keeps no secrets, so none is asked for where that is allowed."""
+def _choose_method(provider: Provider) -> Method:
+    """How to authenticate: without a secret if allowed, because a program on a person's machine keeps none."""
     if provider.methods is None or "none" in provider.methods:
         return "none"
     return next((method for one in provider.methods if (method := _method(one)) is not None), "none")

@@ -18,7 +18,7 @@ from binnacle.upstream.transports.http_session import HttpSession
 from binnacle.wire.hidden_text import make_visible
 
 MIN_INTERVAL_SECONDS, USUAL_INTERVAL_SECONDS, SLOW_DOWN_SECONDS = 0.2, 5.0, 5.0
-"""Seconds between two questions: at least, unless told, and more each time that it was too fast."""
+"""Seconds between two polls, unless the server says otherwise, and what is added each time it says "slow down"."""
 
 MAX_WAIT_SECONDS = 600.0
 """Seconds that a person has, whatever the authorization server says."""
@@ -47,7 +47,7 @@ async def sign_in_by_device(
     """Shows the person a code and waits until they have typed it in.
 
     Raises:
-        TokenRefused: they did not want to, or did not in time.
+        TokenRefused: they declined, or did not do it in time.
         UpstreamDown: the authorization server cannot be reached.
     """
     started = await _start(http, grant, endpoint, near=near, redactor=redactor)
@@ -63,7 +63,7 @@ async def sign_in_by_device(
         try:
             return await token_endpoint.ask(http, grant, form, near=near, redactor=redactor)
         except UpstreamDown:
-            interval *= 2  # as the RFC wants it: the network comes back, and the code is still good
+            interval *= 2  # as the RFC says: the network may come back while the code is still valid
         except TokenRefused as refusal:
             if refusal.error == "slow_down":
                 interval += SLOW_DOWN_SECONDS

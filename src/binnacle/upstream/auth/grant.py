@@ -1,4 +1,4 @@
-"""A login as it is kept: the tokens, whom they are for, and all that is needed to renew them after a restart."""
+"""A login as it is saved: the tokens, the server they are for, and everything to renew them after a restart."""
 
 import json
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ RENEW_EARLY_SECONDS = 60.0
 """Seconds before its end in which a token is renewed."""
 
 EXPIRY_MARGIN_SECONDS = 5.0
-"""Seconds before its end in which a token is not used any more: it might end on the way."""
+"""Seconds before its end in which a token is no longer used: it might expire on the way."""
 
 Method = Literal["none", "client_secret_basic", "client_secret_post"]
 
@@ -27,7 +27,7 @@ class OAuthClient(Struct, frozen=True, kw_only=True):
     secret: str = ""
     method: Method = "none"
     redirect_uri: str = ""
-    """What a registration of ours allows; empty where it was not we who registered."""
+    """The redirect of our registration; empty if we did not register."""
 
     def __repr__(self) -> str:
         return f"Client({self.method})"
@@ -41,7 +41,7 @@ class LoginGrant(Struct, frozen=True, kw_only=True):
     issuer: str
     token_endpoint: str
     revocation_endpoint: str = ""
-    """Where its tokens are made worthless; empty where there is no such place."""
+    """Where its tokens are revoked; empty if the provider has no such endpoint."""
 
     client: OAuthClient
     access_token: str = ""
@@ -49,10 +49,10 @@ class LoginGrant(Struct, frozen=True, kw_only=True):
     issued_at: float = 0.0
     expires_at: float | None = None
     scopes: tuple[str, ...] = ()
-    """What was granted; what was asked for, where the server did not say."""
+    """What was granted; if the server did not say, what was asked for."""
 
     wanted: tuple[str, ...] = ()
-    """What the server refused a request for; the next login asks for it."""
+    """Scopes that the server found missing; the next login asks for them."""
 
     def __repr__(self) -> str:
         return f"LoginGrant({self.resource!r} by {self.issuer!r})"
@@ -61,12 +61,12 @@ class LoginGrant(Struct, frozen=True, kw_only=True):
         """Whether it is time to renew it."""
         if self.expires_at is None:
             return False
-        # A token that lives for a minute would be due for all of its life.
+        # A token that lives for a minute would always be due.
         early = min(RENEW_EARLY_SECONDS, (self.expires_at - self.issued_at) / 4)
         return now >= self.expires_at - max(early, 0.0)
 
     def is_over(self, now: float) -> bool:
-        """Whether its token is of no use any more."""
+        """Whether its token can no longer be used."""
         if not self.access_token:
             return True
         if self.expires_at is None:
@@ -75,7 +75,7 @@ class LoginGrant(Struct, frozen=True, kw_only=True):
         return now >= self.expires_at - max(last, 0.0)
 
     def revoked(self, *, is_known: bool) -> "LoginGrant":
-        """What is left when the login is no longer accepted: what was asked for, and who we are if that is known."""
+        """What is kept of a login that is no longer accepted: its scopes, and our client id if it is still known."""
         client = self.client if is_known else msgspec.structs.replace(self.client, redirect_uri="")
         return msgspec.structs.replace(self, client=client, access_token="", refresh_token="", expires_at=None)
 
@@ -84,7 +84,7 @@ def key_of(config: ServerConfig) -> str:
     """Under which key a server's login is kept.
 
     Another URL, another provider or another client is another login: a project's file that renames things must not
-    get at tokens that were meant for somebody else.
+    get tokens that were meant for another server.
     """
     auth = config.auth
     told = json.dumps([resource_of(config.url), auth.auth_url, auth.token_url, auth.client_id])
@@ -102,12 +102,12 @@ def decode(text: str | None, config: ServerConfig) -> LoginGrant | None:
     try:
         grant = msgspec.json.decode(text, type=LoginGrant)
     except (msgspec.DecodeError, UnicodeError):
-        return None  # of a newer Binnacle, or damaged: to sign in again fixes both
+        return None  # written by a newer Binnacle, or damaged: signing in again fixes both
     from binnacle.upstream.auth.provider_discovery import covers
 
     return grant if covers(grant.resource, config.url) else None
 
 
 def together(*scopes: Iterable[str]) -> tuple[str, ...]:
-    """All of them, each once, in order."""
+    """All values, each once, in order."""
     return tuple(dict.fromkeys(one for some in scopes for one in some))

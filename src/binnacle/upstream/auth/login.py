@@ -27,7 +27,7 @@ LOGIN_SECONDS = 600.0
 """Seconds that a person has to sign in."""
 
 MAX_PASTES = 3
-"""Times that something else than the answer may be pasted."""
+"""Times that a person may paste something wrong."""
 
 Show = Callable[[str], None]
 ReadRedirect = Callable[[], Awaitable[str]]
@@ -74,16 +74,16 @@ async def login(
     """Signs a person in, and keeps the login.
 
     Args:
-        show: tells the person something, a line at a time.
+        show: shows the person a line.
         read_redirect: asks for the address that the browser ended up at, or the code in it; for a browser elsewhere.
         device: signs in with a code that is typed in on any other device.
 
     Raises:
-        UpstreamLogin: it did not come to a login, and why.
+        UpstreamLogin: the login failed; the message says why.
         UpstreamDown: the server or its authorization server cannot be reached.
-        UpstreamError: they do not fit together.
+        UpstreamError: what they say is inconsistent.
         ConfigError: the configuration is not enough for it, or is for something else.
-        TimedOut: the person did not come.
+        TimedOut: the person did not sign in.
     """
     _check(config)
     known = redactor or Redactor()
@@ -112,28 +112,28 @@ async def login(
 
 
 class SignedOut(NamedTuple):
-    """What came of signing out."""
+    """The result of signing out."""
 
     was_there: bool
-    """Whether there was a login; it is not any more."""
+    """Whether there was a login, which is now removed."""
 
     still_good: str
-    """Why its tokens may still be good for whoever has them; empty if they are not."""
+    """Why its tokens may still be valid; empty if they are not."""
 
 
 async def logout(config: ServerConfig, *, secrets: SecretStore, http: HttpSession) -> SignedOut:
-    """Has the tokens of a server's login revoked where that is possible, and forgets it in any case."""
+    """Revokes the tokens of a server's login if possible, and always forgets the login."""
     key = key_of(config)
     async with secrets.exclusive(key):
         try:
-            still_good = await _revoked(decode(await secrets.load(key), config), config, http)
+            still_good = await _revoke(decode(await secrets.load(key), config), config, http)
         finally:
             was_there = await secrets.forget(key)
     return SignedOut(was_there, still_good)
 
 
-async def _revoked(grant: LoginGrant | None, config: ServerConfig, http: HttpSession) -> str:
-    """Revokes a login; says why that was not possible."""
+async def _revoke(grant: LoginGrant | None, config: ServerConfig, http: HttpSession) -> str:
+    """Revokes a login. Returns why that was not possible."""
     if grant is None or not (grant.access_token or grant.refresh_token):
         return ""
     if not grant.revocation_endpoint:
@@ -159,11 +159,11 @@ def _check(config: ServerConfig) -> None:
 
 
 def _scopes(config: ServerConfig, found: DiscoveredProvider, before: LoginGrant | None) -> tuple[str, ...]:
-    """What to ask for: what is configured, else what the server says; and what it refused something for."""
+    """The scopes to ask for: those configured, else those that the server names; and those it found missing."""
     scopes = config.auth.scopes or found.scopes
     if before is not None and before.wanted:
         scopes = together(before.scopes, scopes, before.wanted)
-    # Without it, some give no refresh token.
+    # Without it, some providers give no refresh token.
     return together(scopes, ["offline_access"]) if "offline_access" in found.provider.scopes and scopes else scopes
 
 
@@ -235,7 +235,7 @@ def _login_url(attempt: _Attempt, grant: LoginGrant, receiver: CallbackListener,
 
 @contextlib.asynccontextmanager
 async def _show_attempt(attempt: _Attempt, receiver: CallbackListener, *, open_browser: bool) -> AsyncIterator[None]:
-    """While the block runs, the person has the login page, or at least its address."""
+    """Shows the person the login page, or at least its address, while the block runs."""
     login_url = receiver.login_url
     if open_browser and browser.is_there():
         attempt.show(f"A browser opens to sign in to {attempt.config.name}. If none does, open this address:")
@@ -249,10 +249,10 @@ async def _show_attempt(attempt: _Attempt, receiver: CallbackListener, *, open_b
 
 
 async def _answer(attempt: _Attempt, receiver: CallbackListener, read_redirect: ReadRedirect | None) -> dict[str, str]:
-    """The answer of the login page, from the browser or from the person, whoever is first."""
+    """The answer of the login page, from the browser or from the person, whichever comes first."""
     waits = {asyncio.create_task(receiver.wait_answer())}
     if read_redirect is not None:
-        waits.add(asyncio.create_task(_pasted(attempt, receiver, read_redirect)))
+        waits.add(asyncio.create_task(_read_pasted(attempt, receiver, read_redirect)))
     try:
         while waits:
             done, waits = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -266,8 +266,8 @@ async def _answer(attempt: _Attempt, receiver: CallbackListener, read_redirect: 
         await asyncio.gather(*waits, return_exceptions=True)
 
 
-async def _pasted(attempt: _Attempt, receiver: CallbackListener, read_redirect: ReadRedirect) -> dict[str, str]:
-    """What a person pasted. Nothing at all means that they leave it to the browser."""
+async def _read_pasted(attempt: _Attempt, receiver: CallbackListener, read_redirect: ReadRedirect) -> dict[str, str]:
+    """What a person pasted. An empty line leaves it to the browser."""
     attempt.show("If that browser is on another machine: paste the address that it ends up at, or the code.")
     for _ in range(MAX_PASTES):
         text = (await read_redirect()).strip()
@@ -275,7 +275,7 @@ async def _pasted(attempt: _Attempt, receiver: CallbackListener, read_redirect: 
             return {}
         answer = dict(parse_qsl(urlsplit(text).query)) if "://" in text or "?" in text else {"code": text}
         if "state" not in answer and "code" in answer and "://" not in text:
-            return answer  # a bare code; that it belongs to this login is what the verifier shows
+            return answer  # a bare code; the verifier proves that it belongs to this login
         if random.compare_digest(answer.get("state", "").encode(), receiver.state.encode()):
             return answer
         attempt.show("That is not the answer to this login. Paste the complete address from the browser:")
@@ -283,7 +283,7 @@ async def _pasted(attempt: _Attempt, receiver: CallbackListener, read_redirect: 
 
 
 def _code(attempt: _Attempt, answer: dict[str, str]) -> str:
-    """The code in an answer that comes from whom we asked (RFC 9207)."""
+    """The code in an answer, if it comes from the server that we asked (RFC 9207)."""
     provider = attempt.found.provider
     issuer = answer.get("iss")
     if provider.issuer and issuer not in (None, provider.issuer):

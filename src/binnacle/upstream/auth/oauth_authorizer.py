@@ -1,7 +1,7 @@
-"""Says who we are by a login: an access token that is renewed in time, once for everybody who needs it.
+"""Authenticates by a login: an access token that is renewed in time, once for all callers.
 
 No lock is held while a request is under way. A renewal is one task that all requests of this process wait for, and
-holds the login's lock against other processes; who comes second finds the new tokens already kept.
+holds the login's lock against other processes; the second process finds the new tokens already saved.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from binnacle.upstream.redaction import Redactor
 from binnacle.upstream.transports.http_session import HttpSession
 
 RENEW_RETRY_SECONDS = 10.0
-"""Seconds between two attempts to renew a token that is still good."""
+"""Seconds between two attempts to renew a token that is still valid."""
 
 NEW_TOKEN_SECONDS = 10.0
-"""Seconds in which a token that replaced a refused one is not replaced again: the next would fare no better."""
+"""Seconds in which a token that replaced a refused one is not replaced again: another one would be refused, too."""
 
 CLOSE_SECONDS = 20.0
-"""Seconds that a renewal under way is waited for in the end."""
+"""Seconds that closing waits for a renewal under way."""
 
 UNKNOWN_CLIENT_ERRORS = frozenset({"invalid_client", "unauthorized_client"})
 """Refusals after which we have to register again."""
@@ -52,7 +52,7 @@ class OAuth:
         redactor: Redactor,
         is_asked_for: bool = True,
     ) -> None:
-        """Without `is_asked_for`, a login is looked for only after the server wanted one."""
+        """Without `is_asked_for`, we look for a login only after the server has asked for one."""
         self._config = config
         self._key = key_of(config)
         self._secrets = secrets
@@ -61,7 +61,7 @@ class OAuth:
         self._is_asked_for = is_asked_for
         self._grant: LoginGrant | None = None
         self._is_kept = True
-        """Whether it is also where logins are kept; one that could not be saved is only here."""
+        """Whether the login is saved; one that could not be saved is only in memory."""
 
         self._renewal: asyncio.Task[LoginGrant] | None = None
         self._replacement = ""
@@ -78,16 +78,16 @@ class OAuth:
             return {}
         now = time.time()
         if grant.is_over(now):
-            grant = await self._renewed(grant)
+            grant = await self._wait_for_renewal(grant)
         elif grant.is_due(now) and grant.refresh_token and time.monotonic() >= self._next_attempt:
-            self._begin_renewal(grant)  # nobody has to wait for it yet
+            self._begin_renewal(grant)  # no caller has to wait for it yet
         _sent.set(grant.access_token)
         return {"Authorization": f"Bearer {grant.access_token}"}
 
     async def challenged(self, status: int, www_authenticate: str) -> bool:
         asked = challenge.parse_challenge(www_authenticate)
         if status == 403 and asked.error == "insufficient_scope":
-            return await self._stepped_up(asked.scopes)
+            return await self._handle_missing_scopes(asked.scopes)
         if status != 401:
             return False
         self._is_asked_for = True
@@ -99,7 +99,7 @@ class OAuth:
         if grant.access_token == sent == self._replacement and now < grant.issued_at + NEW_TOKEN_SECONDS:
             raise self._needs_login("it refuses a token that is new")
         if grant.access_token == sent or grant.is_over(now):
-            self._replacement = (await self._renewed(grant)).access_token
+            self._replacement = (await self._wait_for_renewal(grant)).access_token
         return True
 
     def reconsider(self) -> None:
@@ -112,25 +112,25 @@ class OAuth:
             self._renewal.cancel()
 
     async def _kept(self) -> LoginGrant | None:
-        """The login as it is kept, which another process may have made or renewed."""
+        """The saved login, which another process may have made or renewed."""
         if not self._is_asked_for:
             return None
         found = decode(await self._secrets.load(self._key), self._config)
         if found is not None:
             token_endpoint.learn(found, self._redactor)
             if self._grant is not None and self._grant.issued_at > found.issued_at:
-                return self._grant  # ours could not be kept
+                return self._grant  # ours could not be saved
         self._grant = found if found is not None and (found.access_token or found.refresh_token) else None
         return self._grant
 
-    async def _renewed(self, spent: LoginGrant) -> LoginGrant:
-        """A login that is good, instead of one that is not. Who is cancelled here leaves the renewal to the others."""
+    async def _wait_for_renewal(self, spent: LoginGrant) -> LoginGrant:
+        """A valid login in place of a `spent` one. Cancelling a caller does not cancel the renewal."""
         return await asyncio.shield(self._begin_renewal(spent))
 
     def _begin_renewal(self, spent: LoginGrant) -> asyncio.Task[LoginGrant]:
         if self._renewal is None or self._renewal.done():
             self._renewal = asyncio.create_task(self._renew(spent.access_token))
-            self._renewal.add_done_callback(_heard)
+            self._renewal.add_done_callback(_retrieve_exception)
         return self._renewal
 
     async def _renew(self, spent: str) -> LoginGrant:
@@ -148,7 +148,7 @@ class OAuth:
                 renewed = await token_endpoint.renew(self._http, grant, near=self._config, redactor=self._redactor)
             except TokenRefused as refusal:
                 raise await self._refused(grant, refusal) from refusal
-            # First in use, then kept: if it cannot be kept, this process at least goes on with it.
+            # Used first, then saved: if it cannot be saved, at least this process continues with it.
             self._grant, self._is_kept = renewed, False
             self._next_attempt = 0.0
             await self._secrets.save(self._key, encode(renewed))
@@ -163,8 +163,8 @@ class OAuth:
             )
         return self._needs_login(f"the login was not renewed ({refusal})")
 
-    async def _stepped_up(self, scopes: tuple[str, ...]) -> bool:
-        """The server wants more than the login allows: whether a newer one may do, else a person is needed."""
+    async def _handle_missing_scopes(self, scopes: tuple[str, ...]) -> bool:
+        """Handles a refusal for missing scopes: true if a newer login may have them, else a person is needed."""
         if self._grant is not None and self._grant.access_token != _sent.get():
             return True
         self._is_asked_for = True
@@ -184,7 +184,7 @@ class OAuth:
         return UpstreamLogin(f"{name} needs a login: {why}", hint=upstream_steps.sign_in(name))
 
 
-def _heard(renewal: asyncio.Task[LoginGrant]) -> None:
-    """Whoever waits hears of a failure; that nobody may wait is no reason for a warning."""
+def _retrieve_exception(renewal: asyncio.Task[LoginGrant]) -> None:
+    """Reads the exception of a renewal, so that asyncio does not warn about one that no caller waits for."""
     with contextlib.suppress(asyncio.CancelledError):
         renewal.exception()

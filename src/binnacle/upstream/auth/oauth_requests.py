@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class OAuthResponse(NamedTuple):
-    """What came back."""
+    """An answer of an authorization server."""
 
     status: int
     body: bytes
@@ -57,7 +57,7 @@ async def get(http: HttpSession, url: str, *, what: str, near: ServerConfig) -> 
             return answer
         target = urljoin(url, answer.location)
         if not answer.location or origin(target) != origin(url):
-            return answer  # like one that is not there; nobody is led elsewhere
+            return answer  # treated as missing; we follow no redirect elsewhere
         url = target
     return answer
 
@@ -72,7 +72,7 @@ async def post(
     body: Any = None,
     headers: dict[str, str] | None = None,
 ) -> OAuthResponse:
-    """Sends a form or JSON, and follows nothing: what is sent may be secret.
+    """Sends a form or JSON, and follows no redirect: the content may be secret.
 
     Raises:
         UpstreamDown: there is no answer now, or none that means anything.

@@ -1,4 +1,4 @@
-"""Finds who gives out tokens for a server: RFC 9728 from the server, RFC 8414 and OpenID from there."""
+"""Finds who issues tokens for a server: RFC 9728 from the server, RFC 8414 and OpenID from there."""
 
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -40,10 +40,10 @@ class _ProviderMetadata(Struct):
 
 
 class Provider(NamedTuple):
-    """Who gives out tokens, and how it is asked for them."""
+    """An authorization server, and how to ask it for tokens."""
 
     issuer: str
-    """Empty where it was configured and nothing was asked."""
+    """Empty if the provider is configured, so that nothing was looked up."""
 
     authorization_endpoint: str
     token_endpoint: str
@@ -52,30 +52,30 @@ class Provider(NamedTuple):
     revocation_endpoint: str = ""
     scopes: tuple[str, ...] = ()
     methods: tuple[str, ...] | None = None
-    """How clients may say who they are at the token endpoint; None where nothing is said about it."""
+    """How clients may authenticate at the token endpoint; None if the provider does not say."""
 
     takes_client_urls: bool = False
     names_itself: bool = False
-    """Whether its answers say who gave them (RFC 9207)."""
+    """Whether its answers name their issuer (RFC 9207)."""
 
 
 class DiscoveredProvider(NamedTuple):
-    """What there is to know before a login."""
+    """What we need to know before a login."""
 
     provider: Provider
     resource: str
-    """What tokens are asked for (RFC 8707)."""
+    """The resource that tokens are for (RFC 8707)."""
 
     scopes: tuple[str, ...] = ()
     """What the server says that it needs."""
 
 
 async def discover_provider(config: ServerConfig, http: HttpSession) -> DiscoveredProvider:
-    """Who gives out tokens for a server.
+    """Who issues tokens for a server.
 
     Raises:
-        UpstreamDown: somebody who has to be asked cannot be reached now.
-        UpstreamError: what they say does not fit together.
+        UpstreamDown: a server that we have to ask cannot be reached now.
+        UpstreamError: what they say is inconsistent.
         ConfigError: what is configured is not enough.
     """
     if config.auth.auth_url or config.auth.token_url:
@@ -102,7 +102,7 @@ async def discover_provider(config: ServerConfig, http: HttpSession) -> Discover
 
 
 def resource_metadata_urls(url: str) -> tuple[str, ...]:
-    """Where a server may describe itself: for its path, and for all of its host."""
+    """Where a server may describe itself: for its path, and for its host."""
     root = f"{origin(url)}/.well-known/oauth-protected-resource"
     path = urlsplit(url).path.rstrip("/")
     return (root + path, root) if path else (root,)
@@ -117,7 +117,7 @@ def provider_metadata_urls(issuer: str) -> tuple[str, ...]:
 
 
 def is_same_issuer(one: str, other: str) -> bool:
-    """Whether two issuers are the same: letter by letter, but for the slash after a bare host."""
+    """Whether two issuers are the same, letter by letter, except for the slash after a bare host."""
     return one == other or (
         one.rstrip("/") == other.rstrip("/") and urlsplit(one).path in ("", "/") and urlsplit(other).path in ("", "/")
     )
@@ -135,7 +135,7 @@ def covers(resource: str, url: str) -> bool:
 
 
 async def _probe(config: ServerConfig, http: HttpSession) -> challenge.AuthChallenge:
-    """Asks the server without credentials, to be told what it wants. Its silence is not the end."""
+    """Asks the server without credentials, to learn what it wants. No answer is no error."""
     url = resource_of(config.url)
     try:
         answer = await oauth_requests.post(http, url, what="server", near=config, body=_PROBE, headers=_PROBE_HEADERS)
@@ -163,7 +163,7 @@ async def _describe(config: ServerConfig, http: HttpSession, named: str) -> _Res
                 )
             return found
     if failure is not None:
-        raise failure  # that it cannot be asked does not mean that there is nothing
+        raise failure  # an unreachable server may still have a description
     return None
 
 

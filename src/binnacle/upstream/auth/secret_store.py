@@ -1,6 +1,6 @@
 """Where logins are kept: in the system's keyring where there is one, else in files that only their owner may read.
 
-Each login is a short text under a key. Whoever renews one holds its lock meanwhile, in this process and in all others.
+Each login is a short text under a key. A renewal holds the login's lock, against this process and all others.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from binnacle.errors import ConfigError, UpstreamDown
 from binnacle.upstream.configuration.config_paths import logins_folder
 
 LOCK_WAIT_SECONDS = 60.0
-"""Seconds that somebody else may hold a lock: as long as a renewal can take, and some more."""
+"""Seconds to wait for a lock: as long as a renewal can take, and some more."""
 
 KEYRING_SECONDS = 30.0
 """Seconds for the keyring, which may ask a person to unlock it."""
 
 KEYRING_SERVICE = "binnacle"
-"""Under which name the keyring shows what we keep in it."""
+"""The name under which the keyring shows our entries."""
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class SecretStore(Protocol):
 
     @property
     def where(self) -> str:
-        """Where what is saved now goes, for people. Says so if it is plain text there."""
+        """Where secrets are saved now, for people, and whether that is plain text."""
 
     async def load(self, key: str) -> str | None:
         """What is kept under a key.
@@ -46,25 +46,25 @@ class SecretStore(Protocol):
         """
 
     async def save(self, key: str, secret: str) -> None:
-        """Keeps a secret; what was kept under the key is gone then, and never half of it.
+        """Replaces the secret under a key, in one step.
 
         Raises:
             ConfigError: it cannot be kept.
         """
 
     async def forget(self, key: str) -> bool:
-        """Removes what is kept under a key: whether there was something."""
+        """Removes what is kept under a key. Returns whether there was something."""
 
     def exclusive(self, key: str) -> AbstractAsyncContextManager[None]:
-        """Nobody else is in a block like this for the same key, in any process.
+        """A block that only one caller in all processes runs at a time for the same key.
 
         Raises:
-            UpstreamDown: somebody else was for too long.
+            UpstreamDown: another one took too long.
         """
 
 
 class FileSecrets:
-    """Secrets as plain text, each in a file of its own that only its owner may read."""
+    """Secrets as plain text, each in a file that only its owner may read."""
 
     def __init__(self, folder: str) -> None:
         """`folder` is made when there is something to keep."""
@@ -131,12 +131,12 @@ class FileSecrets:
 
 
 class KeyringSecrets:
-    """Secrets in the system's keyring; in files what it cannot keep. The locks are files always."""
+    """Secrets in the system's keyring, or in files if it cannot keep them. Locks are always files."""
 
     def __init__(self, find: Callable[[], Any | None], files: FileSecrets) -> None:
-        """`find` gives a backend of the package `keyring`, or None.
+        """`find` returns a backend of the package `keyring`, or None.
 
-        It is asked in a thread when something is first wanted: looking for one takes longer than a server may be busy.
+        It runs in a thread when it is first needed: looking for a keyring would block a server for too long.
         """
         self._find = find
         self._files = files
@@ -151,7 +151,7 @@ class KeyringSecrets:
         return f"in the system's keyring ({self._backend.name})"
 
     async def load(self, key: str) -> str | None:
-        # A file is there only while the keyring did not take what is in it, so it is the newer one.
+        # A file exists only if the keyring did not accept its content, so the file is newer.
         found = await self._files.load(key)
         return (
             found if found is not None else await self._ask(lambda backend: backend.get_password(KEYRING_SERVICE, key))
@@ -176,7 +176,7 @@ class KeyringSecrets:
         return self._files.exclusive(key)
 
     async def _ask(self, question: Callable[[Any], T]) -> T | None:
-        """The keyring's answer; None if it has none, is locked, does not answer, or if there is none."""
+        """The keyring's answer; None if it has none, is locked or does not answer, or if there is no keyring."""
 
         def ask() -> T | None:
             if not self._is_looked_for:
@@ -188,7 +188,7 @@ class KeyringSecrets:
                 return await _in_thread(ask)
         except TimeoutError:
             return None
-        # A backend may raise anything: of keyring, of D-Bus, of the system. The files are there then.
+        # A backend may raise anything: of keyring, of D-Bus, of the system. Then we use files.
         except Exception:  # noqa: BLE001
             return None
 
@@ -231,7 +231,7 @@ async def _lock(handle: int, path: str) -> None:
 
 
 async def _in_thread(question: Callable[[], T]) -> T:
-    """Asks in a thread that nobody waits for at the end of the program, because a keyring may never answer."""
+    """Asks in a daemon thread, because a keyring may never answer."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 
@@ -249,7 +249,7 @@ async def _in_thread(question: Callable[[], T]) -> T:
             value = question()
         except Exception as error:  # noqa: BLE001 - raised again where it is waited for
             failure = error
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits
             loop.call_soon_threadsafe(settle, value, failure)
 
     threading.Thread(target=ask, name="keyring", daemon=True).start()

@@ -1,4 +1,4 @@
-"""Saying who we are without a login: not at all, by a key, by a token in a file."""
+"""Authenticates without a login: not at all, by a key, by a token in a file."""
 
 import os
 import re
@@ -13,14 +13,14 @@ MAX_TOKEN_FILE_BYTES = 64 << 10
 """Bytes of a token file."""
 
 SECRET_MOUNTS = ("/run/secrets/", "/var/run/secrets/", "/run/credentials/")
-"""Where containers and services get their secrets: files whose modes are not ours to set."""
+"""Where containers and services get their secrets: the person cannot set the modes of these files."""
 
 _SENDABLE = re.compile(r"[\x21-\x7e\x80-\xff](?:[ \t\x21-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?")
 _State = tuple[int, int, int, int]
 
 
 class NoAuth:
-    """Says nothing beyond the headers that are configured."""
+    """Adds nothing to the configured headers."""
 
     def __init__(self, config: ServerConfig) -> None:
         self._config = config
@@ -49,7 +49,7 @@ class ApiKey:
     """A key that never changes, in a header."""
 
     def __init__(self, config: ServerConfig) -> None:
-        """Raises ConfigError if the key cannot stand in a header."""
+        """Raises ConfigError if the key cannot be sent in a header."""
         self._config = config
         where = f"auth.api_key of {config.name}"
         self._headers = {config.auth.header_name: header_value(config.auth.header_name, config.auth.api_key, where)}
@@ -75,7 +75,7 @@ class TokenFile:
     """A token that another program keeps in a file, and may change at any time."""
 
     def __init__(self, config: ServerConfig, *, redactor: Redactor) -> None:
-        """Raises ConfigError if it depends on where we were started which file that is."""
+        """Raises ConfigError if the path is relative."""
         self._config = config
         self._path = os.path.expanduser(config.auth.token_path)
         if not os.path.isabs(self._path):
@@ -106,7 +106,7 @@ class TokenFile:
         return
 
     def _read(self) -> None:
-        """Takes the file's token, if the file changed."""
+        """Reads the file's token, if the file changed."""
         try:
             handle = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
@@ -144,10 +144,10 @@ class TokenFile:
 
 
 def header_value(header: str, secret: str, where: str) -> str:
-    """A secret as it stands in a header. `Authorization` needs a scheme, which is Bearer unless it has one.
+    """A secret as the value of a header. `Authorization` gets the scheme Bearer unless the secret names one.
 
     Raises:
-        ConfigError: it cannot stand in a header.
+        ConfigError: it cannot be sent in a header.
     """
     secret = secret.strip()
     if not _SENDABLE.fullmatch(secret):

@@ -20,11 +20,11 @@ PASSING_ERRORS = frozenset({"temporarily_unavailable", "server_error"})
 """Errors that say nothing about the login."""
 
 MAX_LIFETIME_SECONDS = 10 * 365 * 86_400.0
-"""Seconds. Whoever says more means for ever."""
+"""Seconds. A longer life means for ever."""
 
 
 class TokenRefused(Exception):
-    """The authorization server does not give a token. Says its error, and what it adds in words without secrets."""
+    """The authorization server refuses a token, with its error and its description, without secrets."""
 
     def __init__(self, error: str, description: str) -> None:
         super().__init__(f"{error}: {description}" if description else error)
@@ -32,7 +32,7 @@ class TokenRefused(Exception):
 
 
 class _Answer(Struct):
-    """What matters is of the right type; what does not may be anything."""
+    """An answer whose fields we use have the right types; others may be anything."""
 
     access_token: str = ""
     token_type: str | None = None
@@ -49,8 +49,8 @@ async def ask(
     """`grant` with new tokens, for what `form` holds.
 
     Raises:
-        TokenRefused: no.
-        UpstreamDown: not now; the login may still be good.
+        TokenRefused: the endpoint refuses.
+        UpstreamDown: there is no answer now; the login may still be valid.
         UpstreamError: the endpoint leads elsewhere.
     """
     for name in ("code", "refresh_token", "code_verifier", "device_code"):
@@ -82,17 +82,17 @@ async def ask(
 
 
 async def renew(http: HttpSession, grant: LoginGrant, *, near: ServerConfig, redactor: Redactor) -> LoginGrant:
-    """Tokens for the refresh token of a login. Where it is not replaced, it stays good."""
+    """New tokens for a login's refresh token, which stays valid unless it is replaced."""
     form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
     return await ask(http, grant, form, near=near, redactor=redactor)
 
 
 async def revoke(http: HttpSession, grant: LoginGrant, *, near: ServerConfig, redactor: Redactor) -> None:
-    """Has the tokens of a login made worthless where they came from (RFC 7009).
+    """Asks the provider to revoke the tokens of a login (RFC 7009).
 
     Raises:
-        TokenRefused: they may still be good.
-        UpstreamDown: so they may, as there is no answer now.
+        TokenRefused: they may still be valid.
+        UpstreamDown: there is no answer now; they may still be valid.
         UpstreamError: the endpoint leads elsewhere.
     """
     learn(grant, redactor)
@@ -107,7 +107,7 @@ async def revoke(http: HttpSession, grant: LoginGrant, *, near: ServerConfig, re
         if answer.status == 200:
             continue
         found = answer.decode(_Answer) or _Answer()
-        # Some take only refresh tokens back; the access token that came with one ends soon by itself.
+        # Some revoke only refresh tokens; the access token expires soon by itself.
         if found.error == "unsupported_token_type" and kind == "access_token" and grant.refresh_token:
             continue
         raise TokenRefused(
@@ -116,20 +116,20 @@ async def revoke(http: HttpSession, grant: LoginGrant, *, near: ServerConfig, re
 
 
 def learn(grant: LoginGrant, redactor: Redactor) -> None:
-    """The redactor knows the secrets of a login from now on."""
+    """Adds the secrets of a login to the redactor."""
     redactor.add("access_token", grant.access_token)
     redactor.add("refresh_token", grant.refresh_token)
     redactor.add("client_secret", grant.client.secret)
 
 
 def describe_refusal(error: str, description: Any, redactor: Redactor) -> tuple[str, str]:
-    """What an authorization server says of an error, short, printable, and without our secrets."""
+    """An error of an authorization server, short, printable, and without our secrets."""
     description = description if isinstance(description, str) else ""
     return make_visible(redactor.clean(error)[:80]), make_visible(redactor.clean(description)[:200])
 
 
 def identified(client: OAuthClient) -> tuple[dict[str, str], dict[str, str]]:
-    """Headers and form fields that say who we are at the token endpoint."""
+    """Headers and form fields that authenticate us at the token endpoint."""
     if client.method == "client_secret_basic":
         pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"
         return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
@@ -145,7 +145,7 @@ def _is_usable(found: _Answer) -> bool:
 
 
 def _end(asked_at: float, expires_in: Any) -> float | None:
-    """When a token ends; None where that is not said in a way that makes sense."""
+    """When a token expires; None if the server does not say so in a sensible way."""
     try:
         seconds = float(expires_in)
     except (TypeError, ValueError):

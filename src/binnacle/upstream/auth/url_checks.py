@@ -9,7 +9,7 @@ from binnacle.upstream.transports.address_policy import AddressNearness, spelled
 _HTTP = {"ws": "http", "wss": "https"}
 
 CHECK_HINT = "look at what the server says of its provider; URLs in its auth section go before that"
-"""What to do about an address that was not asked."""
+"""What to do about an address that we refused to ask."""
 
 
 def is_local(url: str) -> bool:
@@ -39,7 +39,7 @@ def resource_of(url: str) -> str:
 
 
 def check_private(config: ServerConfig) -> None:
-    """Nobody on the way may read the secrets that go to a server.
+    """Checks that secrets for a server are not sent unencrypted.
 
     Raises:
         ConfigError: its URL is plain http to another machine.
@@ -53,18 +53,18 @@ def check_private(config: ServerConfig) -> None:
 
 
 def check_place(url: str, what: str, *, near: str) -> None:
-    """Whether `url`, which somebody else named, may be asked on behalf of the server at `near`.
+    """Checks that `url`, which somebody else named, may be asked on behalf of the server at `near`.
 
-    A server elsewhere must not make us, or a browser, ask what runs on this machine. That is told from the host as it
-    is spelled; where a name leads, `destinations` looks at when we connect.
+    A server elsewhere must not make us, or a browser, ask what runs on this machine. This looks at the host as it is
+    written; `address_policy` checks where a name leads when we connect.
 
     Raises:
-        UpstreamError: no.
+        UpstreamError: it may not.
     """
     try:
         parts = urlsplit(url)
         is_url = bool(parts.hostname) and parts.port != 0 and not parts.username and not parts.fragment
-        is_url = is_url and url.isascii() and url.isprintable() and " " not in url  # it is shown in terminals
+        is_url = is_url and url.isascii() and url.isprintable() and " " not in url  # terminals show it
     except ValueError:
         is_url = False
     if not is_url or parts.scheme not in ("http", "https"):

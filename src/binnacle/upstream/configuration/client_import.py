@@ -1,7 +1,7 @@
 """Finds the servers in the files of other clients and puts them into our shape.
 
 Each client has its own words: opencode writes a command as one list and variables as `{env:X}`, Codex passes variables
-on by name, Gemini CLI writes `$X` and counts in milliseconds. What has no meaning here is left out and said.
+on by name, Gemini CLI writes `$X` and counts in milliseconds. Keys without a meaning here are left out and reported.
 """
 
 import os
@@ -49,26 +49,26 @@ class ImportableServer(NamedTuple):
     name: str
     file: ClientFile
     entry: dict[str, Any]
-    """In our shape; empty if it could not be taken over."""
+    """In our shape; empty if it could not be imported."""
 
     left_out: tuple[str, ...] = ()
     """Keys that mean nothing here."""
 
     reason: str = ""
-    """Why it could not be taken over."""
+    """Why it could not be imported."""
 
 
 def client_files(worktree: str, *, only: str = "") -> Iterator[ClientFile]:
     """The files of all clients, or of one, that exist: those of the project first."""
     clients = [client for client in CLIENTS.values() if only in ("", client.name)]
     for client in clients:
-        yield from _existing(client, "project", worktree, client.project)
+        yield from _find_existing(client, "project", worktree, client.project)
     for client in clients:
-        yield from _existing(client, "user", locate(client.folder), client.user)
+        yield from _find_existing(client, "user", locate(client.folder), client.user)
 
 
 def any_file(path: str, *, worktree: str) -> ClientFile:
-    """A file that a person names; a client's own file is read as that client's.
+    """A file that a person names; a file of a known client is read as that client's.
 
     Raises:
         ConfigError: it is not there.
@@ -86,7 +86,7 @@ def any_file(path: str, *, worktree: str) -> ClientFile:
 
 
 def find_servers(file: ClientFile, *, projects: Sequence[str]) -> Iterator[ImportableServer]:
-    """The servers in a file, but for our own entry.
+    """The servers in a file, except our own entry.
 
     Args:
         projects: directories under which Claude Code may keep servers of this project in its own file.
@@ -95,12 +95,12 @@ def find_servers(file: ClientFile, *, projects: Sequence[str]) -> Iterator[Impor
         ConfigError: the file cannot be read.
     """
     for name, data in _servers(_document(file), file, projects):
-        found = _translated(name, data, file)
+        found = _translate(name, data, file)
         if name != NAME and not is_ourselves(found.entry.get("command", ""), tuple(found.entry.get("args", ()))):
             yield found
 
 
-def _existing(client: KnownClient, scope: Scope, folder: str, names: Sequence[str]) -> Iterator[ClientFile]:
+def _find_existing(client: KnownClient, scope: Scope, folder: str, names: Sequence[str]) -> Iterator[ClientFile]:
     for name in names:
         path = os.path.join(folder, name)
         if is_file_inside(folder, path) if scope == "project" else os.path.isfile(path):
@@ -134,7 +134,7 @@ def _yaml(source: ConfigText) -> Any:
         return yaml.safe_load(source.text) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        # Only the place: what the library says repeats the line.
+        # Only the position: the library's message repeats the line.
         raise source.fault("not YAML", at=mark.index if mark else None) from error
 
 
@@ -156,14 +156,14 @@ def _servers(document: dict[str, Any], file: ClientFile, projects: Sequence[str]
                     yield str(name), data
 
 
-def _translated(name: str, data: Any, file: ClientFile) -> ImportableServer:
+def _translate(name: str, data: Any, file: ClientFile) -> ImportableServer:
     if not isinstance(data, Mapping):
         return ImportableServer(name, file, {}, reason="it is no object")
     given = {snake_case(str(key)): value for key, value in data.items() if value is not None}
     reason = _no_server(given, file)
     if reason:
         return ImportableServer(name, file, {}, reason=reason)
-    entry = _respelt(_entry(given, file), file)
+    entry = _rewrite_variables(_entry(given, file), file)
     known = _OURS_TO_KEEP | _TRANSLATED | IGNORED
     return ImportableServer(name, file, entry, left_out=tuple(sorted(given.keys() - known)))
 
@@ -179,7 +179,7 @@ def _no_server(given: Mapping[str, Any], file: ClientFile) -> str:
 
 
 def _entry(given: Mapping[str, Any], file: ClientFile) -> dict[str, Any]:
-    """An entry in our shape, parts without a value left out."""
+    """An entry in our shape, without empty parts."""
     command, args, env = _command(given)
     url = next((given[key] for key in ("http_url", "url", "server_url", "uri") if given.get(key)), "")
     is_local = bool(command) and not url
@@ -199,7 +199,7 @@ def _entry(given: Mapping[str, Any], file: ClientFile) -> dict[str, Any]:
 
 
 def _command(given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """The command, its arguments and its environment, from whichever way a client writes them."""
+    """The command, its arguments and its environment, however the client writes them."""
     command = given.get("command") or given.get("cmd") or ""
     args: Any = given.get("args") or []
     env = _pairs(given, "env", "environment", "envs")
@@ -262,7 +262,7 @@ def _tools(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _seconds(given: Mapping[str, Any], *keys: str) -> float | None:
-    """Clients count in seconds or in milliseconds; nobody waits a thousand seconds or less than one."""
+    """Seconds from seconds or milliseconds: nobody waits a thousand seconds, or less than one."""
     for key in keys:
         value = given.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
@@ -274,12 +274,12 @@ def _snake(data: Mapping[str, Any]) -> dict[str, Any]:
     return {snake_case(str(key)): value for key, value in data.items()}
 
 
-def _respelt(value: Any, file: ClientFile) -> Any:
-    """The same with variables as we write them."""
+def _rewrite_variables(value: Any, file: ClientFile) -> Any:
+    """The value with variables as we write them."""
     if isinstance(value, str):
         if file.client == "opencode":
             return _BRACED.sub(r"${\1}", value)
         return _BARE.sub(r"${\1}", value) if file.client == "gemini" else value
     if isinstance(value, Mapping):
-        return {key: _respelt(one, file) for key, one in value.items()}
-    return [_respelt(one, file) for one in value] if isinstance(value, list) else value
+        return {key: _rewrite_variables(one, file) for key, one in value.items()}
+    return [_rewrite_variables(one, file) for one in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Changes one server's entry in a file: comments, order and layout of the rest stay, the old text is kept beside it."""
+"""Changes one server's entry in a file. Comments, order and layout of the rest stay; a backup is kept."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _BOM = "\ufeff"
 
 
 class EditedFile(NamedTuple):
-    """What became of a file."""
+    """A file that was changed."""
 
     file: str
     is_changed: bool
@@ -27,10 +27,10 @@ def put_server(path: str, name: str, entry: dict[str, Any], *, is_private: bool 
     """Adds a server, or replaces the one of that name. Makes the file if it is not there.
 
     Args:
-        is_private: a new file is for nobody else to read.
+        is_private: only the person may read a new file.
 
     Raises:
-        ConfigError: the file is not JSON or cannot be written, and is as it was.
+        ConfigError: the file is not JSON or cannot be written; it is unchanged.
     """
 
     def put(source: ConfigText) -> str:
@@ -56,7 +56,7 @@ def switch_server(path: str, name: str, *, enabled: bool) -> EditedFile:
 
 
 def _switch(entry: Any, *, enabled: bool) -> tuple[str, bool]:
-    """The key to set and its value, in the words that the entry uses; no key if it says so already."""
+    """The key to set and its value, in the entry's own words; no key if nothing has to change."""
     keys = {snake_case(key): key for key in entry} if isinstance(entry, dict) else {}
     if "disabled" in keys:
         return keys["disabled"], not enabled
@@ -66,7 +66,7 @@ def _switch(entry: Any, *, enabled: bool) -> tuple[str, bool]:
 
 
 def _container(source: ConfigText, name: str) -> str:
-    """The key that a server is below, or should be in this file."""
+    """The key below which a server is, or should be, in this file."""
     there = [key for key in CONTAINERS if _entries(source, key)]
     return next((key for key in there if name in _entries(source, key)), next(iter(there), _empty_container(source)))
 
@@ -99,6 +99,6 @@ def _change(path: str, edit: Callable[[ConfigText], str], *, mode: int = 0o644) 
 
 
 def _create(path: str, mode: int) -> None:
-    """Makes an empty file, whose mode is then kept."""
-    with suppress(OSError):  # said when it is written
+    """Makes an empty file; later changes keep its mode."""
+    with suppress(OSError):  # reported when the file is written
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))

@@ -1,4 +1,4 @@
-"""Which files say something about upstream servers. None of them need exist."""
+"""The files in which upstream servers may be configured. None of them need exist."""
 
 import os
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ class ConfigFile(NamedTuple):
 
 
 def config_files(repo: str, environ: Mapping[str, str] | None = None) -> tuple[ConfigFile, ...]:
-    """Every file that is looked for; the first that has a name counts. New entries go to the first of their kind."""
+    """Every file that is read; the first one with a name counts. New entries go to the first file of their kind."""
     return (
         ConfigFile("project", os.path.join(repo, PROJECT_DIR, "mcp.json")),
         ConfigFile("project", os.path.join(repo, ".beans", "mcp.json")),
@@ -28,12 +28,12 @@ def config_files(repo: str, environ: Mapping[str, str] | None = None) -> tuple[C
 
 
 def logins_folder(environ: Mapping[str, str] | None = None) -> str:
-    """The person's logins, where no keyring keeps them."""
+    """The person's logins, if no keyring keeps them."""
     return os.path.join(_user_dir(environ), "logins")
 
 
 def upstream_folder(data_dir: str) -> str:
-    """Where a project keeps what it knows of its servers: pins, audit, logs, results too long to pass on."""
+    """Where a project keeps data of its servers: pins, audit, logs, oversized results."""
     return os.path.join(data_dir, "upstream")
 
 
@@ -43,7 +43,7 @@ def lists_folder(data_dir: str) -> str:
 
 
 def pins_file(data_dir: str) -> str:
-    """What the tools of the project's servers said of themselves when they were first seen."""
+    """How the tools of the project's servers described themselves when they were first seen."""
     return os.path.join(upstream_folder(data_dir), "pins.json")
 
 

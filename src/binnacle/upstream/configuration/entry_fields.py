@@ -1,6 +1,6 @@
-"""What each key of a server's entry may hold, and how to say that it does not.
+"""What each key of a server's entry may hold, and the errors for other values.
 
-A reader takes a value as JSON has it and returns it as the types of `server_config` have it, or raises `WrongValue`.
+A reader takes a JSON value and returns a value of the types in `server_config`, or raises `WrongValue`.
 No message repeats a value that may be a secret.
 """
 
@@ -28,7 +28,7 @@ class WrongValue(Exception):
 
 
 def called(value: Any) -> str:
-    """What kind of value it is, in the words of JSON."""
+    """The JSON type of a value."""
     return _CALLED.get(type(value), "a number")
 
 
@@ -43,7 +43,7 @@ def text(value: Any) -> str:
 
 
 def is_unicode(value: str) -> bool:
-    """Whether a text can be written down: no half of a pair of surrogates, no bytes from a broken environment."""
+    """Whether a text can be encoded: no half of a surrogate pair, no bytes from a broken environment."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -67,7 +67,7 @@ def scopes(value: Any) -> tuple[str, ...]:
 
 
 def mapping(value: Any) -> dict[str, str]:
-    """Names to strings; a number stands for its text."""
+    """Names to strings; a number becomes text."""
     if not isinstance(value, Mapping):
         raise WrongValue(f"expected an object of strings, not {called(value)}", '{"NAME": "value"}')
     for name, one in value.items():
@@ -101,7 +101,7 @@ def header(value: Any) -> str:
 
 
 def _begin(name: str) -> str:
-    """As much of a name as is one: some people write the value, and so a secret, right behind it."""
+    """The beginning of a name: some people write the value, and so a secret, right after it."""
     begin = re.split(r"[^\w.-]", name)[0]
     return repr(begin if begin == name else f"{begin}…")
 
@@ -122,7 +122,7 @@ def seconds(value: Any) -> float:
 
 
 _LONGEST = 3600
-"""Seconds. Longer ones are milliseconds that someone copied from elsewhere; progress can extend a call anyway."""
+"""Seconds. More are probably milliseconds copied from elsewhere; progress can extend a call anyway."""
 
 
 def count(*, least: int) -> Reader:
@@ -137,7 +137,7 @@ def count(*, least: int) -> Reader:
 
 
 def choice(choices: Mapping[str, str]) -> Reader:
-    """One of several words, each for what it stands for."""
+    """One of several words, with the value of each."""
 
     def read(value: Any) -> str:
         word = text(value)
@@ -150,7 +150,7 @@ def choice(choices: Mapping[str, str]) -> Reader:
 
 
 def url(*schemes: str) -> Reader:
-    """An absolute URL. It is not repeated in the message: keys stand in some."""
+    """An absolute URL. Messages do not repeat it: some URLs contain keys."""
     expected = " or ".join(f"{scheme}://" for scheme in schemes)
 
     def read(value: Any) -> str:

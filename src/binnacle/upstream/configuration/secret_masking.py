@@ -1,6 +1,6 @@
-"""Shows configuration without its secrets, and finds those that stand in it literally.
+"""Shows configuration without its secrets, and finds literal secrets in it.
 
-A guess by names and looks, for text as it was written; what variables stand for is never shown at all.
+It guesses by names and looks, in the text as written; values of variables are never shown.
 """
 
 import re
@@ -24,7 +24,7 @@ _SETTING = re.compile(r"(-{0,2}[A-Za-z][\w.-]*(?:=|: ?))(.*)", re.DOTALL)
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what is called so is usually a secret: `GITHUB_TOKEN`, `X-Api-Key`, `--password`."""
+    """Whether the value of this name is usually a secret: `GITHUB_TOKEN`, `X-Api-Key`, `--password`."""
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-")).replace("-", "_").lower()
     return bool(_SECRET_NAME.search(plain))
 
@@ -94,5 +94,5 @@ def _shown_parameter(parameter: str) -> str:
 
 
 def _hidden(text: str) -> str:
-    """Variables may be seen: they only name a secret."""
+    """A mask, except for variables: they only name a secret."""
     return text if not text or _ONLY_VARIABLES.fullmatch(text) else HIDDEN_VALUE

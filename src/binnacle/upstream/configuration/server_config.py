@@ -1,4 +1,4 @@
-"""What is configured about upstream servers, as values. Reading files is in `sources`, their shapes in `shapes`."""
+"""The configuration of upstream servers, as values. `server_loader` reads the files, `server_entry` their entries."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ HIDDEN_VALUE = "‹hidden›"
 
 
 class AuthConfig(Struct, frozen=True, kw_only=True):
-    """How we show a server who we are. Its repr shows no secret."""
+    """How we authenticate to a server. Its repr shows no secret."""
 
     type: AuthType = "none"
     header_name: str = "Authorization"
@@ -79,7 +79,7 @@ class ConfigSource(Struct, frozen=True):
 class ServerConfig(Struct, frozen=True, kw_only=True):
     """One server, complete and checked: variables filled in, exactly one of `command` and `url`.
 
-    Its repr shows no value of `env` and `headers`, no argument, and nothing of the URL behind the host.
+    Its repr shows no value of `env` and `headers`, no argument, and nothing of the URL after the host.
     """
 
     name: str
@@ -98,7 +98,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     auth: AuthConfig = AuthConfig()
     variables: tuple[str, ...] = ()
-    """Variables that are filled in anywhere, also where a default may stand for one: of the environment, and ours."""
+    """Variables that are used anywhere, also those with a default: of the environment, and ours."""
 
     timeout: float = 60.0
     """Seconds a call may take."""
@@ -111,8 +111,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
 
     enabled: bool = True
     pin: PinMode = "warn"
-    """What happens to a tool whose description or schema changed. What a person did not set up is `strict` unless it
-    says otherwise."""
+    """What happens to a tool whose description or schema changed. `strict` by default for servers that a person did not
+    set up."""
 
     protocol: ProtocolChoice = "auto"
     """Which era of the protocol to speak; `auto` finds out."""
@@ -121,7 +121,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     limits: ServerLimits = ServerLimits()
     source: ConfigSource
     is_own: bool = False
-    """Whether the person has the same URL in their own file, whoever else names it."""
+    """Whether the person's own file has the same URL."""
 
     def __repr__(self) -> str:
         host = re.split(r"[/?#]", self.url.partition("://")[2])[0].rpartition("@")[2]
@@ -143,7 +143,7 @@ class ConfigProblem(Struct, frozen=True):
 
 
 MAX_NAMES_TOLD = 5
-"""Servers that agents are told of by name, where something is wrong with the configuration of more."""
+"""Misconfigured servers that are named to agents; more are only counted."""
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """What a server may be called."""
@@ -156,10 +156,9 @@ def describe_problem(problem: ConfigProblem) -> str:
 
 
 def warn_agents(problems: Sequence[ConfigProblem]) -> str:
-    """What agents are told about problems; nothing where there are none.
+    """A sentence for agents about problems; empty if there are none.
 
-    Only how many there are, and names that are names: what stands in a file that came with a repository is no
-    instruction to anybody.
+    It has only the number and valid names: text from a repository's file must not become an instruction.
     """
     if not problems:
         return ""

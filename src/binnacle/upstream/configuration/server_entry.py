@@ -1,7 +1,7 @@
-"""From the shapes that people write a server in to the one type that we work with.
+"""Turns the shapes in which people write a server into `ServerConfig`.
 
 Understands the product's own shape, the `mcpServers` of most clients and VS Code's `servers`, with keys in camelCase
-or snake_case. An unknown key is refused: a misspelt `deny` would open what it should close.
+or snake_case. An unknown key is refused: a misspelt `deny` would allow what it should deny.
 """
 
 import os
@@ -105,7 +105,7 @@ class ServerEntry(NamedTuple):
     data: Any
     source: ConfigSource
     lines: Mapping[KeyPath, int] = {}
-    """Where its parts stand in the file, if it is in one."""
+    """Where its parts are in the file, if it is in one."""
 
     repeated: tuple[KeyPath, ...] = ()
     """Keys that are there twice."""
@@ -127,21 +127,21 @@ class ServerEntry(NamedTuple):
 
 
 class _Reading:
-    """One entry being read. Collects what is wrong, so that all of it is said at once."""
+    """One entry being read. Collects all mistakes, so that they are reported together."""
 
     def __init__(self, entry: ServerEntry, variables: ProjectVariables) -> None:
         self.entry = entry
         self.problems: list[ConfigProblem] = []
         self.has_unknown = False
-        """Whether a key is not known. What then seems to be missing may only be misspelt."""
+        """Whether there is an unknown key. A key that seems to be missing may be misspelt."""
 
         self.written_url: Any = None
         self.variables: set[str] = set()
-        """Names of those that stand in what was read."""
+        """Names of the variables in what was read."""
 
         self._variables = variables
         self._paths: dict[KeyPath, KeyPath] = {}
-        """Where a value of the one shape stands in the shape it was written in."""
+        """The path of a value of our shape in the shape that was written."""
 
     def refuse(self, message: str, hint: str = "", *, path: KeyPath = ()) -> None:
         self._refuse_written(message, hint, path=self._paths.get(path, path))
@@ -150,7 +150,7 @@ class _Reading:
         self.problems.append(self.entry.problem(message, hint, path=path))
 
     def values(self) -> dict[str, Any]:
-        """Everything in the entry by its own key, sections as mappings of their own."""
+        """Everything in the entry by our keys, sections as nested mappings."""
         found = self._known(self.entry.data, (), {**SERVER, **SECTIONS})
         self.written_url = found.get("url")
         is_enabled = found.get("enabled") is not False
@@ -185,7 +185,7 @@ class _Reading:
 
     @staticmethod
     def _place(found: dict[str, Any], target: KeyPath, value: Any) -> bool:
-        """Puts a value where it belongs, unless something is there."""
+        """Puts a value where it belongs, unless there is one already."""
         *sections, key = target
         for section in sections:
             found = found.setdefault(section, {})
@@ -199,7 +199,7 @@ class _Reading:
         return is_free
 
     def _read(self, reader: Reader, value: Any, path: KeyPath, *, fill: bool) -> Any:
-        """A value as its key asks for it, None if that cannot be."""
+        """A value as its key requires it; None if it is wrong."""
         before = len(self.problems)
         self.variables |= _variables_in(value)
         value = self._filled(value, path) if fill else value
@@ -268,7 +268,7 @@ def build_server(
 
 
 def is_ourselves(command: str, args: tuple[str, ...]) -> bool:
-    """Whether a command starts this very server, which would then start itself, and so on."""
+    """Whether a command starts this server, which would then start itself, and so on."""
     if args[:2] == ("-m", "binnacle"):
         command, args = "bn", args[2:]
     return os.path.basename(command) in ("bn", "binnacle") and args[:2] == ("mcp", "serve")
@@ -295,7 +295,7 @@ def snake_case(key: str) -> str:
 
 
 def _unusable(entry: ServerEntry) -> ConfigProblem | None:
-    """Why an entry is not even looked into."""
+    """Why an entry cannot be read at all."""
     if not SERVER_NAME.fullmatch(entry.name):
         near = usable_name(entry.name)
         hint = f"call it {near!r}" if near else "begin with a letter or a digit"
@@ -307,7 +307,7 @@ def _unusable(entry: ServerEntry) -> ConfigProblem | None:
 
 
 def _check(reading: _Reading, values: dict[str, Any]) -> None:
-    """What no key can say alone."""
+    """Checks that concern several keys."""
     _check_target(reading, values)
     if reading.problems:
         return
@@ -342,7 +342,7 @@ def _check_target(reading: _Reading, values: dict[str, Any]) -> None:
 
 
 def _check_transport(reading: _Reading, values: dict[str, Any]) -> None:
-    """Fills in the transport, and holds command or URL to it."""
+    """Sets the transport, and checks command or URL against it."""
     url = values.get("url") or ""
     guess = "stdio" if not url else "websocket" if url.startswith(("ws:", "wss:")) else "http"
     transport = values.setdefault("transport", guess)
@@ -367,7 +367,7 @@ def _check_auth(reading: _Reading, auth: dict[str, Any]) -> None:
 
 
 def _auth_type(auth: Mapping[str, Any]) -> str:
-    """The type that is given, or that the keys are for."""
+    """The given type, or the one that the keys belong to."""
     if given := auth.get("type"):
         return str(given)
     if "api_key" in auth:

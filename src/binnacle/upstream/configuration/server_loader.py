@@ -1,4 +1,4 @@
-"""Where servers are configured, which of two with one name counts, and whether anything changed.
+"""Reads where servers are configured, decides which of two with one name counts, and finds changes.
 
 Flags beat the project's files, those beat the user's, and a discipline only adds to them: agents may write disciplines,
 and none should take the name of a server that a person set up. A name that is taken stays taken even if its entry is
@@ -27,10 +27,10 @@ from binnacle.upstream.configuration.server_trust import FOREIGN, trust_item
 from binnacle.upstream.configuration.variable_expansion import ProjectVariables
 
 CONTAINERS = ("servers", "mcpServers", "mcp_servers")
-"""Keys that servers stand below; new files get the first."""
+"""Keys below which servers are; new files get the first."""
 
 _BESIDE = ("inputs", "$schema")
-"""Other keys at the top of a file that are all right."""
+"""Other keys that are allowed at the top of a file."""
 
 _FLAG = "--mcp-server"
 _FORM = f"{_FLAG} NAME=https://host/mcp or {_FLAG} 'NAME=command argument'"
@@ -39,7 +39,7 @@ Fingerprint = tuple[tuple[int, int, int], ...]
 
 
 class WrittenEntries(NamedTuple):
-    """Servers as they were written: for each name the one that counts."""
+    """Servers as they were written, the first of each name."""
 
     entries: dict[str, ServerEntry]
     problems: tuple[ConfigProblem, ...]
@@ -117,10 +117,10 @@ def _counts(entry: ServerEntry, repo: str) -> bool:
 
 
 def changed(old: LoadedServers, new: LoadedServers) -> ServerChanges:
-    """The names of the servers that a new configuration touches.
+    """The names of the servers that a new configuration changes.
 
-    A server whose entry or file is broken now is not touched: somebody may be in the middle of writing it, and until
-    then the server runs on as it was.
+    A server whose entry or file is broken now is not changed: somebody may be editing it, and until then the server
+    keeps running as it was.
     """
     broken = {problem.server for problem in new.problems}
     unread = [problem.where for problem in new.problems if not problem.server]
@@ -135,7 +135,7 @@ def changed(old: LoadedServers, new: LoadedServers) -> ServerChanges:
 
 
 def fingerprint(repo: str, environ: Mapping[str, str] | None = None) -> Fingerprint:
-    """A value that changes when a file that matters is changed, made or removed; costs a few system calls."""
+    """A value that changes when a configuration file is changed, made or removed; costs a few system calls."""
     return tuple(map(_state, (*(one.path for one in config_files(repo, environ)), trust_file())))
 
 
@@ -190,7 +190,7 @@ def _misplaced(member: JsoncMember, where: str) -> ConfigProblem:
 
 
 def _starts(node: JsoncNode, path: KeyPath = ()) -> Iterator[tuple[KeyPath, int]]:
-    """Where each key below an object stands in the text."""
+    """Where each key below an object begins in the text."""
     for member in node.members:
         yield (*path, member.key), member.start
         yield from _starts(member.node, (*path, member.key))
@@ -214,7 +214,7 @@ def _read_flags(flags: Sequence[str]) -> tuple[list[ServerEntry], list[ConfigPro
 
 
 def _target(text: str) -> dict[str, Any] | None:
-    """What a flag says is a server: a URL, or a command in words as a shell would split them."""
+    """The server that a flag describes: a URL, or a command, split as a shell would."""
     scheme, has_scheme, _ = text.partition("://")
     if has_scheme and scheme.isalpha() and not text.split(maxsplit=1)[1:]:
         return {"url": text}
@@ -226,7 +226,7 @@ def _target(text: str) -> dict[str, Any] | None:
 
 
 def _is_same(old: ServerConfig | None, new: ServerConfig) -> bool:
-    """Whether nothing changed but the place in the file."""
+    """Whether only the position in the file changed."""
     from msgspec.structs import replace
 
     return old is not None and replace(old, source=ConfigSource(old.source.kind)) == replace(

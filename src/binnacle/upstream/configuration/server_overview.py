@@ -1,4 +1,4 @@
-"""What is configured, for people to look at: every server with its target and its problems."""
+"""The configured servers for people: each with its target and its problems."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,11 +18,11 @@ from binnacle.upstream.listing.list_cache import ListCache
 
 
 class ServerRow(Struct, frozen=True, kw_only=True):
-    """One server as it is listed. Holds no secret: what was written, with literal ones hidden, and names."""
+    """One server as it is listed, without secrets: the text as written, with literal secrets masked."""
 
     name: str
     transport: str
-    """Empty if that cannot be told."""
+    """Empty if it is unknown."""
 
     target: str
     source: str
@@ -40,7 +40,7 @@ class ServerRow(Struct, frozen=True, kw_only=True):
 
 
 class ConfiguredServer(Struct, frozen=True):
-    """A server as it was written, and what it came to."""
+    """A server as it was written, and as it was read."""
 
     entry: ServerEntry
     config: ServerConfig | None
@@ -54,7 +54,7 @@ class ServersOverview(Struct, frozen=True):
 
     servers: dict[str, ConfiguredServer]
     problems: tuple[ConfigProblem, ...]
-    """What concerns no server that is there: a file that cannot be read, a key that nobody knows."""
+    """Problems that concern no server: a file that cannot be read, an unknown key."""
 
 
 def read_overview(

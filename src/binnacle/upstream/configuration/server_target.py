@@ -1,4 +1,4 @@
-"""What a server that somebody wrote down would start, or connect to: for people and agents to read."""
+"""What a configured server would start or connect to, for people and agents to read."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from binnacle.upstream.configuration.server_config import HIDDEN_VALUE
 from binnacle.upstream.configuration.server_entry import ALIASES, snake_case
 
 _URL = re.compile(r"(?:https?|wss?)://[^/?#:@\s]*(?::\d+)?(?:[/?#]|$)|(?:https?|wss?)://[^/?#\s]+@|\$\{")
-"""What is no URL at all may be a secret in the wrong place."""
+"""Shown for text that is no URL: it may be a secret in the wrong place."""
 
 
 def mask_target(data: Any) -> str:

@@ -2,8 +2,8 @@
 
 What a project's file or a discipline asks for is neither started nor connected to before a person has seen the entry
 exactly as it was written: the command and where it runs, the address and what is sent there, every value of every
-variable. What stands in the person's own files or on the command line needs nothing more. The entry counts as written,
-variables not filled in, so that a key in the person's environment may be renewed.
+variable. The person's own files and the command line need no trust. The entry counts as written, before variables are
+filled in, so that a key in the person's environment may be renewed.
 """
 
 import json
@@ -14,11 +14,11 @@ from binnacle.upstream.configuration.server_config import ConfigSource, ServerCo
 from binnacle.upstream.configuration.server_target import mask_target, written_values
 
 FOREIGN: tuple[SourceKind, ...] = ("project", "discipline")
-"""Where servers come from that somebody else than the person may have written."""
+"""Sources that somebody other than the person may have written."""
 
 
 def trust_item(name: str, data: Any, source: ConfigSource) -> TrustItem:
-    """A server as a person sees it before trusting it: nothing of it may hide, not even as a secret."""
+    """A server as a person sees it before trusting it: complete, with its secrets."""
     content = json.dumps(data, indent=2, ensure_ascii=False)
     return TrustItem(kind="server", name=name, place=str(source), does=_does(data), content=content)
 
@@ -34,7 +34,7 @@ def is_allowed(config: ServerConfig, repo: str) -> bool:
 
 
 def describe_waiting(config: ServerConfig) -> str:
-    """What a server that is not trusted would do."""
+    """What an untrusted server would do."""
     where = "its discipline" if config.source.kind == "discipline" else str(config.source)
     return f"{where} would {_does(config.written)}"
 

@@ -1,4 +1,4 @@
-"""Fills in `${…}` in the strings of a configuration. Nothing that is undefined ever becomes an empty string.
+"""Fills in `${…}` in the strings of a configuration. An undefined variable never becomes an empty string.
 
 ${VAR}  ${env:VAR}     the environment variable
 ${VAR:-default}        the default where VAR is undefined or empty; may hold variables itself
@@ -20,18 +20,18 @@ _FORMS = "write ${VAR}, ${VAR:-default} or ${input:id}; $${ for a ${ that is mea
 
 
 GIVEN = ("workspaceFolder", "workspaceFolderBasename", "userHome")
-"""What we know without the environment."""
+"""Variables that need no environment."""
 
 
 class UndefinedVariable(NamedTuple):
-    """Something that could not be filled in."""
+    """A variable that could not be filled in."""
 
     message: str
     hint: str
 
 
 class ProjectVariables:
-    """What variables stand for in one project."""
+    """The values of variables in one project."""
 
     def __init__(self, environ: Mapping[str, str], *, repo: str) -> None:
         self._environ = environ
@@ -99,23 +99,23 @@ def _meant(name: str) -> tuple[str, UndefinedVariable]:
         return variable, UndefinedVariable(
             f"${{{name}}} is not defined", f"export {variable}; nobody is asked for inputs here"
         )
-    # What stands in the braces may be a part of a password.
+    # The text in the braces may be a part of a password.
     shown = f"${{{name}}}" if _SHOWABLE.fullmatch(name) else "a '${…}' in it"
     return "", UndefinedVariable(f"{shown} is no variable", _FORMS)
 
 
 def input_variable(name: str) -> str:
-    """The environment variable that an input of VS Code is taken from."""
+    """The environment variable that replaces an input of VS Code."""
     return "BN_INPUT_" + re.sub(r"[^A-Za-z0-9]", "_", name).upper()
 
 
 def has_variable(text: Any) -> bool:
-    """Whether a value of a configuration leaves something to be filled in."""
+    """Whether a value contains a variable."""
     return isinstance(text, str) and "${" in text.replace("$${", "")
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the brace is that ends a variable, others within it passed over; -1 without one."""
+    """Where a variable ends, past variables within it; -1 if it does not end."""
     depth = 1
     for found in re.finditer(r"\$\{|\}", text[at:]):
         depth += 1 if found[0] == "${" else -1

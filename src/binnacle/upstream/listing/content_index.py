@@ -1,4 +1,4 @@
-"""What servers have besides tools: their resources, templates and prompts together, and whose each is."""
+"""The resources, templates and prompts of all servers, and which server has each."""
 
 import re
 from collections import defaultdict
@@ -15,11 +15,11 @@ from binnacle.upstream.toolsets.tool_names import assign_names
 
 _VARIABLES = re.compile(r"((?:\{[^{}]*\})+)")
 _PLAIN = re.compile(r"\{\w+\}")
-"""A variable that stands for one segment of a path."""
+"""A variable that matches one segment of a path."""
 
 
 TRUST_RANKS = {"cli": 0, "user": 0, "project": 1, "discipline": 2}
-"""How much a server is trusted by where it is configured: of two that have the same resource, the lower one counts."""
+"""How much a server is trusted, by its source: of two with the same resource, the lower rank counts."""
 
 OWN_SCHEME = "binnacle"
 """The scheme of our own resources."""
@@ -32,14 +32,14 @@ class ContentItem(NamedTuple):
 
     server: str
     name: str
-    """What its server knows it by: a URI, a template, a name."""
+    """Its server's name for it: a URI, a template, a name."""
 
     entry: Raw
     """As it is listed here."""
 
 
 class ContentIndex(NamedTuple):
-    """The content of all servers, by what it is known by here."""
+    """The content of all servers, by our names for it."""
 
     resources: Mapping[str, ContentItem]
     templates: Mapping[str, ContentItem]
@@ -48,19 +48,19 @@ class ContentIndex(NamedTuple):
     """Every server that has a template, by template; only the first one's is listed."""
 
     notes: tuple[tuple[str, str], ...]
-    """What people should know: a server, and what about it."""
+    """Notes for people: a server, and the note."""
 
-    def owners(self, uri: str, told_by: str | None = None) -> tuple[str, ...]:
-        """The servers that may have a resource, to be asked in this order: who lists it, or else has a template for it.
+    def owners(self, uri: str, linked_by: str | None = None) -> tuple[str, ...]:
+        """The servers that may have a resource, in the order in which to ask: who lists it, else who has a template.
 
-        Among several with such a template, the one that told of it (`told_by`) comes first; otherwise it comes last.
+        The server that linked to it (`linked_by`) comes first if it has a template, else last.
         """
         if found := self.resources.get(uri) or self.templates.get(uri):
             return (found.server,)
         fitting = [name for template, names in self.sharing.items() if fits_template(uri, template) for name in names]
-        if told_by is None:
+        if linked_by is None:
             return tuple(fitting[:1])
-        return (told_by,) if told_by in fitting else (*fitting[:1], told_by)
+        return (linked_by,) if linked_by in fitting else (*fitting[:1], linked_by)
 
 
 def rank_of(config: ServerConfig) -> int:
@@ -69,15 +69,15 @@ def rank_of(config: ServerConfig) -> int:
 
 
 def is_ours(uri: str) -> bool:
-    """Whether an address is one of our own, for which no server answers."""
+    """Whether an address is ours, so that no server may answer for it."""
     return _scheme_of(uri) == OWN_SCHEME
 
 
 def why_not_offered(address: str, config: ServerConfig) -> str:
-    """Why a resource or a template is not a server's to offer; empty if it is.
+    """Why a server may not offer a resource or a template; empty if it may.
 
-    A template answers for every address that fits it. It has to say whose they are: by a scheme, by a host of the web,
-    and, unless the person set the server up, not by the files of this machine.
+    A template answers for every matching address. So it must name a scheme, for the web also a host, and must not name
+    the files of this machine unless the person set the server up.
     """
     literal = address.partition("{")[0]
     scheme, host = _scheme_of(literal), literal.partition("://")[2]
@@ -100,10 +100,9 @@ def _scheme_of(uri: str) -> str:
 
 
 def gather_content(servers: Iterable[SupervisedServer]) -> ContentIndex:
-    """What several servers have.
+    """The content of several servers.
 
-    Of two resources or templates that are called the same, that of the more trusted server counts; among equals, that
-    of the first one.
+    Of two resources or templates with the same name, that of the more trusted server counts; among equals, the first.
     """
     resources: dict[str, ContentItem] = {}
     templates: dict[str, ContentItem] = {}
@@ -133,9 +132,9 @@ def gather_content(servers: Iterable[SupervisedServer]) -> ContentIndex:
 
 
 def fits_template(uri: str, template: str) -> bool:
-    """Whether a URI may have been made from a template. A plain `{name}` stands for one segment of a path.
+    """Whether a URI may have been made from a template. A plain `{name}` matches one segment of a path.
 
-    Looks for the text between the variables from left to right and never back: servers write templates.
+    Searches from left to right without backtracking: servers write templates.
     """
     first, *rest = _VARIABLES.split(template)
     if not uri.startswith(first):

@@ -1,9 +1,9 @@
-"""What servers list, parsed once at the border: clients can read every entry that leaves here. No I/O.
+"""Checks what servers list, once: clients can read every entry that leaves here. No I/O.
 
-One entry that breaks the protocol makes some clients refuse the complete list, our own tools included. So a member that
-is null is left out, and so is an optional one that is not what the protocol says; schemas are repaired (`schemas`). An
-entry whose required members are missing or wrong is held back. Each time a note says what was done. Members that the
-protocol does not know pass as they came, and an entry without faults passes to the byte.
+Some clients refuse a complete list, with our own tools, because of one entry that violates the protocol. So null
+members and wrong optional members are left out, and schemas are repaired (`schema_repair`). An entry whose required
+members are missing or wrong is not offered. A note says what was done. Unknown members, and entries without faults,
+pass unchanged to the byte.
 """
 
 import re
@@ -20,20 +20,20 @@ from binnacle.upstream.server_bounds import MAX_NAME_CHARACTERS, NOT_OFFERED, Li
 from binnacle.wire.hidden_text import make_visible
 
 NAMES_IN_A_NOTE = 3
-"""Entries that a note names; the others with the same fault are counted."""
+"""Entries that a note names; more with the same fault are counted."""
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)")
 
 
 class _Fitted(NamedTuple):
-    """A value that is as the protocol says, and what was done to it."""
+    """A value as the protocol requires it, and what was changed."""
 
     value: Any
     changes: tuple[str, ...] = ()
 
 
 _Reader = Callable[[Any], _Fitted]
-"""Takes a value of the protocol. Raises `UnfitValue` for one that is not."""
+"""Reads a value of the protocol. Raises `UnfitValue` for any other."""
 
 
 class _Shape(NamedTuple):
@@ -112,7 +112,7 @@ def _input_schema(value: Any) -> _Fitted:
 
 def _output_schema(value: Any) -> _Fitted:
     schema, changes = repair_schema(value)
-    if "$id" in schema:  # by which clients would take it for the schema of another tool that has the same
+    if "$id" in schema:  # clients would take it for the schema of another tool with the same one
         schema, changes = {key: schema[key] for key in schema if key != "$id"}, (*changes, "$id left out")
     check_usable(schema)
     return _Fitted(schema, changes)
@@ -123,7 +123,7 @@ def _object(shape: _Shape) -> _Reader:
 
 
 def _objects(shape: _Shape) -> _Reader:
-    """A list, of which what does not fit is left out."""
+    """A list, without the items that do not fit."""
 
     def read(value: Any) -> _Fitted:
         if not isinstance(value, list):
@@ -144,10 +144,10 @@ def _objects(shape: _Shape) -> _Reader:
 
 
 def _fit(value: Any, shape: _Shape) -> _Fitted:
-    """An object as the protocol says.
+    """An object as the protocol requires it.
 
     Raises:
-        Unfit: it is none, or a required member is missing or wrong.
+        UnfitValue: it is no object, or a required member is missing or wrong.
     """
     given = _free_object(value).value
     if missing := next((key for key in shape.required if given.get(key) is None), None):
@@ -202,11 +202,11 @@ _SHAPES: dict[ListKind, _Shape] = {
     "resources": _Shape({"uri": _name, "name": _text}, {**_CONTENT, "size": _number}),
     "templates": _Shape({"uriTemplate": _name, "name": _text}, _CONTENT),
 }
-"""What the protocol says of entries, in all versions together."""
+"""What the protocol requires of entries, in all versions together."""
 
 
 def parse_entries(kind: ListKind, entries: Iterable[Raw]) -> ListedEntries:
-    """The entries of a list that clients can read, and notes of what was left out, repaired or held back."""
+    """The entries of a list that clients can read, and notes on what was left out, repaired or not offered."""
     found: list[Raw] = []
     held: dict[str, list[str]] = {}
     changed: dict[str, list[str]] = {}
@@ -228,7 +228,7 @@ def parse_entries(kind: ListKind, entries: Iterable[Raw]) -> ListedEntries:
 def _fit_entry(kind: ListKind, given: Any) -> _Fitted:
     if kind != "tools" or not isinstance(given, dict) or given.get("inputSchema") is not None:
         return _fit(given, _SHAPES[kind])
-    # What says nothing of its arguments may be called with any.
+    # A tool without a schema may be called with any arguments.
     fitted = _fit({**given, "inputSchema": {"type": "object"}}, _SHAPES[kind])
     return fitted._replace(changes=(*fitted.changes, "inputSchema added, there is none"))
 

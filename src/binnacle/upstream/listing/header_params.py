@@ -1,6 +1,6 @@
 """Arguments that a tool's schema marks to be repeated in HTTP headers of the stateless era.
 
-What stands between a client and its server can then see where a call is to go without reading it.
+A proxy between client and server can then route a call without reading its body.
 """
 
 import re
@@ -13,7 +13,7 @@ from msgspec import Raw
 from binnacle.wire.mcp import HEADER_MARK
 
 MARKABLE_TYPES = ("string", "integer", "boolean")
-"""What may be marked: what everyone writes alike."""
+"""Types that may be marked: those that everyone writes in the same way."""
 
 UNNAMED_SCHEMA_KEYS = frozenset(
     [
@@ -34,10 +34,10 @@ UNNAMED_SCHEMA_KEYS = frozenset(
         "prefixItems",
     ]
 )
-"""Keys of a schema below which is a schema, or several, of no argument in particular."""
+"""Keys of a schema with nested schemas that belong to no particular argument."""
 
 NAMED_SCHEMA_KEYS = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
-"""Keys below which such schemas have names."""
+"""Keys with such schemas by name."""
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -50,7 +50,7 @@ class HeaderParam(NamedTuple):
 
 
 def find_wrong_param(schema: Any) -> str:
-    """Why the marks of a schema cannot be followed; empty if they can."""
+    """Why the marks of a schema are wrong; empty if they are right."""
     taken: set[str] = set()
     for path, part in _find_marked(schema, ()):
         if not path:
@@ -79,7 +79,7 @@ def make_headers(marks: tuple[HeaderParam, ...], arguments: Raw) -> tuple[tuple[
 
 
 def _find_marked(schema: Any, path: tuple[str, ...] | None) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
-    """Every marked part of a schema and the way to its argument; None where there is no single one."""
+    """Every marked part of a schema and the path to its argument; None if it is not one argument."""
     if isinstance(schema, list):
         for part in schema:
             yield from _find_marked(part, None)
@@ -104,7 +104,7 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _write_value(value: Any) -> str | None:
-    """A value as a header says it; None for what it cannot."""
+    """A value as text for a header; None if it has none."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else None

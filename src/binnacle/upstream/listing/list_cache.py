@@ -1,4 +1,4 @@
-"""What servers offered when they were last connected: listed until they are again."""
+"""What servers offered when they were last connected, listed until they are connected again."""
 
 import contextlib
 import os
@@ -26,12 +26,12 @@ class OfferedLists(Struct, frozen=True):
 
 
 MAX_FILE_BYTES = 5 * MAX_LIST_BYTES
-"""Of what is kept of one server: four lists, and a little around them. A larger file is not read."""
+"""Bytes kept of one server: four lists, and a little more. A larger file is not read."""
 
 
 class _File(Struct):
     config: str
-    """Stands for the configuration it was read under: another one may lead to another server."""
+    """A digest of the configuration: another one may lead to another server."""
 
     offered: OfferedLists
     notes: tuple[str, ...] = ()
@@ -44,10 +44,10 @@ class ListCache:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._kept: dict[str, tuple[ServerConfig, OfferedLists, tuple[str, ...]]] = {}
-        """What was kept last, by server."""
+        """What was saved last, by server."""
 
     def keep_changes(self, config: ServerConfig, offered: OfferedLists, notes: Sequence[str] = ()) -> None:
-        """Keeps what a server offers, unless that is what was kept last."""
+        """Saves what a server offers, if it differs from what was saved last."""
         now = (config, offered, tuple(notes))
         if self._kept.get(config.name) != now:
             self._kept[config.name] = now
@@ -60,9 +60,9 @@ class ListCache:
             write_atomically(self._path(config), content)
 
     def find(self, config: ServerConfig) -> OfferedLists:
-        """What a server offered under this configuration; nothing, if that is not known."""
+        """What a server offered under this configuration; empty if unknown."""
         found = self._read(config)
-        return _checked(found.offered) if found else OfferedLists()
+        return _check(found.offered) if found else OfferedLists()
 
     def find_notes(self, config: ServerConfig) -> tuple[str, ...]:
         """What it listed beyond the bounds."""
@@ -83,17 +83,17 @@ class ListCache:
         return os.path.join(self._folder, f"{config.name}.json")
 
 
-def _checked(offered: OfferedLists) -> OfferedLists:
-    """What is offered of it today, whoever kept it under which rules."""
+def _check(offered: OfferedLists) -> OfferedLists:
+    """What today's rules allow of a saved list."""
     return OfferedLists(
-        tools=_checked_list("tools", offered.tools),
-        prompts=_checked_list("prompts", offered.prompts),
-        resources=_checked_list("resources", offered.resources),
-        templates=_checked_list("templates", offered.templates),
+        tools=_check_list("tools", offered.tools),
+        prompts=_check_list("prompts", offered.prompts),
+        resources=_check_list("resources", offered.resources),
+        templates=_check_list("templates", offered.templates),
     )
 
 
-def _checked_list(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:
+def _check_list(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:
     return parse_entries(kind, bounded(kind, entries)).entries
 
 

@@ -1,4 +1,4 @@
-"""Why there is no tool of a name that belongs to a server: how that server stands, and never another server's tool."""
+"""Why there is no tool of a name that belongs to a server: its state, and never another server's tool."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,11 +9,11 @@ from binnacle.upstream.supervisor import SupervisedServer
 from binnacle.upstream.toolsets.tool_names import MAX_NAME_CHARACTERS, TOOL_PREFIX, may_own, prefix_of
 
 UP_STATES = ("ready", "degraded")
-"""States in which it is known what a server has."""
+"""States in which the tools of a server are known."""
 
 
 def owners_of(name: str, servers: Iterable[str]) -> list[str]:
-    """The servers that a name of a tool says it is of, `mcp_SERVER_tool` or `SERVER:tool`, the likeliest first."""
+    """The servers that a tool's name may belong to, `mcp_SERVER_tool` or `SERVER:tool`, the likeliest first."""
     known = sorted(set(servers), key=lambda one: (-len(one), one))
     found = [one for one in known if name.startswith((prefix_of(one), f"{one}:"))]
     if not found and len(name) >= MAX_NAME_CHARACTERS:  # cut, and with a hash
@@ -29,9 +29,9 @@ def explain_missing(
     tools: Mapping[str, Sequence[str]],
     notes: Mapping[str, Sequence[str]],
 ) -> BinnacleError | None:
-    """Why no tool has that name, where it is that of a server's tool; None where it is not.
+    """Why there is no tool of that name, if the name belongs to a server; None if it does not.
 
-    `tools` are the names that each server's tools have now, and `notes` what people should know of each server.
+    `tools` are the names of each server's tools now, and `notes` those for people about each server.
     """
     broken = {one.server: one for one in problems if one.server and one.server not in servers}
     owners = owners_of(name, (*servers, *broken))
@@ -42,7 +42,7 @@ def explain_missing(
             if is_foreign
             else None
         )
-    for owner in owners:  # a name may be that of several; one that is not up has the reason
+    for owner in owners:  # a name may belong to several servers; the one that is down is the reason
         if owner in broken:
             return _misconfigured(name, broken[owner])
         if servers[owner].status.state not in UP_STATES:
@@ -63,6 +63,6 @@ def _not_among(name: str, server: str, tools: Sequence[str], notes: Sequence[str
     tool = name.removeprefix(prefix_of(server)).removeprefix(f"{server}:")
     why = next((f": {note.removeprefix(f'{tool}: ')}" for note in notes if note.startswith(f"{tool}: ")), "")
     hint: Hint = did_you_mean(name, tools) or upstream_steps.list_tools(server)
-    if why:  # another tool is no way around what keeps this one back
+    if why:  # suggest no other tool to get around a withheld one
         hint = upstream_steps.accept(server, tool) if why.endswith("held back") else upstream_steps.list_tools(server)
     return NotFound(f"{server} offers no tool {tool!r}{why}", hint=hint, details={"server": server})

@@ -1,8 +1,8 @@
-"""Schemas of what other servers' tools give back: whether clients can compile them. No I/O.
+"""Checks that clients can compile the output schemas of other servers' tools. No I/O.
 
 The TypeScript SDK compiles each of them with ajv when it reads the list of tools, and one that cannot be compiled makes
-it refuse the complete list. So what is wrong for ajv is found here first. Where that cannot be told for certain, as for
-most regular expressions, a schema counts as wrong: a tool without one works all the same.
+it refuse the complete list. So we look for what ajv would refuse. In doubt, as for most regular expressions, a schema
+counts as wrong: a tool works without one.
 """
 
 import re
@@ -29,16 +29,16 @@ _VALUES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("nullable", "uniqueItems"), bool),
     "items": (dict, list, bool),
 }
-"""What words of a schema take. A number is never true or false."""
+"""The types that keywords of a schema take. A number is never true or false."""
 
 _NAMING = ("$anchor", "$dynamicAnchor", "$id", "id")
-"""Words that name a part: names may be there twice, and change what references mean."""
+"""Keywords that name a part: names may occur twice, and change what references mean."""
 
 _OF_AJV = ("$async", "formatExclusiveMaximum", "formatExclusiveMinimum", "formatMaximum", "formatMinimum")
-"""Words that mean something to ajv alone."""
+"""Keywords that only ajv has."""
 
 _LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-"""Words that take a list of schemas, or may."""
+"""Keywords that take, or may take, a list of schemas."""
 
 _NAMED = NAMED_SCHEMA_KEYS | {"dependencies", "dependentRequired"}
 
@@ -53,14 +53,14 @@ _PATTERN = re.compile(
     r"|(?:[*+?]|\{[0-9]{1,3}(?:,[0-9]{0,3})?\})\??(?![*+?{])"
     r"|[^\\\[\](){}*+?|])*+"
 )
-"""Regular expressions of which all dialects think the same; that they are complete, Python finds out."""
+"""Regular expressions that mean the same in all dialects; Python checks that they are complete."""
 
 
 def check_usable(schema: dict[str, Any]) -> None:
     """Checks that a client can compile a schema.
 
     Raises:
-        Unfit: it cannot, or that is not certain.
+        UnfitValue: it cannot, or that is not certain.
     """
     followed: set[str] = set()
     for one in _schemas_in(schema, 0):
@@ -102,7 +102,7 @@ def _check_types(types: Any) -> None:
 
 
 def is_pattern_for_all(pattern: str) -> bool:
-    """Whether a regular expression is one in every dialect, those of JavaScript and of Python included."""
+    """Whether a regular expression is valid in every dialect, including those of JavaScript and Python."""
     if len(pattern) > MAX_PATTERN_CHARACTERS or not _PATTERN.fullmatch(pattern):
         return False
     if any(sign in pattern for sign in ("--", "&&", "~~", "||")):
@@ -115,7 +115,7 @@ def is_pattern_for_all(pattern: str) -> bool:
 
 
 def _schemas_in(node: Any, depth: int) -> Iterator[dict[str, Any]]:
-    """A schema and all that are in it."""
+    """A schema and all schemas in it."""
     if depth > MAX_SCHEMA_DEPTH:
         raise UnfitValue(f"is nested deeper than {MAX_SCHEMA_DEPTH}")
     if isinstance(node, list):
@@ -132,9 +132,9 @@ def _schemas_in(node: Any, depth: int) -> Iterator[dict[str, Any]]:
 
 
 def _follow(schema: dict[str, Any], reference: Any, followed: set[str]) -> None:
-    """Checks that a reference leads to a part of the schema, and not only to other references for ever.
+    """Checks that a reference leads to a part of the schema, and not to an endless chain of references.
 
-    `followed` are those that were checked; it is added to them.
+    `followed` are the references checked so far; this one is added.
     """
     seen: set[str] = set()
     target: Any = {"$ref": reference}

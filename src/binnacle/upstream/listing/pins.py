@@ -1,6 +1,6 @@
-"""Trust on first use: what tools said of themselves when they were first seen, and what has changed since.
+"""Trust on first use: how tools described themselves when they were first seen, and what has changed since.
 
-A pin is made when a tool is first seen, and changes only when a person accepts what the tool has become.
+A pin is made when a tool is first seen, and changes only when a person accepts the change.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ DIFF_LINES = 400
 """Lines compared of each part, and shown of the comparison: beyond that nobody reads, and comparing takes long."""
 
 LOCK_WAIT_SECONDS = 2.0
-"""Seconds that another gateway may keep the file to itself; it needs a few milliseconds."""
+"""Seconds to wait while another gateway locks the file; it needs a few milliseconds."""
 
 Kind = Literal["added", "changed", "renamed", "removed"]
 Content = dict[str, Any]
@@ -68,10 +68,10 @@ class _Pinned(Struct):
     """As they were first seen or accepted, by name."""
 
     fresh: list[str] = []
-    """Those that came when the server was known already, and that nobody has accepted."""
+    """New tools of a known server, not accepted yet."""
 
     pending: dict[str, Content | None] = {}
-    """As they were last seen, where that differs; None for one that was removed."""
+    """Changed tools as they were last seen; None for a removed one."""
 
     @property
     def waiting(self) -> dict[str, Content | None]:
@@ -94,9 +94,9 @@ class Pins:
     def check(self, server: str, tools: Iterable[Mapping[str, Any]], *, mode: PinMode = "warn") -> list[PinChange]:
         """Compares what a server offers with its pins, and pins what is first seen. Returns what is not as pinned.
 
-        `tools` are entries as they are offered, that is after `hygiene`, so that what a pin says is what was read.
-        All tools of a new server are pinned at once. A change, and a further tool of a known server, is told of until
-        it is accepted; in `strict` mode it is held so long. With `off` nothing is looked at.
+        `tools` are entries as they are offered, after `screening`, so that a pin holds what was read. All tools of a
+        new server are pinned at once. A change, and a new tool of a known server, is reported until it is accepted; in
+        `strict` mode the tool is withheld until then. `off` checks nothing.
 
         Raises:
             ConfigError: the file cannot be read or written.
@@ -109,10 +109,10 @@ class Pins:
         with self._locked() as kept:
             known = kept.servers.get(server)
             if known is None:
-                if seen:  # a server that has nothing yet, as before a login, is not known by that
+                if seen:  # a server without tools, as before a login, stays unknown
                     kept.servers[server] = _Pinned(tools=seen)
                 return []
-            # Nobody has accepted these, and nobody misses them: a server that invents names would fill the file.
+            # These were never accepted: a server that keeps inventing names would fill the file.
             for name in [one for one in known.fresh if one not in seen]:
                 known.fresh.remove(name)
                 known.tools.pop(name, None)
@@ -127,15 +127,15 @@ class Pins:
             return changes
 
     def pending(self, server: str) -> list[PinChange]:
-        """What was found at the last check and is not accepted yet. Whether it is held is for the mode to say."""
+        """What the last check found and nobody has accepted yet. The mode decides whether it is withheld."""
         known = self._load().servers.get(server, _Pinned())
         seen = {name: content for name, content in (known.tools | known.pending).items() if content is not None}
         return _changes(known, seen, strict=False)
 
     def accept(self, server: str, tool: str | None = None, *, shown: Sequence[PinChange] | None = None) -> list[str]:
-        """Pins what was last seen, of one tool or of all. Returns the names of those that changed by it.
+        """Pins what was last seen, of one tool or of all. Returns the names of the changed pins.
 
-        `shown` is what the person who accepts has looked at; nothing else is accepted then.
+        `shown` is what the person has seen; nothing else is accepted.
 
         Raises:
             NotFound: the server is not known, or nothing of that name waits.
@@ -165,13 +165,13 @@ class Pins:
             return accepted
 
     def forget(self, server: str) -> None:
-        """Drops a server's pins, as when it was removed: seen again, it is new."""
+        """Drops the pins of a removed server: when it is seen again, it is new."""
         with self._locked() as kept:
             kept.servers.pop(server, None)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[_File]:
-        """The file's content, which nobody else changes meanwhile; what is changed in it is written at the end."""
+        """Locks the file and returns its content; changes are written at the end."""
         try:
             make_private_folder(os.path.dirname(self._path))
             lock = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -205,7 +205,7 @@ class Pins:
 
 
 def digest(name: str, content: Content) -> str:
-    """The pin of a tool as one word: changes whenever its name or anything pinned does."""
+    """A digest of a tool's name and everything pinned."""
     return sha256(_canonical([name, content])).hexdigest()
 
 

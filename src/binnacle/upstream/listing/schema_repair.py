@@ -1,7 +1,6 @@
 """Schemas of other servers' tools, repaired so that clients can read them. No I/O.
 
-Clients want the schema of a tool to be one of an object. Whether they can compile it is another question
-(`output_schemas`).
+Clients require a tool's schema to describe an object. `output_schemas` checks whether they can compile it.
 """
 
 from typing import Any
@@ -10,14 +9,14 @@ from binnacle.upstream.listing.screening import MAX_SCHEMA_DEPTH, NAMED_SCHEMA_K
 
 
 class UnfitValue(Exception):
-    """A value is not what the protocol says. The message goes after "it", as `is no text`."""
+    """A value is not what the protocol requires. The message continues "it", for example `is no text`."""
 
 
 def repair_schema(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """A schema of objects as clients expect it, and what was done to it; the very schema if nothing was.
+    """An object schema as clients expect it, and what was changed; the same object if nothing was.
 
     Raises:
-        Unfit: it is not for objects.
+        UnfitValue: it is not for objects.
     """
     if not isinstance(schema, dict):
         raise UnfitValue("is no object")
@@ -37,9 +36,9 @@ def repair_schema(schema: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _drop_nulls(node: Any, depth: int) -> Any:
-    """A schema without members that are null, where null is no value of its own."""
+    """A schema without null members, except where null is a value."""
     if depth > MAX_SCHEMA_DEPTH:
-        return node  # it is refused for that
+        return node  # too deep: refused elsewhere
     if isinstance(node, list):
         return [_drop_nulls(one, depth + 1) for one in node]
     if not isinstance(node, dict):

@@ -1,7 +1,7 @@
-"""Looks over what a server offers, before anyone reads it: nothing hidden, nothing endless.
+"""Screens what a server offers before anyone reads it: nothing hidden, nothing endless.
 
-What is prose is cleaned. A name or a value that a call has to repeat cannot be cleaned without becoming another one,
-so a tool, prompt or resource with hidden text there is refused.
+Prose is cleaned. A name or a value that calls repeat cannot be changed, so a tool, prompt or resource with hidden text
+there is refused.
 """
 
 import re
@@ -19,7 +19,7 @@ MAX_PROSE_CHARACTERS = {"description": 4000, "title": 200, "$comment": 4000}
 """Keys under which text is only read, and how many characters of it are passed on."""
 
 MAX_RESOURCE_NAME_CHARACTERS = 500
-"""Characters of a resource's name that are passed on; it is asked for by its address."""
+"""Characters of a resource's name that are passed on; requests use its address."""
 
 VALUE_KEYS = frozenset({"default", "const", "enum", "examples", "pattern"})
 """Keys of a schema under which everything is a value that calls repeat."""
@@ -31,7 +31,7 @@ MAX_SCHEMA_DEPTH = 64
 """How deep a tool's JSON may be nested."""
 
 _IN_VALUES = re.compile(
-    # Control characters are honest values, as a separator is; joiners belong to several scripts and to emoji.
+    # Control characters can be legitimate values, such as separators; joiners belong to several scripts and to emoji.
     r"[\u202a-\u202e\u2066-\u206f\u200b\u2060-\u2065\ufeff\U000e0000-\U000e0fff]"
 )
 
@@ -40,11 +40,11 @@ Place = Literal["schema", "names", "value"]
 
 
 class ScreeningFinding(NamedTuple):
-    """Something that was taken out of a tool, or why the tool was refused."""
+    """Something that was removed from a tool, or why the tool was refused."""
 
     tool: str
     where: str
-    """The way to it, as `inputSchema.properties.path.description`; empty for the tool as a whole."""
+    """Its path, such as `inputSchema.properties.path.description`; empty for the complete tool."""
 
     what: str
 
@@ -53,7 +53,7 @@ class ScreenedTools(NamedTuple):
     """The tools of a server that may be shown, and what was found."""
 
     tools: list[dict[str, Any]]
-    """Those without findings are the very objects that came in."""
+    """Those without findings are the same objects that came in."""
 
     cleaned: list[ScreeningFinding]
     refused: list[ScreeningFinding]
@@ -63,7 +63,7 @@ class ScreenedItems(NamedTuple):
     """The prompts or resources of a server that may be shown, each by its name or address, and what was found."""
 
     named: list[tuple[str, Raw]]
-    """What was clean is as it came, to the byte."""
+    """Clean ones are unchanged, to the byte."""
 
     notes: list[str]
 
@@ -78,7 +78,7 @@ class _Refused(Exception):
 
 
 def screen_tools(tools: Iterable[Any]) -> ScreenedTools:
-    """Looks over a whole list. Of two tools with the same name the first one counts."""
+    """Screens a complete list. Of two tools with the same name, the first counts."""
     found = ScreenedTools([], [], [])
     names: set[str] = set()
     for number, tool in enumerate(tools, 1):
@@ -96,7 +96,7 @@ def screen_tools(tools: Iterable[Any]) -> ScreenedTools:
 
 
 def screen_items(entries: Iterable[Raw], key: Literal["name", "uri", "uriTemplate"]) -> ScreenedItems:
-    """Looks over a list of prompts, resources or templates. What has no `key` to ask for it by is passed over."""
+    """Screens a list of prompts, resources or templates. Entries without the `key` that requests need are skipped."""
     found = ScreenedItems([], [])
     for entry in entries:
         piece = decode_entry(entry)
@@ -113,7 +113,7 @@ def screen_items(entries: Iterable[Raw], key: Literal["name", "uri", "uriTemplat
 
 
 def clean_schema(schema: Any) -> dict[str, Any] | None:
-    """A schema without hidden text in its prose; None if it is none, or if something hides in a name or a value."""
+    """A schema without hidden text in its prose; None if it is no schema, or a name or a value has hidden text."""
     try:
         return _walk(schema, (), "schema", [], "") if isinstance(schema, dict) else None
     except _Refused:
@@ -121,7 +121,7 @@ def clean_schema(schema: Any) -> dict[str, Any] | None:
 
 
 def decode_entry(entry: Raw) -> Any:
-    """An entry of a list as a value; None for what cannot be read, as what is nested too deep."""
+    """An entry of a list as a value; None if it cannot be read, for example if it is nested too deep."""
     try:
         return msgspec.json.decode(entry)
     except UNREADABLE:
@@ -159,14 +159,14 @@ def _screen_piece(piece: dict[str, Any], key: str) -> tuple[dict[str, Any], list
         raise _Refused(key, f"its {called} contains {kinds}")
     findings: list[ScreeningFinding] = []
     if key != "name" and isinstance(name := piece.get("name"), str):
-        text, told = _cleaned(name, MAX_RESOURCE_NAME_CHARACTERS)
+        text, told = _clean_text(name, MAX_RESOURCE_NAME_CHARACTERS)
         findings += (ScreeningFinding(piece[key], "name", what) for what in told)
         piece = {**piece, "name": text} if told else piece
     return _walk(piece, (), "schema", findings, piece[key]), findings
 
 
 def _with_changes(entry: Raw, before: dict[str, Any], after: dict[str, Any]) -> Raw:
-    """An entry with what was cleaned, and else as it came."""
+    """An entry with what was cleaned, otherwise unchanged."""
     changed = {key: value for key, value in after.items() if value is not before[key]}
     return Raw(msgspec.json.encode({**msgspec.json.decode(entry, type=dict[str, Raw]), **changed}))
 
@@ -193,7 +193,7 @@ def _entry(
     if kinds := describe_hidden(key):
         raise _Refused(_spelled(path), f"the name of a parameter or field contains {kinds}")
     if place == "schema" and key in MAX_PROSE_CHARACTERS and isinstance(value, str):
-        text, told = _cleaned(value, MAX_PROSE_CHARACTERS[key])
+        text, told = _clean_text(value, MAX_PROSE_CHARACTERS[key])
         findings += (ScreeningFinding(tool, _spelled(path), what) for what in told)
         return text
     return _walk(value, path, _below(key, place), findings, tool)
@@ -210,7 +210,7 @@ def _check_value(text: str, path: tuple[str, ...]) -> None:
         raise _Refused(_spelled(path), f"a value that calls have to repeat contains {describe_hidden(text)}")
 
 
-def _cleaned(text: str, longest: int) -> tuple[str, list[str]]:
+def _clean_text(text: str, longest: int) -> tuple[str, list[str]]:
     """The text as it may be read, and what was done to it."""
     told: list[str] = []
     if kinds := describe_hidden(text):

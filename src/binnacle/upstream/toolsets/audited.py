@@ -13,7 +13,7 @@ from binnacle.upstream.toolsets.toolset import Result, Toolset, ToolsetWrapper, 
 from binnacle.wire.jsonrpc import RpcError
 
 MAX_AUDIT_BYTES = 16 << 20
-"""Bytes of the file, beyond which it is put aside. The file that was put aside before is removed."""
+"""Bytes of the file, beyond which it is renamed to `….old`; the `.old` before is removed."""
 
 
 class AuditLog:
@@ -32,7 +32,7 @@ class AuditLog:
 
 
 class AuditedToolset(ToolsetWrapper):
-    """A toolset whose requests are on record, whether they were answered, failed or were cancelled."""
+    """Records every request, whether it is answered, fails or is cancelled."""
 
     def __init__(self, inner: Toolset, log: AuditLog) -> None:
         super().__init__(inner)
@@ -66,7 +66,7 @@ class AuditedToolset(ToolsetWrapper):
 
 
 def describe_outcome(result: Result) -> str:
-    """How a call that was answered ended, in a word."""
+    """How an answered call ended, in a word."""
     if "inputRequests" in result:
         return "asked"
     return "failed" if result.get("isError") == Raw(b"true") else "ok"

@@ -20,5 +20,5 @@ class CachedToolset(ToolsetWrapper):
         return self._cached[1]
 
     def forget(self) -> None:
-        """Lists the tools again the next time, because something besides the server, as a pin, may have changed."""
+        """Lists the tools again the next time, because something else, such as a pin, may have changed."""
         self._cached = None

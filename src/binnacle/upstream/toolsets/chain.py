@@ -1,9 +1,8 @@
-"""In which order the wrappers stand around a server.
+"""The order of the wrappers around a server.
 
-From the inside: what is listed is screened first, so that a pin holds what is read; pins see every tool, also those
-that the rules leave out, because one that is missing counts as removed. Then come the wrappers of calls: the gate is
-inside of the record, so that waiting for a turn counts as time that the call took, and what is cut is on record with
-the size that it had.
+From the inside: tools are screened first, so that a pin holds what is read. Pins see every tool, also those that the
+rules leave out, because a missing tool counts as removed. Then come the wrappers of calls: the gate is inside the
+record, so that the record includes the time in the queue, and the size before a result was cut.
 """
 
 from typing import NamedTuple
@@ -31,11 +30,11 @@ class SharedParts(NamedTuple):
     audit: AuditLog
     relay: RequestRelay
     results_folder: str
-    """Where results too large to pass on are saved."""
+    """Where oversized results are saved."""
 
 
 class ToolsetChain(NamedTuple):
-    """A server with everything around it."""
+    """A server with all its wrappers."""
 
     listing: CachedToolset
     calls: Toolset

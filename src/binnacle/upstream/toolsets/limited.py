@@ -1,4 +1,4 @@
-"""How many calls a server gets: so many at once, so many a minute, the rest in a short and fair queue."""
+"""Limits the calls to a server: at once and per minute; the rest wait in a short and fair queue."""
 
 import asyncio
 import math
@@ -18,8 +18,8 @@ TURN_WAIT_SECONDS = 10.0
 class CallGate:
     """Lets calls to one server pass: `async with gate:` around each.
 
-    Who comes first passes first. A call that cannot pass in time is refused with `UpstreamBusy`, at once where that
-    can be foreseen. One that is cancelled while it waits leaves nothing behind.
+    First come, first served. A call that cannot pass in time is refused with `UpstreamBusy`, at once if that can be
+    foreseen. A call that is cancelled while it waits leaves nothing behind.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class CallGate:
         patience: float = TURN_WAIT_SECONDS,
         minute: float = 60.0,
     ) -> None:
-        """`concurrency` and `per_minute` are without limit at 0. `minute` is how long one is, in seconds."""
+        """0 means no limit for `concurrency` and `per_minute`. `minute` is its length in seconds."""
         self._concurrency = concurrency or math.inf
         self._per_minute = per_minute
         self._server = server
@@ -69,7 +69,7 @@ class CallGate:
         self._admit()
 
     async def _turn(self) -> None:
-        """Waits in the queue."""
+        """Waits for a turn in the queue."""
         turn: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         self._admit()
@@ -78,7 +78,7 @@ class CallGate:
                 await turn
         except TimeoutError:
             if not turn.cancelled() and turn.done():
-                return  # its turn came in the same moment
+                return  # its turn came at the same moment
             self._leave(turn)
             raise self._busy(f"no turn came within {self._patience:g} s", wait=1.0) from None
         except asyncio.CancelledError:
@@ -86,7 +86,7 @@ class CallGate:
             raise
 
     def _leave(self, turn: "asyncio.Future[float]") -> None:
-        """Takes a call out that will not be made, from the queue or from those that had their turn."""
+        """Removes a call that will not be made, from the queue or from the running ones."""
         if turn in self._waiting:
             self._waiting.remove(turn)
         elif turn.done() and not turn.cancelled():
@@ -96,7 +96,7 @@ class CallGate:
         self._admit()
 
     def _admit(self) -> None:
-        """Gives those in front of the queue their turn, as far as the limits allow."""
+        """Starts the first calls of the queue, as far as the limits allow."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -131,7 +131,7 @@ class CallGate:
         """Refuses a call that cannot be made in time.
 
         Raises:
-            UpstreamBusy: the queue is full, or the rate used up for longer than a call waits.
+            UpstreamBusy: the queue is full, or the rate is used up for longer than a call waits.
         """
         if len(self._waiting) >= self._queue:
             raise self._busy(f"{self._running} calls are running and {len(self._waiting)} are waiting", wait=1.0)

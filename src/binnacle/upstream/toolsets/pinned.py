@@ -1,4 +1,4 @@
-"""Compares tools with how they were when they were first seen, and holds back what has changed."""
+"""Compares tools with their pins, and withholds what has changed."""
 
 from binnacle.errors import ConfigError
 from binnacle.upstream.configuration.server_config import PinMode
@@ -7,7 +7,7 @@ from binnacle.upstream.toolsets.toolset import ToolListing, Toolset, ToolsetWrap
 
 
 class PinnedToolset(ToolsetWrapper):
-    """Tools that are as they were pinned, or whose changes the server's mode lets through."""
+    """Tools as they were pinned, or whose changes the server's mode allows."""
 
     def __init__(self, inner: Toolset, pins: Pins, *, server: str, mode: PinMode) -> None:
         super().__init__(inner)

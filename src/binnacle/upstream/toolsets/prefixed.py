@@ -1,4 +1,4 @@
-"""Gives the tools of all servers names under which none stands for another (`toolsets.tool_names`)."""
+"""Gives the tools of all servers unique names (`toolsets.tool_names`)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ class OfferedTool(NamedTuple):
     """A tool as it is offered to sessions."""
 
     name: str
-    """Valid everywhere, and nobody else's."""
+    """Valid in every client, and unique."""
 
     server: str
     tool: ListedTool
@@ -26,14 +26,14 @@ class OfferedTool(NamedTuple):
     """The tool as people read it: `server:tool`."""
 
     is_pinned: bool = False
-    """Whether its server's configuration allows it by its very name."""
+    """Whether its server's configuration allows it by name, not by a pattern."""
 
     promises_structure: bool = False
-    """Whether it has a schema that its structured results fit."""
+    """Whether it has an output schema."""
 
 
 class PrefixedTools(NamedTuple):
-    """The tools of all servers by their names, and what people should know about these, by server."""
+    """The tools of all servers by their names, and notes for people, by server."""
 
     offers: dict[str, OfferedTool]
     notes: Mapping[str, Sequence[str]]

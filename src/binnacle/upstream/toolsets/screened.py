@@ -1,4 +1,4 @@
-"""Leaves out tools in which something is hidden, and cleans the prose of the others."""
+"""Leaves out tools with hidden text, and cleans the prose of the others."""
 
 from binnacle.upstream.listing.screening import screen_tools
 from binnacle.upstream.toolsets.toolset import ToolListing, ToolsetWrapper

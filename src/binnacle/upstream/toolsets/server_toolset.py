@@ -14,7 +14,7 @@ class ServerToolset:
     """The tools of one server, unchanged."""
 
     def __init__(self, server: SupervisedServer, relay: RequestRelay) -> None:
-        """`relay` carries questions of the server to the client of the call."""
+        """`relay` carries the server's questions to the client."""
         self._server = server
         self._relay = relay
 

@@ -1,7 +1,7 @@
-"""The one protocol of this package: what a server lists, and the way to ask it something.
+"""The one protocol of this package: what a server lists, and requests to it.
 
 A toolset is a server (`server_toolset`), or a wrapper around another toolset that changes one thing about it. Wrappers
-know nothing of each other; `chain` says in which order they stand.
+know nothing of each other; `chain` orders them.
 """
 
 from collections.abc import Callable, Coroutine, Mapping
@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 from binnacle.wire.mcp import CallingClient
 
 Result = dict[str, Any]
-"""A result of a server: its fields as they came, mostly `Raw`."""
+"""A result of a server: its fields, mostly `Raw`."""
 
 RequestKind = Literal["tool", "resource", "prompt", "completion"]
 
@@ -22,12 +22,12 @@ class UpstreamRequest(Struct, frozen=True, kw_only=True):
 
     kind: RequestKind
     subject: str
-    """What is asked for, as people read it: `server:tool`."""
+    """What is requested, for people: `server:tool`."""
 
     method: str
     params: Mapping[str, Any]
     client: CallingClient | None
-    """Who is asked what the server wants to know; None if nobody can be."""
+    """The client that answers the server's questions; None if no client can."""
 
     who: str
     """The actor, for the record."""
@@ -47,57 +47,57 @@ class UpstreamAnswer(NamedTuple):
     """What a server answered."""
 
     result: Result
-    """What is passed on."""
+    """The result that is passed on."""
 
     complete: Result
-    """What the server sent. Differs from `result` where that was too large."""
+    """What the server sent. Differs from `result` if that was too large."""
 
     size_bytes: int
-    """Of what the server sent."""
+    """Bytes of what the server sent."""
 
 
 class ListedTool(NamedTuple):
     """A tool of one server."""
 
     name: str
-    """What its server calls it."""
+    """Its server's name for it."""
 
     entry: dict[str, Any]
-    """As `tools/list` has it. Only what was screened is known to be an object with a name."""
+    """Its entry of `tools/list`. Only after screening is it known to be an object with a name."""
 
     is_repeatable: bool
     called: str
-    """The name that the server's configuration gives it, or else its own."""
+    """The name from the server's configuration, else its own."""
 
     is_named: bool = False
-    """Whether the server's configuration allows it by its very name."""
+    """Whether the server's configuration allows it by name, not by a pattern."""
 
 
 class ToolListing(NamedTuple):
-    """The tools of one server that are offered, and what people should know about the others."""
+    """The tools of one server that are offered, and notes for people about the others."""
 
     tools: tuple[ListedTool, ...]
     notes: tuple[str, ...] = ()
 
 
 class Toolset(Protocol):
-    """The tools of a server, and the way to it."""
+    """The tools of a server, and requests to it."""
 
     def list_tools(self) -> ToolListing:
-        """The tools it has now."""
+        """The tools that it has now."""
 
     def send(self, request: UpstreamRequest) -> Coroutine[Any, Any, UpstreamAnswer]:
         """Asks the server.
 
         Raises:
             RpcError: the server's own error.
-            UpstreamError: it cannot be asked now, and why.
+            UpstreamError: it cannot be asked now; the message says why.
             TimedOut: it took too long.
         """
 
 
 class ToolsetWrapper:
-    """Passes on what it does not change. `send` returns the inner coroutine, so that a call is no deeper for it."""
+    """Passes everything on. `send` returns the inner coroutine, so it adds no frame to a call."""
 
     def __init__(self, inner: Toolset) -> None:
         self._inner = inner

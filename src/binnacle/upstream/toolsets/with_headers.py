@@ -1,4 +1,4 @@
-"""Repeats marked arguments in HTTP headers, as the stateless era wants it (`listing.header_params`)."""
+"""Repeats marked arguments in HTTP headers, as the stateless era requires (`listing.header_params`)."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -10,12 +10,12 @@ from binnacle.upstream.toolsets.toolset import ToolListing, Toolset, ToolsetWrap
 
 
 class ToolsetWithHeaders(ToolsetWrapper):
-    """Tools of a server that is reached over HTTP. One whose marks cannot be followed is left out."""
+    """Tools of a server on HTTP, without those whose marks are wrong."""
 
     def __init__(self, inner: Toolset) -> None:
         super().__init__(inner)
         self._params: dict[str, tuple[HeaderParam, ...]] = {}
-        """The marked arguments of each tool that has any."""
+        """The marked arguments, by tool."""
 
     def list_tools(self) -> ToolListing:
         listed = super().list_tools()
