@@ -397,7 +397,7 @@ class SupervisedServer:
         return self.status.state == "connecting" or (self.status.state == "failed" and self._was_up)
 
     def describe_down(self) -> UpstreamDown:
-        """Why it cannot be used now, and what to do about it."""
+        """The error that says why it cannot be used now, and what to do."""
         return unusable(self.config.name, self.status)
 
     async def call(self, work: Callable[[McpClient], Awaitable[Result]], *, is_repeatable: bool) -> Result:

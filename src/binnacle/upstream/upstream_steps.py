@@ -1,4 +1,4 @@
-"""The next steps about upstream servers that errors name. All of them are for people: they sign in, trust, switch."""
+"""The next steps about upstream servers that errors name. All of them are for people: sign in, trust, enable."""
 
 from binnacle.errors import NextStep
 
@@ -9,22 +9,22 @@ def sign_in(name: str, *, words: str = "sign in") -> NextStep:
 
 
 def trust(name: str) -> NextStep:
-    """Let the project start a server's command, or connect to it."""
+    """Trust a server of the project, so that it is started or connected to."""
     return NextStep("look at it and trust it", f"trust server:{name}", for_person=True)
 
 
 def enable(name: str) -> NextStep:
-    """Switch a server on again."""
+    """Enable a server again."""
     return NextStep("turn it on", f"upstream enable {name}", for_person=True)
 
 
 def accept(name: str, tool: str) -> NextStep:
-    """Let a tool be used as it is now."""
+    """Accept a tool as it is now."""
     return NextStep("look at the change and accept it", f"upstream accept {name} {tool}", for_person=True)
 
 
 def list_tools(name: str) -> NextStep:
-    """See what a server has."""
+    """See the tools of a server."""
     return NextStep("list its tools", f"upstream tools {name}", optional=True)
 
 

@@ -43,7 +43,7 @@ def make_readable(text: str, longest: int) -> str:
 
 
 def make_visible(text: str) -> str:
-    """Text with everything that cannot be seen spelled out, for people who look at it."""
+    """Text with everything invisible escaped, for people."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one == "\n" else f"\\u{{{ord(one):x}}}" for one in text)

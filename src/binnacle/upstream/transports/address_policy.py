@@ -1,9 +1,9 @@
-"""Where a connection may lead: decided on the address that is connected to, whatever name or spelling led there.
+"""Where a connection may lead: the resolved address decides, whatever its name or spelling.
 
-A project, or a server that names another place, must not make us speak to what listens on this machine or in the
-private network around it. A name proves nothing: it may resolve to `127.0.0.1`, now or with the next question, and a
-number has many spellings. So the rule is applied to resolved addresses at the moment of connecting, here and nowhere
-else. What a person has written in their own file or on the command line leads wherever it leads.
+A project, or a server that names another address, must not make us connect to this machine or its private network. A
+name proves nothing: it may resolve to `127.0.0.1`, now or the next time, and a number has many spellings. So the rule
+applies to resolved addresses when we connect, here and nowhere else. What a person has written in their own file or on
+the command line may lead anywhere.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from binnacle.upstream.configuration.server_config import ServerConfig
 
 
 class AddressNearness(IntEnum):
-    """How near to us an address is. Who may reach one kind may reach those before it."""
+    """How near to us an address is. A permission for one kind includes those before it."""
 
     PUBLIC = 0
     PRIVATE = 1
@@ -29,7 +29,7 @@ class AddressNearness(IntEnum):
     """This machine."""
 
     SPECIAL = 3
-    """The link itself, and services of clouds that give out credentials: nobody has an MCP server there."""
+    """Link-local addresses, and cloud services that give out credentials: no MCP server is there."""
 
 
 ANYWHERE = AddressNearness.SPECIAL
@@ -37,7 +37,7 @@ ANYWHERE = AddressNearness.SPECIAL
 METADATA_ADDRESSES = frozenset(
     map(ip_address, ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "168.63.129.16"))
 )
-"""Where clouds tell a machine its credentials."""
+"""Where clouds give a machine its credentials."""
 
 _NAT64 = ip_network("64:ff9b::/96")
 _WORDS = {
@@ -67,7 +67,7 @@ def nearness_of(address: str) -> AddressNearness:
 
 
 def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """The address of the old kind that one of the new kind stands for."""
+    """The IPv4 address in an IPv6 address, if there is one."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:
@@ -82,7 +82,7 @@ def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 
 
 def written_nearness(url: str) -> AddressNearness:
-    """How near a URL says that it leads, so that whoever reads it sees it: by `localhost`, or by a plain number."""
+    """How near a URL leads, as a reader can see: by `localhost`, or by a plain number."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -100,7 +100,7 @@ def written_nearness(url: str) -> AddressNearness:
 
 
 def spelled_nearness(host: str) -> AddressNearness:
-    """How near a host leads, as far as that can be told without asking anyone: any spelling of a number counts."""
+    """How near a host leads, without resolving it: any spelling of a number counts."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return AddressNearness.HERE
@@ -114,8 +114,8 @@ def spelled_nearness(host: str) -> AddressNearness:
 def limit_of(config: ServerConfig) -> AddressNearness:
     """How near the connections to a server may lead.
 
-    What the person wrote may lead anywhere. What a project or a discipline names, and a person has trusted, leads to
-    this machine or into a private network only if its URL plainly says so.
+    A person's own URL may lead anywhere. The URL of a project or a discipline, which a person has trusted, may lead to
+    this machine or a private network only if it plainly says so.
     """
     if config.source.kind in ("user", "cli") or config.is_own:
         return ANYWHERE
@@ -124,10 +124,10 @@ def limit_of(config: ServerConfig) -> AddressNearness:
 
 
 async def limit_for(url: str, config: ServerConfig) -> AddressNearness:
-    """How near a request may lead that is made for a server, to a place that the server or somebody else has named.
+    """How near a request on behalf of a server may lead, to a URL that the server or somebody else named.
 
-    Its own origin is reached as the server is, and a place in its configuration as what was written there. Any other
-    place is public, unless the server itself is plainly on this machine or in a private network.
+    Its own origin has the limit of the server, and a URL in its configuration the limit of what was written there. Any
+    other URL must be public, unless the server itself is plainly on this machine or in a private network.
     """
     if _origin(url) == _origin(config.url):
         return limit_of(config)
@@ -138,7 +138,7 @@ async def limit_for(url: str, config: ServerConfig) -> AddressNearness:
 
 
 async def _nearness_by_name(config: ServerConfig) -> AddressNearness:
-    """Private, if the person named a server whose name leads into a private network: its login is there as well."""
+    """Private, if the person's own server has a name in a private network: its login is there as well."""
     if limit_of(config) != ANYWHERE:
         return AddressNearness.PUBLIC
     parts = urlsplit(config.url)
@@ -151,30 +151,30 @@ async def _nearness_by_name(config: ServerConfig) -> AddressNearness:
 
 
 def check_address(address: str, limit: AddressNearness) -> None:
-    """Whether a numeric address may be connected to.
+    """Checks that we may connect to a numeric address.
 
     Raises:
-        NotAllowed: no.
+        AddressNotAllowed: we may not.
     """
     if limit < ANYWHERE and (nearness := nearness_of(address)) > limit:
         raise AddressNotAllowed(nearness)
 
 
 def check_host(host: str, limit: AddressNearness) -> None:
-    """Whether a host may be asked for from somebody who resolves it for us, as a proxy does.
+    """Checks that a proxy, which resolves names itself, may be asked for a host.
 
     Raises:
-        NotAllowed: no, as far as that can be told.
+        AddressNotAllowed: it may not, as far as its spelling shows.
     """
     if (nearness := spelled_nearness(host)) > limit:
         raise AddressNotAllowed(nearness)
 
 
 def allowed_addresses(found: Sequence[Any], limit: AddressNearness) -> list[Any]:
-    """Those of the resolved addresses of a host that may be connected to.
+    """The resolved addresses of a host that we may connect to.
 
     Raises:
-        NotAllowed: none of them.
+        AddressNotAllowed: there are none.
     """
     refused: AddressNotAllowed | None = None
     kept: list[Any] = []
@@ -194,7 +194,7 @@ _limit: ContextVar[AddressNearness] = ContextVar("limit", default=ANYWHERE)
 
 @contextlib.contextmanager
 def limit_addresses(limit: AddressNearness) -> Iterator[None]:
-    """Connections that aiohttp makes for what is done in the block lead no nearer than `limit`."""
+    """Keeps the connections that aiohttp makes in the block from leading nearer than `limit`."""
     token = _limit.set(limit)
     try:
         yield

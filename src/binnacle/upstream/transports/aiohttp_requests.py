@@ -1,6 +1,6 @@
 """Requests over aiohttp, through proxies and to providers of logins. Its errors become ours here.
 
-Imports aiohttp, so whoever may do without it imports this module only when it is needed.
+Imports aiohttp, so other modules import this one only when they need it.
 """
 
 import io
@@ -26,11 +26,11 @@ _UNREACHABLE: tuple[tuple[type[aiohttp.ClientError], type[http_errors.ServerUnre
     (aiohttp.ClientConnectorError, http_errors.ServerUnreachable),
     (aiohttp.ConnectionTimeoutError, http_errors.ConnectTimedOut),
 )
-"""What no connection being made is called here; the first that fits."""
+"""Our errors for failures to connect; the first match counts."""
 
 
 class AiohttpResponse:
-    """An answer: its head, and its body as it comes."""
+    """An answer: its head, and its body in pieces."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
@@ -44,7 +44,7 @@ class AiohttpResponse:
 
     @property
     def content(self) -> "AiohttpResponse":
-        """Itself: where its body is read."""
+        """Itself, which also reads the body."""
         return self
 
     def at_eof(self) -> bool:
@@ -77,7 +77,7 @@ async def send_request(
     json: Any = None,
     connect_seconds: float | None = None,
 ) -> AiohttpResponse:
-    """Sends a request, follows no redirect, and returns when the head of the answer has come.
+    """Sends a request, follows no redirect, and returns when the head of the answer has arrived.
 
     Raises:
         NoAnswer: there is none.

@@ -1,7 +1,7 @@
-"""A server at a URL that may speak Streamable HTTP, or only what was there before it.
+"""A server at a URL that may speak Streamable HTTP, or only HTTP with events.
 
-As the specification has it: who refuses a posted `initialize` without saying why may have a stream of events
-to be opened instead.
+As the specification says: a server that refuses a posted `initialize` without a reason may have a stream of events
+instead.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from binnacle.upstream.transports.transport import OutgoingRequest, Receive
 from binnacle.wire.jsonrpc import Response, RpcError
 
 NO_ENDPOINT_STATUSES = frozenset({400, 404, 405})
-"""What a server answers that has no place to post `initialize` to."""
+"""Statuses of a server that has no endpoint for a posted `initialize`."""
 
 
 NEGOTIATION = frozenset({"server/discover", "initialize"})
-"""Requests by which client and server find out what the other one speaks."""
+"""Requests that find out what the other side speaks."""
 
 
 class FallbackTransport:
@@ -64,7 +64,7 @@ class FallbackTransport:
         await self._current.open()
 
     async def _ask_first(self, request: OutgoingRequest) -> Response:
-        """Asks while it may still turn out which of the two the server speaks. From then on, that one is asked."""
+        """Asks while it is still open which of the two the server speaks, and then keeps that one."""
         if request.method not in NEGOTIATION:
             self.ask = self._current.ask
         try:
@@ -72,14 +72,14 @@ class FallbackTransport:
         except RpcError as error:
             if request.method != "initialize" or self._current is self._legacy or not _has_no_endpoint(error):
                 raise
-            await self._go_back(error)
+            await self._switch_to_events(error)
         return await self._current.ask(request)
 
-    async def _go_back(self, refusal: RpcError) -> None:
-        """Opens the stream of events instead.
+    async def _switch_to_events(self, refusal: RpcError) -> None:
+        """Switches to the stream of events.
 
         Raises:
-            RpcError: there is none; what was refused before.
+            RpcError: there is none; this is the refusal from before.
         """
         try:
             await self._legacy.open()
@@ -90,7 +90,7 @@ class FallbackTransport:
         await former.close()
 
     def has_worked(self) -> bool:
-        return False  # there is no process of ours
+        return False  # no local process
 
     async def tell(self, message: bytes) -> None:
         await self._current.tell(message)

@@ -1,4 +1,4 @@
-"""Requests to a server at a URL: with credentials, redirected within its origin only, their failures in words."""
+"""Requests to a server at a URL: with credentials, redirects within its origin only, and failures in words."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ MAX_REFUSAL_BYTES = 1 << 20
 """Bytes of a refusal that are read."""
 
 CLOSE_GRACE_SECONDS = 2.0
-"""Seconds for what nobody should have to wait for: the text of a refusal, the request that ends a session."""
+"""Seconds for what no caller should wait for: the text of a refusal, the request that ends a session."""
 
 MAX_REDIRECTS = 5
 """Redirects followed for one request."""
@@ -46,17 +46,17 @@ CHALLENGE_STATUSES = frozenset({401, 403})
 
 
 class Credentials(Protocol):
-    """Who we are to a server."""
+    """How we authenticate to a server."""
 
     async def headers(self) -> dict[str, str]:
-        """What a request carries now to say so."""
+        """The headers that authenticate a request now."""
 
     async def challenged(self, status: int, www_authenticate: str) -> bool:
-        """Told of a 401 or 403 and its `WWW-Authenticate`: whether the request may be sent again."""
+        """Handles a 401 or 403 and its `WWW-Authenticate`. Returns whether the request may be sent again."""
 
 
 class HttpBody(Protocol):
-    """A body that is still to be read."""
+    """A body that has not been read."""
 
     def at_eof(self) -> bool: ...
 
@@ -71,7 +71,7 @@ class Redirect(AnswerHead, Protocol):
 
 
 class HttpAnswer(Redirect, Protocol):
-    """What came back, over our own connections or, through a proxy, over those of aiohttp."""
+    """An answer, over our own connections or, through a proxy, over those of aiohttp."""
 
     @property
     def ok(self) -> bool: ...
@@ -92,7 +92,7 @@ DEFAULT_HEADERS = {**USER_AGENT, "Accept": "*/*", "Accept-Encoding": "gzip, defl
 
 
 def new_session() -> HttpSession:
-    """A pool of connections for what our own do not do. Whoever makes it closes it."""
+    """A pool of connections for what our own cannot do. The caller closes it."""
     return HttpSession()
 
 
@@ -121,7 +121,7 @@ class HttpClient:
     async def send(
         self, method: str, headers: Mapping[str, str], body: bytes | None = None, *, url: URL | None = None
     ) -> HttpAnswer:
-        """The answer's head; its body is still to come. Who was refused and can now say better who we are, asks again.
+        """Sends a request; returns the answer's head, before its body. After a refusal, asks again with new credentials.
 
         Raises:
             UpstreamDown: there is no answer.
@@ -146,7 +146,7 @@ class HttpClient:
                 return response
 
     async def _has_new_credentials(self, response: HttpAnswer) -> bool:
-        """Whether we can say better who we are than in the request that was refused."""
+        """Whether we have other credentials than those that were refused."""
         challenge = ", ".join(response.headers.getall("WWW-Authenticate", ()))
         try:
             return await self._credentials.challenged(response.status, challenge)
@@ -157,7 +157,7 @@ class HttpClient:
     async def once(
         self, method: str, headers: Mapping[str, str], body: bytes | None = None, *, url: URL | None = None
     ) -> HttpAnswer:
-        """One request and whatever comes back, a redirect and a refusal too."""
+        """One request and its answer, which may be a redirect or a refusal."""
         sent = self._given.copy()
         sent.update(await self._credentials.headers())
         sent.update(headers)
@@ -187,14 +187,14 @@ class HttpClient:
         self._connections.close()
 
     def failure(self, error: Exception) -> UpstreamError:
-        """What the failure of a request means."""
+        """The error for a failed request."""
         return http_failures.describe_failure(self.name, self.url, error)
 
     async def body(self, response: HttpAnswer) -> bytes:
         """The body of an answer. Closes it.
 
         Raises:
-            UpstreamError: it is too long, or breaks off.
+            UpstreamError: it is too long or incomplete.
         """
         try:
             data = await read_body(response, MAX_MESSAGE_BYTES)
@@ -207,7 +207,7 @@ class HttpClient:
         return data
 
     async def refusal(self, response: HttpAnswer) -> bytes:
-        """What an HTTP error says, as far as it can be read. Closes it."""
+        """The error for an HTTP error, with its text if it can be read. Closes the answer."""
         try:
             async with asyncio.timeout(CLOSE_GRACE_SECONDS):
                 return await read_body(response, MAX_REFUSAL_BYTES) or b""
@@ -226,7 +226,7 @@ def redirect_target(name: str, response: Redirect, url: URL) -> URL:
     """Where a redirect leads.
 
     Raises:
-        UpstreamError: out of the server's origin, where nothing that was meant for it must go.
+        UpstreamError: out of the server's origin; what was meant for the server must not go there.
     """
     try:
         target = url.join(URL(response.headers.get("Location", "")))
@@ -251,10 +251,10 @@ def proxy_of(url: URL) -> URL | None:
 
 @contextlib.contextmanager
 def limit_connections(url: URL, proxy: URL | None, limit: AddressNearness) -> Iterator[None]:
-    """What aiohttp connects to in the block is no nearer than `limit`; the proxy itself is the person's own.
+    """Keeps aiohttp from connecting nearer than `limit` in the block; the proxy itself is the person's choice.
 
     Raises:
-        NotAllowed: the host is spelled as one that is nearer. A proxy, which resolves names itself, is asked for none.
+        AddressNotAllowed: the spelling of the host is nearer. A proxy resolves names itself, so we check the spelling.
     """
     check_host(url.host or "", limit)
     with limit_addresses(ANYWHERE if proxy is not None else limit):
@@ -262,7 +262,7 @@ def limit_connections(url: URL, proxy: URL | None, limit: AddressNearness) -> It
 
 
 async def read_body(response: HttpAnswer, limit: int) -> bytes | None:
-    """The body of an answer; None if it is longer than `limit`, and then its connection is gone."""
+    """The body of an answer; None if it is longer than `limit`, which also closes its connection."""
     parts: list[bytes] = []
     size = 0
     async for chunk in response.content.iter_any():
@@ -275,14 +275,14 @@ async def read_body(response: HttpAnswer, limit: int) -> bytes | None:
 
 
 async def drain_body(response: HttpAnswer) -> None:
-    """Reads what follows an answer, which is nothing as a rule, so that the connection can be used again."""
+    """Reads the rest of an answer, usually nothing, so that the connection can be used again."""
     with contextlib.suppress(*REQUEST_FAILURES):
         async with asyncio.timeout(DRAIN_SECONDS):
             await read_body(response, MAX_REFUSAL_BYTES)
 
 
 def _login_in(url: URL) -> dict[str, str]:
-    """The header that a name and a password in a URL come to."""
+    """The `Authorization` header for a name and a password in a URL."""
     if url.user is None and url.password is None:
         return {}
     login = b64encode(f"{url.user or ''}:{url.password or ''}".encode()).decode()

@@ -29,10 +29,10 @@ class HttpConnection(asyncio.Protocol):
         self._transport: Any = None
         self._response: HttpResponse | None = None
         self._begun: asyncio.Future[None] | None = None
-        """Done when the head of the answer is there."""
+        """Done when the head of the answer has arrived."""
 
         self._head_size = 0
-        """Bytes that came without being part of a body."""
+        """Bytes received outside of a body."""
 
         self._headers_size = 0
         self._is_paused = False
@@ -54,7 +54,7 @@ class HttpConnection(asyncio.Protocol):
         return response
 
     def pause(self, *, is_full: bool) -> None:
-        """Takes no more from the server while nobody reads what there is."""
+        """Stops reading from the server while the caller does not read the body."""
         if is_full != self._is_paused and not self._transport.is_closing():
             self._is_paused = is_full
             (self._transport.pause_reading if is_full else self._transport.resume_reading)()
@@ -147,10 +147,10 @@ class HttpConnection(asyncio.Protocol):
 
 
 def encode_request(method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> bytes:
-    """A request as it goes out.
+    """A request as bytes.
 
     Raises:
-        ValueError: a header would end before its time.
+        ValueError: a header contains a line break.
     """
     lines = [f"{method} {url.raw_path_qs} HTTP/1.1", f"Host: {url.host_port_subcomponent}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]

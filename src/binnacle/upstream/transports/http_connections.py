@@ -26,10 +26,10 @@ from binnacle.upstream.transports.http_errors import (
 from binnacle.upstream.transports.http_response import HttpResponse
 
 KEEP_ALIVE_SECONDS = 3.0
-"""Seconds an idle connection is kept. Many servers close theirs after five, and what is sent just then is lost."""
+"""Seconds an idle connection is kept. Many servers close theirs after five, and a request sent just then is lost."""
 
 NEXT_ADDRESS_SECONDS = 0.25
-"""Seconds after which the next address of a host is tried beside the one before."""
+"""Seconds after which the next address of a host is tried in parallel."""
 
 Endpoint = tuple[str, str, int]
 """Scheme, host and port."""
@@ -43,14 +43,14 @@ CONNECT_FAILURES: tuple[tuple[type[OSError], type[ServerUnreachable]], ...] = (
     (socket.gaierror, HostNotFound),
     (OSError, ServerUnreachable),
 )
-"""What becomes of what goes wrong while connecting; the first that fits."""
+"""Our errors for failures to connect; the first match counts."""
 
 
 class HttpConnections:
-    """Connections to the places of one server. Closing it closes all of them."""
+    """Connections to the origins of one server. Closing it closes all of them."""
 
     def __init__(self, *, connect_within: float, limit: AddressNearness = ANYWHERE) -> None:
-        """`limit` is how near the addresses may be that the places resolve to."""
+        """`limit` is how near the resolved addresses may be."""
         self._connect_within = connect_within
         self._limit = limit
         self._open: set[HttpConnection] = set()
@@ -58,7 +58,7 @@ class HttpConnections:
         self._sweeping: asyncio.TimerHandle | None = None
 
     async def ask(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> HttpResponse:
-        """Sends a request, over a connection that is free or a new one.
+        """Sends a request, over a free connection or a new one.
 
         Raises:
             NoAnswer: there is no answer.
@@ -66,10 +66,10 @@ class HttpConnections:
         """
         message = encode_request(method, url, headers, body)
         place = (url.scheme, url.host or "", url.port or 0)
-        connection = self._kept(place) or await self._connect(place)
+        connection = self._take_free(place) or await self._connect(place)
         return await connection.ask(method, url, message)
 
-    def _kept(self, place: Endpoint) -> HttpConnection | None:
+    def _take_free(self, place: Endpoint) -> HttpConnection | None:
         free = self._free.get(place)
         while free:
             _, connection = free.pop()
@@ -80,13 +80,13 @@ class HttpConnections:
     async def _connect(self, place: Endpoint) -> HttpConnection:
         try:
             async with asyncio.timeout(self._connect_within):
-                made = await self._made(*place)
+                made = await self._open_connection(*place)
         except OSError as error:
             raise next(kind for cause, kind in CONNECT_FAILURES if isinstance(error, cause))(error) from error
         self._open.add(made)
         return made
 
-    async def _made(self, scheme: str, host: str, port: int) -> HttpConnection:
+    async def _open_connection(self, scheme: str, host: str, port: int) -> HttpConnection:
         loop = asyncio.get_running_loop()
         tls = _tls() if scheme == "https" else None
         on_free = functools.partial(self._keep, (scheme, host, port))
@@ -109,7 +109,7 @@ class HttpConnections:
             self._sweeping = loop.call_later(KEEP_ALIVE_SECONDS, self._sweep)
 
     def _sweep(self) -> None:
-        """Closes what was free for too long."""
+        """Closes connections that were free for too long."""
         loop = asyncio.get_running_loop()
         until = loop.time() - KEEP_ALIVE_SECONDS / 2
         for free in self._free.values():
@@ -131,7 +131,7 @@ class HttpConnections:
 
 
 def _literal(host: str, port: int) -> list[Any]:
-    """The address of a host that is given as one; nothing for a name."""
+    """The address of a numeric host; empty for a name."""
     try:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:

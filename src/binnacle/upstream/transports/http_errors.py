@@ -2,7 +2,7 @@
 
 
 class NoAnswer(Exception):
-    """A request that has no answer, or only part of one."""
+    """A request got no answer, or only part of one."""
 
 
 class ServerUnreachable(NoAnswer):
@@ -22,11 +22,11 @@ class HostNotFound(ServerUnreachable):
 
 
 class AddressForbidden(ServerUnreachable):
-    """The host leads where nobody may be led."""
+    """The host leads to an address that is not allowed."""
 
 
 class TlsFailed(ServerUnreachable):
-    """TLS could not be agreed on."""
+    """The TLS handshake failed."""
 
 
 class CertificateInvalid(TlsFailed):
@@ -34,15 +34,15 @@ class CertificateInvalid(TlsFailed):
 
 
 class ProxyUnreachable(ServerUnreachable):
-    """The proxy on the way could not be connected to."""
+    """We could not connect to the proxy."""
 
 
 class ProxyRefused(NoAnswer):
-    """The proxy on the way does not let us through."""
+    """The proxy refused us."""
 
 
 class ConnectionLost(NoAnswer):
-    """The connection ended, for a reason of the system."""
+    """The connection ended with a system error."""
 
     def __init__(self, os_error: OSError) -> None:
         super().__init__(os_error)
@@ -58,4 +58,4 @@ class AnswerTruncated(NoAnswer):
 
 
 class NotHttp(NoAnswer):
-    """What came back is no HTTP."""
+    """The answer is not HTTP."""

@@ -1,4 +1,4 @@
-"""What goes wrong between us and a server at a URL, in words that can be shown: no query, no credentials."""
+"""Failures between us and a server at a URL, in words that can be shown: no query, no credentials."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from binnacle.wire.jsonrpc import INTERNAL_ERROR, Response, RpcError
 
 
 class AnswerHead(Protocol):
-    """What a refusal is told by."""
+    """The head of a refusal."""
 
     @property
     def status(self) -> int: ...
@@ -31,10 +31,10 @@ class AnswerHead(Protocol):
 
 
 EXCERPT_CHARACTERS = 200
-"""Characters of an answer that is no message, shown to whoever wants to know what it was."""
+"""Characters of an answer that is no message, quoted in the error."""
 
 REQUEST_FAILURES = (http_errors.NoAnswer, OSError, ValueError)
-"""What is raised when a request or the reading of its answer fails."""
+"""What a request or reading its answer may raise."""
 
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (http_errors.AddressForbidden, "{place} {detail}, and was not asked"),
@@ -55,7 +55,7 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
 
 
 def describe_failure(name: str, url: URL, error: Exception) -> UpstreamError:
-    """What the failure of a request means."""
+    """The error for a failed request."""
     kind = UpstreamError if isinstance(error, ValueError) else UpstreamDown
     return kind(f"{name}: {_reason(error, f'{url.host}:{url.port}')}", hint=_hint(error))
 
@@ -73,7 +73,7 @@ def _reason(error: Exception, place: str) -> str:
 
 
 def _detail(error: Exception) -> str:
-    """What is known beyond the kind of an error, and cannot be secret."""
+    """Details of an error that cannot be secret."""
     if isinstance(error, http_errors.NotHttp | http_errors.ProxyRefused):
         return make_excerpt(str(error).encode())
     cause = getattr(error, "os_error", error)
@@ -114,7 +114,7 @@ class _Said(msgspec.Struct):
 
 
 def describe_refusal(name: str, response: AnswerHead, data: bytes) -> UpstreamError | RpcError:
-    """What an HTTP error means for whoever asked."""
+    """The error for an HTTP error."""
     status = response.status
     text = make_excerpt(data)
     with contextlib.suppress(*jsonrpc.UNREADABLE):

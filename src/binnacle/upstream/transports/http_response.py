@@ -12,10 +12,10 @@ from yarl import URL
 from binnacle.upstream.transports.http_errors import AnswerTruncated, NoAnswer
 
 MAX_BUFFERED_BYTES = 1 << 20
-"""Bytes of a body that are taken before somebody reads them."""
+"""Bytes of a body that are buffered before the caller reads them."""
 
 UNPACKED_PIECE_BYTES = 256 << 10
-"""Bytes that are unpacked at once: what is packed may be a thousand times as large."""
+"""Bytes that are decompressed at once: compressed data may grow a thousandfold."""
 
 PACKED_ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
 
@@ -24,14 +24,14 @@ class BodySource(Protocol):
     """The connection that a body comes over."""
 
     def pause(self, *, is_full: bool) -> None:
-        """Takes no more from the server while nobody reads what there is."""
+        """Stops reading from the server while the caller does not read the body."""
 
     def close(self) -> None:
         """Ends the connection."""
 
 
 class HttpResponse:
-    """An answer: its head, and its body as it comes."""
+    """An answer: its head, and its body in pieces."""
 
     def __init__(self, connection: BodySource, method: str, url: URL) -> None:
         self.method = method
@@ -56,12 +56,12 @@ class HttpResponse:
 
     @property
     def ends_with_connection(self) -> bool:
-        """Whether nothing else says where the body ends."""
+        """Whether only the end of the connection ends the body."""
         return "Content-Length" not in self.headers and "Transfer-Encoding" not in self.headers
 
     @property
     def content(self) -> "HttpResponse":
-        """Itself: where its body is read."""
+        """Itself, which also reads the body."""
         return self
 
     def at_eof(self) -> bool:
@@ -95,7 +95,7 @@ class HttpResponse:
         return part
 
     def feed(self, data: bytes) -> None:
-        """Takes a part of the body."""
+        """Adds a part of the body."""
         self._parts.append(data)
         self._size += len(data)
         if self._size >= MAX_BUFFERED_BYTES:
@@ -103,7 +103,7 @@ class HttpResponse:
         self._tell()
 
     def finish(self, error: NoAnswer | None = None) -> None:
-        """The body is complete, or broke off."""
+        """Notes that the body is complete, or ended with an error."""
         self._is_whole, self._error = error is None, error
         self._tell()
 
@@ -112,7 +112,7 @@ class HttpResponse:
             self._news.set_result(None)
 
     def close(self) -> None:
-        """Wants no more of it. A connection on which more was to come is closed."""
+        """Drops the rest of the body. If more was to come, the connection is closed."""
         if not self._is_whole:
             self._connection.close()
 

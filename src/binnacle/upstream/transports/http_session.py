@@ -1,4 +1,4 @@
-"""aiohttp's pool of connections, for what our own do not do: proxies, WebSockets and logins. Loaded when it is used.
+"""aiohttp's pool of connections, for what our own cannot do: proxies, WebSockets and logins. Loaded when it is used.
 
 Loading aiohttp takes 0.2 s and 12 MB, which a server at a plain URL does not need.
 """
@@ -20,20 +20,20 @@ USER_AGENT = {"User-Agent": f"binnacle/{__version__}"}
 
 
 class HttpSession:
-    """One pool for all servers. Whoever makes it closes it, or uses it in an `async with` block."""
+    """One pool for all servers. Close it, or use it in an `async with` block."""
 
     def __init__(self) -> None:
         self._opened: aiohttp.ClientSession | None = None
 
     @property
     def opened(self) -> "aiohttp.ClientSession | None":
-        """The pool, if anyone has needed it."""
+        """The pool, if it has been needed."""
         return self._opened
 
     async def open(self) -> "aiohttp.ClientSession":
-        """The pool. The first one to ask for it waits until aiohttp is loaded."""
+        """The pool. The first caller waits until aiohttp is loaded."""
         if "aiohttp" not in sys.modules:
-            # In a thread: it takes longer than a client should have to wait for an answer of ours.
+            # In a thread: it would delay our answers to clients for too long.
             await asyncio.to_thread(import_module, "aiohttp")
         if self._opened is None:
             self._opened = _open_pool()
@@ -53,7 +53,7 @@ class HttpSession:
 
 
 def _open_pool() -> "aiohttp.ClientSession":
-    """A pool without a bound of its own, because a server that hangs would keep the others waiting.
+    """A pool without a bound on connections, because a server that hangs would block the others.
 
     It keeps no cookies, because two servers on one host may know us by different names.
     """

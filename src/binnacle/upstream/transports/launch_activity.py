@@ -1,8 +1,8 @@
-"""Whether a process that has not answered yet is still at work, as `npx` and `uvx` are on their first start.
+"""Whether a process that has not answered yet is working, as `npx` and `uvx` do on their first start.
 
-What they do before the server runs, as fetching packages, can take minutes and says nothing. It shows in their
-processes: new ones come and others end, they use the processor, they read and write. One that only waits does none of
-that. Where processes cannot be looked into, only what it writes to standard error counts.
+Fetching packages before the server runs can take minutes without any output. It shows in the processes: they start and
+end others, use the processor, read and write. A process that only waits does none of that. Where we cannot inspect
+processes, only output on standard error counts.
 """
 
 from typing import NamedTuple
@@ -11,17 +11,17 @@ from binnacle.processes.facts import find_process, group_by_parent, list_tree, r
 from binnacle.processes.usage import ProcessUsage, usage_of
 
 MIN_CPU_SECONDS = 0.25
-"""Of processor time that count as work; a process that waits uses some, too."""
+"""Seconds of processor time that count as work; a waiting process uses some, too."""
 
 MIN_BYTES = 64 << 10
-"""Read and written that count as work."""
+"""Bytes read and written that count as work."""
 
 
 class ActivitySample(NamedTuple):
     """What a process and everything below it have done so far."""
 
     processes: frozenset[tuple[int, int]]
-    """Each by its id and when it was started."""
+    """Each by its id and start time."""
 
     usage: ProcessUsage
     output_bytes: int
@@ -29,7 +29,7 @@ class ActivitySample(NamedTuple):
 
 
 def take_sample(pid: int, output_bytes: int) -> ActivitySample:
-    """How far a process is. Costs a look at every process there is."""
+    """A sample of a process. Looks at every process of the system."""
     root = find_process(pid)
     found = list_tree(root, group_by_parent(read_table())) if root is not None else []
     total = ProcessUsage(0.0, 0)
@@ -42,7 +42,7 @@ def take_sample(pid: int, output_bytes: int) -> ActivitySample:
 def has_worked(before: ActivitySample, now: ActivitySample) -> bool:
     """Whether a process did something between two samples.
 
-    What ended took its usage along, so that less than before says nothing; but then the processes are others.
+    An ended process takes its usage along, so less than before says nothing; but then the set of processes differs.
     """
     return (
         before.processes != now.processes

@@ -1,6 +1,6 @@
 """A server at a URL, over HTTP with events as it was in 2024-11-05.
 
-One stream carries all that the server says. Its first event names the place that messages are posted to.
+One stream carries all messages of the server. Its first event names the URL to which we post ours.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from binnacle.wire.jsonrpc import RpcError
 
 EVENT_STREAM = "text/event-stream"
 GONE_STATUSES = frozenset({404, 410})
-"""What is answered to a post for a stream that the server no longer knows."""
+"""Statuses of a post for a stream that the server no longer knows."""
 
 
 class SseTransport(DuplexTransport):
@@ -92,7 +92,7 @@ class SseTransport(DuplexTransport):
             self._end(why)
 
     def _post_to(self, data: bytes, base: URL) -> None:
-        """Takes the place to post to, which must be of the same origin: credentials go there."""
+        """Takes the URL to post to, which must have the same origin: credentials go there."""
         if self._endpoint.done():
             return
         try:

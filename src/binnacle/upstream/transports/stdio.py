@@ -1,7 +1,7 @@
-"""A server that is a process of ours: it reads its standard input and writes a message a line.
+"""A server that is a local process: it reads its standard input and writes a message per line.
 
-Its output may be anything, also junk and bytes that are no text; its errors are kept, not shown. What was
-started is ended with all it started itself, also when we are killed: the keeper sees to that.
+Its output may be anything, also junk and bytes that are no text; its standard error is logged, not shown. The keeper
+ends it with everything it started, also when we are killed.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ from binnacle.upstream.transports.transport import DuplexTransport, Receive
 from binnacle.wire.framing import LineDecoder, OversizedLine
 
 MAX_LINE_BYTES = 64 << 20
-"""Bytes of one message. A longer line is passed over."""
+"""Bytes of one message. A longer line is skipped."""
 
 MAX_BACKLOG_BYTES = 16 << 20
-"""Bytes kept for a server that does not read, beyond which nothing more is sent to it."""
+"""Bytes buffered for a server that does not read; beyond that, nothing more is sent."""
 
 ENDING_SECONDS = 1.0
-"""Seconds after a process closed its output in which it is expected to end, and to have a code to tell of."""
+"""Seconds in which a process that closed its output is expected to end with an exit code."""
 
 LAST_WORDS_SECONDS = 0.5
-"""How long it takes at most, after a process has closed its pipes, until it is known how it ended."""
+"""Most seconds between a process closing its pipes and the news of how it ended."""
 
 STOP_GRACE_SECONDS = 2.0
-"""Seconds a server gets to end by itself, once its input was closed, and again once it was asked to."""
+"""Seconds a server gets to end after its input is closed, and again after it is asked to."""
 
 
 class StdioTransport(DuplexTransport):
@@ -45,12 +45,12 @@ class StdioTransport(DuplexTransport):
         self._log = log
         self._program: PipedProgram | None = None
         self._held: list[bytes] | None = None
-        """Messages that wait for the event loop to come round; None if nothing was sent since it did."""
+        """Messages that wait for the next turn of the event loop; None if nothing was sent in this one."""
 
         self._lines = LineDecoder(MAX_LINE_BYTES)
         self._watching: asyncio.Task[None] | None = None
         self._sample: ActivitySample | None = None
-        """How far the process was when it was last seen at work."""
+        """The last sample in which the process was working."""
 
     async def open(self) -> None:
         config = self._config
@@ -70,7 +70,7 @@ class StdioTransport(DuplexTransport):
         self._watching = asyncio.get_running_loop().create_task(self._watch(self._program))
 
     async def _watch(self, program: PipedProgram) -> None:
-        """Waits until the process has ended, or has closed its output: then it answers nothing any more."""
+        """Waits until the process has ended or closed its output: then it can no longer answer."""
         ended = asyncio.ensure_future(program.owned.wait())
         try:
             both: set[asyncio.Future[Any]] = {ended, program.output_ended}
@@ -79,7 +79,7 @@ class StdioTransport(DuplexTransport):
             if not ended.done():
                 self._end(f"{self._config.name} closed its output, though its process still runs")
                 return
-            await asyncio.sleep(0)  # so that the last words in the pipe are read first
+            await asyncio.sleep(0)  # so that the last output in the pipe is read first
             self._end(self._describe_end(ended.result()))
         finally:
             ended.cancel()
@@ -109,22 +109,22 @@ class StdioTransport(DuplexTransport):
         # The first message goes at once; those that follow before the event loop has come round, together.
         self._program.send(message + b"\n")
         self._held = []
-        asyncio.get_running_loop().call_soon(self._let_go)
+        asyncio.get_running_loop().call_soon(self._flush)
 
     async def _find_reason(self) -> str:
-        """Why the server takes no more input. One that ended closes its pipes first; its last words say more."""
+        """Why the server takes no more input. A process that ends closes its pipes first; its last output says more."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS_SECONDS):
                 return await asyncio.shield(self.ended)
         return f"{self._config.name} takes no more input"
 
-    def _let_go(self) -> None:
+    def _flush(self) -> None:
         held, self._held = self._held, None
         if held and self._program is not None:
             self._program.send(b"".join(message + b"\n" for message in held))
 
     def feed(self, data: bytes) -> None:
-        """Takes what the server wrote."""
+        """Handles what the server wrote."""
         for line in self._lines.feed(data):
             if isinstance(line, OversizedLine):
                 self._refuse(

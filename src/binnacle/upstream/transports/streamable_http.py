@@ -1,7 +1,7 @@
 """A server at a URL, over Streamable HTTP, in both eras.
 
-Every request is a POST of its own, answered with JSON or with a stream of events that ends in the answer. In the
-handshake era there is a session besides, and a stream for what belongs to no request.
+Every request is a POST, answered with JSON or with a stream of events that ends with the answer. The handshake era also
+has a session, and a stream for messages that belong to no request.
 """
 
 import asyncio
@@ -46,19 +46,19 @@ ACCEPT = {"Accept": f"application/json, {EVENT_STREAM}", "Content-Type": "applic
 ACCEPT_EVENTS = {"Accept": EVENT_STREAM}
 
 MAX_IDLE_RESUMES = 5
-"""Times in a row that a stream is taken up without anything new on it."""
+"""Times in a row that a stream is resumed without anything new on it."""
 
 FIRST_REOPEN_SECONDS, MAX_REOPEN_SECONDS = 0.1, 60.0
 """Seconds before a stream that ended is opened again: at first, and at most."""
 
 LISTENING_WITHIN_SECONDS = 0.5
-"""Seconds that a new session waits for its stream of changes. Some servers begin one with its first event."""
+"""Seconds that a new session waits for its stream of changes. Some servers open it with the first event."""
 
 LASTING_STREAM_SECONDS = 10.0
-"""Seconds after which a stream that ends counts as one that was there."""
+"""Seconds after which an ended stream counts as having worked."""
 
 RESUME_AFTER_SECONDS = 1.0
-"""Seconds before a stream is taken up where it broke off, unless the server says how many."""
+"""Seconds before a broken stream is resumed, unless the server says how many."""
 
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ class StreamableHttpTransport:
         """Set once the server has answered whether it has a stream of changes."""
 
     async def open(self) -> None:
-        """Nothing is to be made: the first request shows whether the server is there."""
+        """Does nothing: the first request shows whether the server is there."""
 
     async def ask(self, request: OutgoingRequest) -> Response:
         self._check_open()
@@ -114,7 +114,7 @@ class StreamableHttpTransport:
             raise UpstreamDown(self.ended.result(), hint=RECONNECT_HINT)
 
     def _explain(self, error: TimeoutError | UpstreamDown) -> UpstreamDown:
-        """What it means that a request failed. A server that cannot be reached ends the transport."""
+        """The error for a failed request. An unreachable server ends the transport."""
         if isinstance(error, TimeoutError):
             self._check_open()
             return UpstreamDown(f"{self._config.name} did not answer in time", hint="try again later")
@@ -122,8 +122,8 @@ class StreamableHttpTransport:
             self._end(error.message)
         return error
 
-    async def _until_ended(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """Does something that closing the transport interrupts."""
+    async def _run_until_closed(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+        """Runs `work` until it is done, or the transport is closed."""
         try:
             async with self._tasks.interruptible(seconds=seconds):
                 return await work
@@ -131,7 +131,7 @@ class StreamableHttpTransport:
             raise self._explain(error) from error.__cause__
 
     def _headers_of(self, request: OutgoingRequest) -> dict[str, str]:
-        """What the stateless era wants to be said twice."""
+        """Headers that repeat parts of the body, as the stateless era requires."""
         headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": request.method}
         if request.method in NAMED:
             headers["Mcp-Name"] = encoded(request.name)
@@ -145,14 +145,14 @@ class StreamableHttpTransport:
         return headers
 
     def _check_session(self, response: HttpAnswer) -> None:
-        """A server that no longer knows the session has started again, or had enough of it."""
+        """Ends the transport if the server no longer knows the session: it was restarted, or ended the session."""
         if response.status == 404 and self._session_id and self.version not in STATELESS_VERSIONS:
             self._session_id = ""
             self._end(f"{self._config.name} no longer knows our session")
             raise UpstreamDown(self.ended.result(), hint="it is being connected again")
 
     def _plain(self, request: OutgoingRequest, response: HttpAnswer, data: bytes) -> Response:
-        """The answer in a body, whatever it says it is."""
+        """The answer in a body, whatever its content type."""
         answer = self._take(data, request.id)
         if answer is None:
             what = f"{response.content_type}, no message: {make_excerpt(data)}" if data else "nothing"
@@ -174,7 +174,7 @@ class StreamableHttpTransport:
         return Response(request.id, None, answer.error)
 
     async def _streamed(self, request: OutgoingRequest, response: HttpAnswer, *, is_resumable: bool) -> Response:
-        """The answer in a stream, which is taken up where it breaks off if the server numbers its events."""
+        """The answer in a stream, which is resumed after a break if the server numbers its events."""
         events = EventStreamDecoder(MAX_MESSAGE_BYTES)
         failure = UpstreamDown(f"{self._config.name} ended the stream without an answer", hint="try again")
         stream: HttpAnswer | None = response
@@ -196,7 +196,7 @@ class StreamableHttpTransport:
             await asyncio.sleep(min(RESUME_AFTER_SECONDS if events.retry is None else events.retry, MAX_REOPEN_SECONDS))
 
     async def _events_from(self, events: EventStreamDecoder) -> HttpAnswer | None:
-        """A stream of the session, from where the last one broke off; None if the server has none for us.
+        """A stream of the session, resumed where the last one ended; None if the server has none for us.
 
         Raises:
             UpstreamDown: it has none now.
@@ -215,7 +215,7 @@ class StreamableHttpTransport:
         return None
 
     async def _read(self, response: HttpAnswer, events: EventStreamDecoder, request_id: bytes) -> Response | None:
-        """Hands on what comes on a stream, until the answer; None if the stream ends before. Closes it."""
+        """Passes on the messages of a stream, up to the answer; None if the stream ends before. Closes it."""
         answer: Response | None = None
         try:
             async for chunk in response.content.iter_any():
@@ -229,11 +229,11 @@ class StreamableHttpTransport:
         except REQUEST_FAILURES as error:
             raise self._http.failure(error) from error
         finally:
-            self._let_go(response, is_done=answer is not None)
+            self._release(response, is_done=answer is not None)
         return answer
 
-    def _let_go(self, response: HttpAnswer, *, is_done: bool) -> None:
-        """Closes a response, or keeps its connection for the next request if nothing more is to come."""
+    def _release(self, response: HttpAnswer, *, is_done: bool) -> None:
+        """Closes a response, or keeps its connection for the next request if the response is complete."""
         if is_done and not response.content.at_eof() and not self.ended.done():
             draining = self._tasks.start(http_client.drain_body(response))
             draining.add_done_callback(lambda _: response.close())
@@ -241,7 +241,7 @@ class StreamableHttpTransport:
             response.close()
 
     def _take(self, data: bytes, request_id: bytes) -> Response | None:
-        """Hands on the messages in `data`; the answer, if it is among them."""
+        """Passes on the messages in `data`. Returns the answer, if it is among them."""
         answer: Response | None = None
         for message in parse_messages(data):
             match message:
@@ -252,17 +252,17 @@ class StreamableHttpTransport:
         return answer
 
     def has_worked(self) -> bool:
-        return False  # there is no process of ours
+        return False  # no local process
 
     async def tell(self, message: bytes) -> None:
         if self.version in STATELESS_VERSIONS:
-            return  # this era has nothing that a client would tell over HTTP
+            return  # this era has no notifications from clients over HTTP
         self._check_open()
-        await self._until_ended(self._tell(message), self._config.timeout)
+        await self._run_until_closed(self._tell(message), self._config.timeout)
         if not self._listening:
             self._listening = True
             self._tasks.start(self._listen())
-            # What changes after the first lists were asked for must be heard of.
+            # Changes after the first lists must not be missed.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LISTENING_WITHIN_SECONDS):
                     await self._heard.wait()
@@ -270,26 +270,26 @@ class StreamableHttpTransport:
     async def _tell(self, message: bytes) -> None:
         response = await self._http.send("POST", ACCEPT | self._handshake_headers(), message)
         if response.ok:
-            self._let_go(response, is_done=True)
+            self._release(response, is_done=True)
             return
         error = describe_refusal(self._config.name, response, await self._http.refusal(response))
         self._check_session(response)
         raise error if isinstance(error, UpstreamError) else UpstreamError(error.message, hint="see its log")
 
     async def _cancel(self, request_id: bytes) -> None:
-        """Tells the server that nobody waits for an answer any more."""
+        """Tells the server that the request is cancelled."""
         with contextlib.suppress(BinnacleError):
-            await self._until_ended(self._tell(cancel_message(request_id)), CLOSE_GRACE_SECONDS)
+            await self._run_until_closed(self._tell(cancel_message(request_id)), CLOSE_GRACE_SECONDS)
 
     async def _listen(self) -> None:
-        """The stream of what belongs to no request, opened again whenever it ends; a server may have none."""
+        """Reads the stream of messages that belong to no request, again whenever it ends; a server may have none."""
         events = EventStreamDecoder(MAX_MESSAGE_BYTES)
         clock = asyncio.get_running_loop().time
         delay = FIRST_REOPEN_SECONDS
         while not self.ended.done():
             began, before = clock(), events.last_id
             try:
-                if not await self._until_ended(self._listen_once(events)):
+                if not await self._run_until_closed(self._listen_once(events)):
                     return
             except UpstreamDown:
                 pass
@@ -301,7 +301,7 @@ class StreamableHttpTransport:
             delay *= 2
 
     async def _listen_once(self, events: EventStreamDecoder) -> bool:
-        """Hears a stream to its end. False if the server has none."""
+        """Reads a stream to its end. False if the server has none."""
         try:
             response = await self._events_from(events)
         finally:

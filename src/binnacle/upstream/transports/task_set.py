@@ -1,4 +1,4 @@
-"""What a transport has under way: for its callers, and by itself. Ends with the transport."""
+"""The tasks of a transport, for its callers and in the background. They end with the transport."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class TaskSet:
-    """Work that someone waits for, and work in the background. `stop` ends both."""
+    """Work that a caller waits for, and work in the background. `stop` ends both."""
 
     def __init__(self) -> None:
         self._bounds: set[asyncio.Timeout] = set()
@@ -23,7 +23,7 @@ class TaskSet:
         return _Interruptible(self._bounds, self._quiet, asyncio.timeout(seconds))
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begins something that nobody waits for. It may be stopped before its first step."""
+        """Starts a background task. It may be stopped before its first step."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -44,7 +44,7 @@ class TaskSet:
 
 
 class _Interruptible:
-    """A block with a bound, which is known to its set as long as it lasts."""
+    """A block with a timeout, registered in its set while it runs."""
 
     def __init__(self, bounds: set[asyncio.Timeout], quiet: asyncio.Event, bound: asyncio.Timeout) -> None:
         self._bounds = bounds

@@ -1,4 +1,4 @@
-"""The protocol of all transports, and what those have in common whose two directions are one stream each."""
+"""The protocol of all transports, and what the ones with a stream in each direction have in common."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from binnacle.wire.jsonrpc import NO_ID, Invalid, Message, Notification, Request
 from binnacle.wire.pending import PendingRequests
 
 Receive = Callable[[Message, bytes], None]
-"""Takes what a server sends of its own accord, and the id of the request it belongs to; empty where nobody can tell."""
+"""Takes a message of the server, and the id of the request it belongs to; empty if unknown."""
 
 
 RECONNECT_HINT = "it is connected to again by itself; call once more, unless doing so twice would do harm"
@@ -23,16 +23,16 @@ RECONNECT_HINT = "it is connected to again by itself; call once more, unless doi
 
 
 _ID = re.compile(rb'^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d+)\s*,')
-"""The id at the beginning of an answer, where nearly everyone writes it."""
+"""The id at the beginning of an answer, where nearly every server writes it."""
 
 _NUMBERS = re.compile(rb'("(?:[^"\\]|\\.)*")|-?\b(?:NaN|Infinity)\b')
-"""Numbers that JSON has not but some servers write, and any text, in which they are words."""
+"""Numbers that some servers write and JSON does not have; also matches strings, to skip such words in them."""
 
 MAX_PENDING_REQUESTS = 100_000
-"""Requests that one server has not answered. Its gate lets far fewer through, unless its owner lifted that limit."""
+"""Unanswered requests to one server. Its gate allows far fewer, unless its owner removed that limit."""
 
 BEGINNING_BYTES = 200
-"""Bytes of a message in which that is looked for."""
+"""Bytes of a message in which the id is searched for."""
 
 
 class OutgoingRequest(NamedTuple):
@@ -42,26 +42,26 @@ class OutgoingRequest(NamedTuple):
     message: bytes
     method: str
     name: str = ""
-    """The tool, prompt or resource it is about, which HTTP of the stateless era repeats in a header."""
+    """The tool, prompt or resource, which HTTP of the stateless era repeats in a header."""
 
     headers: tuple[tuple[str, str], ...] = ()
-    """Further headers that HTTP of the stateless era wants: arguments marked in the tool's schema."""
+    """Further headers for HTTP of the stateless era: arguments marked in the tool's schema."""
 
 
 class Transport(Protocol):
-    """Carries messages to a server and back, and knows nothing of MCP. Whoever opened it closes it."""
+    """Carries messages to a server and back, and knows nothing of MCP. The caller of `open` closes it."""
 
     ended: asyncio.Future[str]
-    """Done when the connection was lost or closed, with what is known about why."""
+    """Done when the connection is lost or closed, with the reason."""
 
     version: str
-    """The protocol version that was agreed on; HTTP says it in a header. Set by the client."""
+    """The negotiated protocol version, which HTTP sends in a header. The client sets it."""
 
     async def open(self) -> None:
         """Connects.
 
         Raises:
-            UpstreamDown: that failed, and why.
+            UpstreamDown: that failed; the message says why.
         """
 
     async def ask(self, request: OutgoingRequest) -> Response:
@@ -75,14 +75,14 @@ class Transport(Protocol):
         """Sends a notification, or an answer to the server's request."""
 
     def has_worked(self) -> bool:
-        """Whether a process behind it, which is not ready yet, was seen at work since this was last asked."""
+        """Whether a local process that is not ready yet has worked since the last call."""
 
     async def close(self) -> None:
-        """Ends the connection and the process behind it, within a bound. Never raises."""
+        """Ends the connection and its local process, within a bound. Never raises."""
 
 
 class DuplexTransport:
-    """Matches answers with requests where both directions are one stream: pipes, sockets, events."""
+    """Matches answers with requests where each direction is one stream: pipes, sockets, events."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -104,15 +104,15 @@ class DuplexTransport:
             await self._cancel(cancel_message(request.id))
             raise
         finally:
-            answer.cancel()  # forgets it where sending failed
+            answer.cancel()  # forgets it if sending failed
 
     async def _cancel(self, message: bytes) -> None:
-        """Tells the server that nobody waits any more. Who was cancelled waits for this, so it must not last."""
+        """Tells the server that a request is cancelled. The cancelled caller waits for this, so it must be quick."""
         with contextlib.suppress(BinnacleError):
             await self._send(message)
 
     def has_worked(self) -> bool:
-        return False  # there is no process of ours
+        return False  # no local process
 
     async def tell(self, message: bytes) -> None:
         if self.ended.done():
@@ -120,7 +120,7 @@ class DuplexTransport:
         await self._send(message)
 
     def _deliver(self, data: bytes) -> bool:
-        """Hands on what came in; whether it was a message at all."""
+        """Passes on a message. Returns whether `data` was one."""
         for message in parse_messages(data):
             match message:
                 case Response(request_id):
@@ -133,7 +133,7 @@ class DuplexTransport:
         return True
 
     def _refuse(self, beginning: bytes, why: str) -> bool:
-        """Fails the request whose answer begins like this and cannot be taken. False if it is not an answer."""
+        """Fails the request whose answer begins like this and cannot be read. False if it is not an answer."""
         found = _ID.match(beginning[:BEGINNING_BYTES])
         if found is None:
             return False
@@ -141,20 +141,20 @@ class DuplexTransport:
         return True
 
     def _end(self, why: str) -> None:
-        """The connection is gone: nothing that waits will be answered."""
+        """Fails every waiting request, because the connection is gone."""
         if not self.ended.done():
             self.ended.set_result(why)
         self._pending.close(lambda: UpstreamDown(why, hint=RECONNECT_HINT))
 
 
 def cancel_message(request_id: bytes) -> bytes:
-    """The message that takes a request back."""
+    """The notification that cancels a request."""
     params = {"requestId": Raw(request_id), "reason": "the caller no longer waits"}
     return jsonrpc.notification_message("notifications/cancelled", params)
 
 
 def normalize_id(found: bytes) -> bytes:
-    """The id of a request of ours, which are whole numbers: some servers send 5 back as "5" or 5.0."""
+    """The id of our request, a whole number: some servers send 5 back as "5" or 5.0."""
     if found.isdigit():
         return found
     try:
@@ -167,7 +167,7 @@ def normalize_id(found: bytes) -> bytes:
 
 
 def parse_messages(data: bytes) -> list[Message]:
-    """The messages in what a server sent; bytes that are no text are replaced, as are numbers that JSON has not."""
+    """The messages in what a server sent; bytes that are no text, and numbers that JSON does not have, are replaced."""
     found = jsonrpc.parse(data)
     if isinstance(found, Invalid) and not data.isascii():
         found = jsonrpc.parse(data.decode(errors="replace").encode())

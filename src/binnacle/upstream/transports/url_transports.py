@@ -1,4 +1,4 @@
-"""Makes the transport for a server at a URL. A module of its own, because each kind loads what the others need not."""
+"""Makes the transport for a server at a URL. A separate module, because each kind loads what others do not need."""
 
 from binnacle.upstream.configuration.server_config import ServerConfig
 from binnacle.upstream.transports.http_client import Credentials

@@ -66,9 +66,9 @@ class WebSocketTransport(DuplexTransport):
         self._tasks.start(self._read(self._socket))
 
     async def _open_session(self) -> aiohttp.ClientSession:
-        """A session of its own on the shared pool.
+        """A separate session on the shared pool.
 
-        A WebSocket follows redirects wherever they lead, and takes along every header but one.
+        aiohttp's WebSocket follows redirects anywhere, and sends every header but one along.
         """
         pool = await self._pool.open()
         return aiohttp.ClientSession(
@@ -81,7 +81,7 @@ class WebSocketTransport(DuplexTransport):
         )
 
     async def _connect(self, session: aiohttp.ClientSession) -> Socket:
-        """Opens the WebSocket. Who was refused and can now say better who we are, asks again."""
+        """Opens the WebSocket. After a refusal, asks again with new credentials."""
         try:
             return await self._handshake(session)
         except aiohttp.WSServerHandshakeError as error:
@@ -118,7 +118,7 @@ class WebSocketTransport(DuplexTransport):
             raise http_failures.describe_failure(self._config.name, self._url, error) from error
 
     async def _stay(self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-        """Lets no redirect lead out of the server's origin."""
+        """Refuses a redirect out of the server's origin."""
         response = await handler(request)
         if response.status in REDIRECT_STATUSES:
             try:
@@ -129,7 +129,7 @@ class WebSocketTransport(DuplexTransport):
         return response
 
     def _refused(self, error: aiohttp.WSServerHandshakeError) -> UpstreamError:
-        """What it means that there is no WebSocket."""
+        """The error for a WebSocket that was refused."""
         name = self._config.name
         said = f"{name} opened no WebSocket: {error.status} {make_excerpt(error.message.encode())}"
         if error.status == 401:
@@ -160,7 +160,7 @@ class WebSocketTransport(DuplexTransport):
                 return f"the WebSocket to {name} was lost"
 
     async def _send(self, message: bytes) -> None:
-        # Cancelling one who waits for the socket in aiohttp cancels everyone who does: nobody waits there but a task.
+        # In aiohttp, cancelling one caller that waits for the socket cancels all of them, so only a task waits there.
         await asyncio.wait({self._tasks.start(self._write(message))})
         if self.ended.done():
             raise UpstreamDown(self.ended.result(), hint="it is being connected again")
