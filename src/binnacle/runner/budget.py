@@ -19,11 +19,11 @@ class RunBudget(Struct, frozen=True, kw_only=True):
     minutes: float | None = None
     tokens: float | None = None
     cost: float | None = None
-    """In the currency that the agent counts in."""
+    """In the agent's currency."""
 
 
 class RunSpending(Struct, kw_only=True):
-    """What a run has taken."""
+    """What a run has used so far."""
 
     iterations: int = 0
     seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""Talks with the agent of one iteration: tells it one thing after the other, hears what it does, answers it."""
+"""The conversation with the agent of one iteration: prompts, updates, and answers to its requests."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from binnacle.wire import acp
 
 
 class Conversation:
-    """Everything that is said between a run and one session of an agent."""
+    """Prompts one session of an agent, records and reports what it does, and answers its requests."""
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class Conversation:
 
     @property
     def is_broken_off(self) -> bool:
-        """Whether the run was stopped, or has used up its budget."""
+        """Whether the turn must end: the run was stopped, or has used up its budget."""
         return self._breaking_off.is_set()
 
     async def say(self, text: str, *, silence: float, within: float) -> Turn | None:
-        """One turn; None if it was broken off and the agent does not stop.
+        """One turn; None if it was interrupted and the agent does not stop.
 
         Raises:
-            AgentError: the turn failed, and why.
+            AgentError: the turn failed; the message says why.
         """
         self._tell(run_events.AgentPrompted(worker=self._worker, text=text))
         self._transcript.prompted(text)
@@ -111,7 +111,7 @@ class Conversation:
         return []
 
     def _costs(self, update: acp.UsageUpdate) -> list[run_events.RunEvent]:
-        """Notes what the session has cost in all; breaks off what costs more than it may."""
+        """Notes the total cost of the session; interrupts the turn when it exceeds the budget."""
         if update.cost is None:
             return []
         self._spent.cost = max(self._spent.cost, self._cost_before + update.cost.amount)

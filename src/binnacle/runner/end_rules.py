@@ -1,4 +1,4 @@
-"""Whether a run goes on, and if not, why: rules over values."""
+"""Whether a run continues, and if not, why: rules over values."""
 
 from typing import Literal, NamedTuple
 
@@ -34,7 +34,7 @@ class EndReason(NamedTuple):
 
 
 class TaskCounts(Struct, frozen=True, kw_only=True):
-    """How the tasks of a run stand."""
+    """The tasks of a run, by state."""
 
     is_complete: bool = False
     """Whether an agent, or an earlier run, completed the session."""
@@ -44,10 +44,10 @@ class TaskCounts(Struct, frozen=True, kw_only=True):
 
     ready: int = 0
     waiting: int = 0
-    """For others to be finished."""
+    """Tasks that wait for others."""
 
     in_progress: int = 0
-    """In the hands of agents, which finish it or lose it in time."""
+    """Tasks that agents hold, until they finish or their claims lapse."""
 
     held_by_people: int = 0
     blocked: int = 0
@@ -70,14 +70,14 @@ class TaskCounts(Struct, frozen=True, kw_only=True):
 
 
 def find_end_reason(counts: TaskCounts, *, idle: int = 0, failures: int = 0) -> EndReason | None:
-    """Why the run ends here; None if it goes on.
+    """Why the run ends here; None if it continues.
 
     `idle` counts iterations in a row without a change, `failures` those in which the agent failed.
     """
     if counts.given_up:
         return EndReason("aborted", f"the agent gave up: {counts.given_up}", "start over with: bn run --reset")
     is_at_work = counts.ready or counts.in_progress
-    if counts.is_complete and not (is_at_work or counts.waiting):  # something may have come up since
+    if counts.is_complete and not (is_at_work or counts.waiting):  # there may be new tasks since
         return _completed(counts)
     if failures >= MAX_FAILURES:
         return EndReason(

@@ -1,4 +1,4 @@
-"""One iteration: a fresh agent gets its tools and its prompt, and works until it has written its summary."""
+"""One iteration: a fresh agent gets its tools and its prompt, and works until it writes its summary."""
 
 import asyncio
 import contextlib
@@ -28,17 +28,17 @@ from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
 
 AGENT_SESSION_FILE = "agent.json"
-"""Of a session: which session of the agent its iteration is in."""
+"""A file of a session: the agent's own session in which its iteration runs."""
 
 SUMMARY_REMINDER = (
     "You have not written the summary of this iteration. Do so now with the tool for it: what was done, and what comes "
     "next. Start no other task."
 )
 HOOK_OUTPUT_INTRODUCTION = (
-    "After this iteration a check of the project said the following. Fix what it is about; start no other task.\n\n"
+    "After this iteration a check of the project reported the following. Fix it; start no other task.\n\n"
 )
-RESUMED_NOTE = "This iteration was broken off before it was finished. See what is there already, and go on from that."
-HELD_TASK_NOTE = "You hold the task {id} ({title}) from before: go on with it, and take no other in this iteration."
+RESUMED_NOTE = "This iteration was interrupted. See what is already done, and continue from there."
+HELD_TASK_NOTE = "You still hold the task {id} ({title}): continue with it, and take no other in this iteration."
 
 
 class FinishedIteration(NamedTuple):
@@ -52,7 +52,7 @@ class FinishedIteration(NamedTuple):
 
 
 async def iterate(context: RunContext, worker: Worker, *, is_planning: bool = False) -> FinishedIteration:
-    """Makes one iteration, or resumes one that was broken off.
+    """Makes one iteration, or resumes an interrupted one.
 
     Raises:
         AgentError: the agent failed; the next call resumes the iteration.
@@ -84,7 +84,7 @@ async def iterate(context: RunContext, worker: Worker, *, is_planning: bool = Fa
 async def _run_agent(
     context: RunContext, worker: Worker, begun: BegunIteration, transcript: Transcript, *, is_planning: bool
 ) -> Conversation | None:
-    """Has an agent work, from its start to its end; None if the run was stopped before it had started.
+    """Runs an agent from its start to its end; None if the run was stopped before it started.
 
     The server it uses outlives it.
     """
@@ -134,7 +134,7 @@ def _extra_text(context: RunContext, begun: BegunIteration) -> str:
 async def _open(
     context: RunContext, worker: Worker, agent: AcpAgent, servers: Sequence[acp.McpServer], *, goes_on: bool
 ) -> AcpSession:
-    """A session of the agent: the one of the resumed iteration, if the agent still knows it."""
+    """A session of the agent: that of the resumed iteration, if the agent can load it."""
     before = _load_agent_session(context, worker) if goes_on else None
     session = await agent.open(servers=servers, cwd=worker.cwd, resume=before)
     _save_agent_session(context, worker, session.id)
@@ -155,7 +155,7 @@ async def _converse(
     until = time.monotonic() + options.within
 
     async def say(text: str) -> bool:
-        """Whether the agent is still there to listen."""
+        """Prompts the agent. Returns whether it can be prompted again."""
         left = [until - time.monotonic(), seconds_left(options.budget, context.spent)]
         within = max(1.0, min(bound for bound in left if bound is not None))
         turn = await conversation.say(text, silence=options.silence, within=within)
@@ -178,7 +178,7 @@ async def _converse(
 
 @asynccontextmanager
 async def _keep_alive(context: RunContext, worker: Worker, session: AcpSession) -> AsyncIterator[None]:
-    """Shows that the agent is alive while it works without calling tools, or waits for a tool of ours.
+    """Shows that the agent is alive while it works without calling tools, or waits for one of our tools.
 
     In the first case its claims are renewed; in the second its silence does not count.
     """
@@ -186,7 +186,7 @@ async def _keep_alive(context: RunContext, worker: Worker, session: AcpSession) 
     async def renew() -> None:
         while True:
             await asyncio.sleep(context.store.lease / 3)
-            # The next time tries again; a store that stays away shows in the calls of the agent.
+            # The next round tries again; a store that stays away fails the agent's calls.
             with contextlib.suppress(BinnacleError):
                 await context.store.renew_claims(worker.session)
 
@@ -215,7 +215,7 @@ def _save_agent_session(context: RunContext, worker: Worker, agent_session: str)
 
 
 def _load_agent_session(context: RunContext, worker: Worker) -> str | None:
-    """The session of this agent in which the iteration was begun."""
+    """The agent's session in which the iteration began."""
     try:
         with open(_agent_session_path(context, worker), "rb") as file:
             memo = msgspec.json.decode(file.read(), type=dict[str, str])

@@ -1,21 +1,20 @@
-"""The loop of a run: plans, then iterates with every worker until there is a reason to end, and says which.
+"""The loop of a run: plans, then iterates with every worker until there is a reason to end, and returns it.
 
-A run has one or more workers. A worker is a session in the store and a folder; one fresh agent after the other works
-there, an iteration each. Everything here happens in one event loop; only `run_store` and git leave it, for a thread and
-a process.
+A run has one or more workers. A worker is a session in the store and a folder, in which one fresh agent after another
+works, an iteration each. Everything here runs on one event loop; only `run_store` uses a thread, and git a process.
 
 The states of a run. Each is left when `_end_reason` is set, which happens once:
 
     starting   hooks of `session_start`
-    planning   the first worker makes the tasks of a specification, again until that was finished once
+    planning   the first worker makes the tasks of a specification, again until it has finished once
     working    all workers iterate, each in a task of one task group
-    ending     claims are given back, worktrees closed, hooks of `session_end`; `RunEnded` is reported last
+    ending     releases claims, closes worktrees, runs hooks of `session_end`, and reports `RunEnded` last
 
 The states of an iteration, for one worker. They are in the store, not in this process:
 
     none         the newest iteration of the session has ended: the next one begins
     under way    it has begun and not ended; the session may hold a task, and the agent's own session id is in a file
-    broken off   the same, and nobody works on it: a stop, a failure, or a kill. `iterate` resumes it
+    broken off   the same, but no agent works on it after a stop, a failure or a kill. `iterate` resumes it
     ended        its summary is written; the files are then committed and merged by `trees`
 
 So a kill at any moment loses nothing. The next run of that name finds the iteration under way and resumes it, finds
@@ -23,8 +22,8 @@ the task still held by that session, and commits the files of an iteration that 
 
 Who owns what. `RunLoop` owns the end reason, the counts and the watch; `iterate` owns the agent's process, its
 server and its transcript, and leaves none of them behind; `trees` owns folders and branches; the caller owns the
-keeper, which ends whatever is left when it is closed. `RunContext.spent` is shared by the workers and has no lock: it
-changes between two awaits only.
+keeper, which ends everything that is left when it is closed. The workers share `RunContext.spent` without a lock: it
+changes only between two awaits.
 
 What happens at the same time:
 
@@ -32,17 +31,16 @@ What happens at the same time:
     take turns. An iteration counts against the budget from its start, so that together they do not exceed it.
   - `TaskWatch` polls for changed tasks, reports them and runs `on_task_complete`. Its lock makes the end wait until
     such a hook has finished.
-  - A person pauses, speaks or stops through `RunControl`. A stop breaks off turns; a second one waits for no agent.
+  - A person pauses, sends messages or stops through `RunControl`. A stop interrupts turns; a second does not wait.
 
 Why it does not hang. Every wait is bounded or ends with a stop: a turn by `silence` and `within`, a rate limit by
 `MAX_RATE_LIMIT_TRIES`, a failing agent by `MAX_FAILURES`, a lost database by `OUTAGE_SECONDS`. A worker without a ready
-task waits for a change by others; if nobody works any more, `find_end_reason` sees that nothing is ready or in
-progress and ends the run. Only a pause lasts as long as a person likes. One worker may find everything done while
-another is still at work, whose merge may turn into a conflict, which is a new task: "complete" therefore waits until
-nobody is busy.
+task waits for a change by others; if no worker is busy, `find_end_reason` sees that nothing is ready or in progress and
+ends the run. Only a pause lasts as long as a person likes. One worker may find everything done while another one still
+works, whose merge may end in a conflict, which is a new task: so "complete" waits until no worker is busy.
 
 Why it ends once. The first reason wins (`_end_with`); the other workers see it before their next iteration and finish
-the one they are in. An error that is not ours cancels the task group, and the contexts of `iterate` end the agents.
+the current one. An unexpected exception cancels the task group, and the contexts of `iterate` end the agents.
 """
 
 import asyncio
@@ -63,10 +61,10 @@ from binnacle.runner.task_watch import POLL_SECONDS, TaskWatch
 from binnacle.runner.trees.run_trees import RunTrees
 
 BACKOFF_SECONDS = (1.0, 5.0)
-"""Seconds before an agent that failed is started again; the last one for every further time."""
+"""Seconds before a failed agent is started again; the last value repeats."""
 
 RATE_LIMIT_WAIT_SECONDS = 30.0
-"""Seconds to wait for a provider that takes no more requests and does not say for how long; doubled every time."""
+"""Seconds to wait for a provider that does not say how long; doubled each time."""
 
 MAX_RATE_LIMIT_WAIT_SECONDS = 3600.0
 MAX_RATE_LIMIT_TRIES = 12
@@ -81,7 +79,7 @@ class RunLoop:
     def __init__(
         self, context: RunContext, workers: Sequence[Worker], trees: RunTrees, *, home: str, goes_on: bool
     ) -> None:
-        """`home` is the folder for hooks that belong to no worker; `goes_on`, whether an earlier run began this one."""
+        """`home` is the folder for hooks without a worker; `goes_on`, whether this run resumes an earlier one."""
         self._context = context
         self._home = replace(workers[0], cwd=home)
         self._workers = workers
@@ -97,7 +95,7 @@ class RunLoop:
         self._watch = TaskWatch(context, self._home, self._ids, on_hook_failed=self._end_with_error)
 
     async def run(self) -> run_events.RunEnded:
-        """Works until there is a reason to end."""
+        """Runs until there is a reason to end, and returns how it ended."""
         context, first = self._context, self._workers[0]
         self._started_at = time.monotonic()
         context.tell(
@@ -114,7 +112,7 @@ class RunLoop:
         return await self._end(reason)
 
     async def _decide(self) -> EndReason:
-        """Starts, plans and works; returns why that ended."""
+        """Starts, plans and works. Returns the reason to end."""
         with self._ending_with_errors():
             await self._context.run_hooks("session_start", self._home)
             if self._context.options.has_spec:
@@ -128,7 +126,7 @@ class RunLoop:
 
     @contextmanager
     def _ending_with_errors(self) -> Iterator[None]:
-        """Ends the run if an error of ours is raised inside."""
+        """Ends the run if the block raises an error of ours."""
         try:
             yield
         except BinnacleError as error:
@@ -139,11 +137,11 @@ class RunLoop:
         self._end_with(EndReason(why, error.message, error.hint))
 
     def _end_with(self, reason: EndReason) -> None:
-        """Ends the run, unless it has a reason already; other workers finish the iteration they are in."""
+        """Sets the reason to end, unless there is one; other workers finish their current iteration."""
         self._end_reason = self._end_reason or reason
 
     async def _plan(self) -> None:
-        """Has the tasks made in a first iteration, again until one was finished."""
+        """Plans the tasks in a first iteration, again until one has finished."""
         worker, failures = self._workers[0], 0
         while (stage := await self._context.store.planning_stage(worker.session)) != "done":
             if reason := self._find_stop() or find_end_reason(TaskCounts(ready=1), failures=failures):
@@ -170,7 +168,7 @@ class RunLoop:
                 if reason.why != "complete" or not self._under_way:
                     self._end_with(reason)
                     return
-                # The merge of another worker's iteration may be in conflict, which is a new task.
+                # The merge of another worker's iteration may end in a conflict, which is a new task.
                 await self._context.control.sleep(POLL_SECONDS)
                 continue
             if not counts.ready and not await self._context.store.holds_task(worker.session):
@@ -186,7 +184,7 @@ class RunLoop:
 
     @contextmanager
     def _count_under_way(self) -> Iterator[None]:
-        """Counts an iteration against the budget from its start, so that several workers keep to it together."""
+        """Counts an iteration against the budget from its start, so that several workers together do not exceed it."""
         self._under_way += 1
         self._context.spent.iterations = self._finished + self._under_way
         try:
@@ -196,7 +194,7 @@ class RunLoop:
             self._context.spent.iterations = self._finished + self._under_way
 
     async def _keep_left(self, worker: Worker) -> None:
-        """Keeps the files of an iteration that ended just before its run was killed."""
+        """Commits the files of an iteration that ended just before its run was killed."""
         last = await self._context.store.last_iteration(worker.session)
         if last is None:
             await self._trees.keep_left(self._context, worker, None)
@@ -214,9 +212,9 @@ class RunLoop:
     async def _attempt(
         self, worker: Worker, failures: int, *, is_planning: bool = False
     ) -> tuple[FinishedIteration | None, int]:
-        """Makes an iteration, and waits where the provider asks for it.
+        """Makes an iteration, and waits if the provider asks for it.
 
-        Returns it, if it came to its end, and how many have failed in a row.
+        Returns the iteration if it finished, and how many have failed in a row.
         """
         limited = 0
         while True:
@@ -237,7 +235,7 @@ class RunLoop:
                 return finished, 0
 
     async def _after_failure(self, worker: Worker, error: BinnacleError, failures: int) -> int:
-        """Reports a failure and waits a while; returns how many there are now."""
+        """Reports a failure and waits. Returns the number of failures."""
         self._context.tell(run_events.WarningReported(worker=worker.number, message=error.message, hint=error.hint))
         await self._context.run_hooks("on_error", worker, error=error.message)
         if isinstance(error, AgentStart | AgentLogin):
@@ -252,7 +250,7 @@ class RunLoop:
         await self._context.control.sleep(wait)
 
     async def _wait_for_others(self, worker: Worker, why: str) -> None:
-        """Waits until the work changes: every task that is left depends on what others do."""
+        """Waits until the work changes: all open tasks depend on others."""
         self._context.tell(run_events.WorkerWaiting(worker=worker.number, why=why))
         before = await self._context.store.last_change()
         while self._end_reason is None and not self._find_stop() and await self._context.store.last_change() == before:
@@ -263,7 +261,7 @@ class RunLoop:
         return await self._context.store.last_change(), await self._trees.fingerprint(worker)
 
     async def _end(self, reason: EndReason) -> run_events.RunEnded:
-        """Gives back what is held, and reports how the run ended."""
+        """Releases tasks, and reports how the run ended."""
         store = self._context.store
         with self._ending_with_errors():
             await self._watch.report_changes()

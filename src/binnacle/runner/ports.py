@@ -1,4 +1,4 @@
-"""What a run needs of the rest of the product, and what it was asked to do."""
+"""What a run needs from the rest of the product, and its options."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -15,18 +15,18 @@ PLANNING_RECIPE = "planning"
 
 
 class Worker(Struct, frozen=True, kw_only=True):
-    """A session and a folder, in which one fresh agent after the other works."""
+    """A session and a folder, in which one fresh agent after another works."""
 
     number: int
     session: str
-    """Its session in the store, in whose name its agents act."""
+    """Its session in the store, as which its agents act."""
 
     cwd: str
     """The folder it works in."""
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How a run is to be done."""
+    """The options of a run."""
 
     name: str
     """Of the run."""
@@ -35,11 +35,11 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     recipe: str
     budget: RunBudget
     has_spec: bool
-    """Whether there is something to be planned first."""
+    """Whether the run begins with planning."""
 
     auto_commit: bool
     silence: float
-    """Seconds that an agent may say nothing."""
+    """Seconds that an agent may be silent."""
 
     within: float
     """Seconds that one iteration may take."""
@@ -49,10 +49,10 @@ class SessionServices(Protocol):
     """Serves tools to the agents of a run and writes their prompts."""
 
     def serve(self, session: str, recipe: str) -> AbstractAsyncContextManager[Sequence[acp.McpServer]]:
-        """Serves a session under a recipe, by each of the ways that agents can take. Leaving it ends that."""
+        """Serves a session under a recipe, on every transport that agents can use, until the block is left."""
 
     def is_busy(self, session: str) -> bool:
-        """Whether a tool that the agent of a session called is still at work."""
+        """Whether a tool call of a session's agent is still running."""
 
     async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
         """The prompt of an iteration; `more` is added to it."""
@@ -61,4 +61,4 @@ class SessionServices(Protocol):
         """Where the files of a session are."""
 
     def environment(self, session: str) -> dict[str, str]:
-        """What the agents of a session find in their environment."""
+        """The environment of a session's agents."""

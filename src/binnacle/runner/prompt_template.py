@@ -1,12 +1,12 @@
-"""The prompt of an iteration from a text that a person may edit, with variables in double braces.
+"""Makes the prompt of an iteration from a text that a person may edit, with variables in double braces.
 
-    {{spec}}        a part of the plan's prompt, cut to its budget as there; VARIABLES are all of them
-    {{task_next}}   the name that the session knows a tool by
+    {{spec}}        a part of the plan's prompt, within its budget; TEMPLATE_VARIABLES lists all of them
+    {{task_next}}   the name of a tool in the session
     \\{{             two braces
 
 Parts of the prompt come from `plan.sections`, so nothing is written twice. A sentence that names a tool which the
-session does not have is left out, whether by a variable or not, and so is a heading with nothing left under it. What is
-put in is never looked at again: braces in a specification are braces.
+session lacks is left out, by a variable or not, and so is a heading without text. Values are not expanded again: braces
+in a specification are braces.
 """
 
 import os
@@ -28,13 +28,13 @@ from binnacle.plan.tool_mentions import keep_known
 
 DEFAULT_TEMPLATE = os.path.join(os.path.dirname(__file__), "run.md")
 TEMPLATE_FILE = os.path.join(PROJECT_DIR, "prompts", "run.md")
-"""In a repository; used for runs in which no other is named."""
+"""Path in a repository; the default template of runs."""
 
 _VARIABLE = re.compile(r"(\\?)\{\{(.*?)\}\}")
 _HEADING = re.compile(r"#{1,6} ")
 _ALONE = re.compile(r"\s*\{\{\s*(\w+)\s*\}\}\s*")
 _MISSING = "missing_tool_of_this_session"
-"""Stands for a tool that is not there, until its sentence is taken out."""
+"""Marks a missing tool, until its sentence is removed."""
 
 TEMPLATE_VARIABLES = {
     "run": "the name of the run",
@@ -44,7 +44,7 @@ TEMPLATE_VARIABLES = {
     "extra": "what else the agent is to know: --extra, what hooks said; at the end, where a template has it nowhere",
     "instructions": "the steps of the recipe, numbered",
 } | {name: f"the section {form.heading!r}" for name, form in FORMS.items() if name in SECTIONS and name != "input"}
-"""What may stand in a template, besides the names of tools."""
+"""The variables of a template, in addition to the names of tools."""
 
 
 class PromptTemplate(Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class PromptTemplate(Struct, frozen=True, kw_only=True):
 
 
 class TemplateValues(Struct, frozen=True, kw_only=True):
-    """What a run says of itself."""
+    """The values that a run provides."""
 
     run: str = ""
     session: str = ""
@@ -72,7 +72,7 @@ class TemplateValues(Struct, frozen=True, kw_only=True):
 
 
 def find_template(repo: str, file: str | None = None) -> PromptTemplate:
-    """The template that is named, or the project's if a person has trusted it, or the one in the box.
+    """The named template, else the project's if a person has trusted it, else ours.
 
     Raises:
         ConfigError: it cannot be read.
@@ -83,7 +83,7 @@ def find_template(repo: str, file: str | None = None) -> PromptTemplate:
 
 
 def find_trust_items(repo: str) -> list[TrustItem]:
-    """The template that the project has, as a person sees it before trusting it.
+    """The project's template, as a person sees it before trusting it.
 
     Raises:
         ConfigError: it cannot be read.
@@ -105,7 +105,7 @@ def _read(path: str) -> PromptTemplate:
 
 
 def check_template(template: PromptTemplate, tools: Collection[str]) -> None:
-    """Holds a template to the variables there are; `tools` are all names of all tools.
+    """Checks the variables of a template; `tools` are all names of all tools.
 
     Raises:
         ConfigError: with the line, the word, and the nearest that is known.
@@ -139,7 +139,7 @@ def render_template(
     def worded(text: str) -> str:
         return keep_known(_with_tools(text, names, tools), names, unknown)
 
-    parts = [_rendered(heading, body, worded, found) for heading, body in _parts(template.text)]
+    parts = [_render_part(heading, body, worded, found) for heading, body in _parts(template.text)]
     if "extra" not in template.variables:
         parts.append(found["extra"])
     text = "\n\n".join(part for part in parts if part)
@@ -156,7 +156,7 @@ def _values(
 ) -> dict[str, str]:
     sections = replace(recipe, sections=template.sections)
     prompt = render_sections(sections, replace(loaded, extra=""), names, all_names=tools.keys())
-    # Without its heading; a template has its own.
+    # Without its heading: a template has its own.
     bodies = {one.name: one.text.partition("\n\n")[2] for one in prompt.sections}
     return dict.fromkeys(TEMPLATE_VARIABLES, "") | {
         **bodies,
@@ -169,7 +169,7 @@ def _values(
 
 
 def _with_tools(text: str, names: Mapping[str, str], tools: Mapping[str, str]) -> str:
-    """With the names that tools have in the session, and a word that is taken out with its sentence for the others."""
+    """Replaces tools by their names in the session, and missing tools by a mark that removes their sentence."""
 
     def shown(match: re.Match[str]) -> str:
         name = match[2].strip()
@@ -180,16 +180,16 @@ def _with_tools(text: str, names: Mapping[str, str], tools: Mapping[str, str]) -
     return _VARIABLE.sub(shown, text)
 
 
-def _rendered(heading: str, body: str, worded: Callable[[str], str], found: Mapping[str, str]) -> str:
-    title = _filled(worded(heading), found)
+def _render_part(heading: str, body: str, worded: Callable[[str], str], found: Mapping[str, str]) -> str:
+    title = _fill(worded(heading), found)
     if not body.strip():
         return title
-    text = _filled(worded(body), found)
+    text = _fill(worded(body), found)
     return "\n\n".join(part for part in (title, text) if part) if text else ""
 
 
-def _filled(text: str, found: Mapping[str, str]) -> str:
-    """With all values. A line of its own that has none goes, and of the empty lines around it one."""
+def _fill(text: str, found: Mapping[str, str]) -> str:
+    """Fills in all values. A line that is only an empty variable is removed, with one of the empty lines around it."""
 
     def value(match: re.Match[str]) -> str:
         return match[0].removeprefix("\\") if match[1] else found[match[2].strip()]
@@ -205,7 +205,7 @@ def _filled(text: str, found: Mapping[str, str]) -> str:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """A heading, perhaps none, and what stands under it."""
+    """The parts of a text: a heading, if there is one, and the text below it."""
     heading, lines, is_code = "", list[str](), False
     for line in text.split("\n"):
         is_code ^= line.lstrip().startswith("```")
@@ -218,7 +218,7 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _variables(text: str) -> Iterator[tuple[str, int]]:
-    """Each, and where it starts."""
+    """Each variable, and where it starts."""
     for match in _VARIABLE.finditer(text):
         if not match[1]:
             yield match[2].strip(), match.start()

@@ -1,4 +1,4 @@
-"""What all workers of a run share: what it was asked to do, and the ports it acts through."""
+"""What all workers of a run share: its options, and the services it uses."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from binnacle.runner.run_store import RunStore
 
 
 class RunContext(NamedTuple):
-    """A run, for those who do a part of it."""
+    """Everything that the parts of a run need."""
 
     options: RunOptions
     services: SessionServices
@@ -26,7 +26,7 @@ class RunContext(NamedTuple):
     control: RunControl
     tell: Tell
     decide: AskPermission
-    """On what agents ask permission for."""
+    """Decides on agents' requests for permission."""
 
     spent: RunSpending
     pending: list[str]
@@ -42,7 +42,7 @@ class RunContext(NamedTuple):
         task_title: str = "",
         error: str = "",
     ) -> str:
-        """Runs the hooks of an event; returns what the agent is to be told of their output.
+        """Runs the hooks of an event. Returns their output for the agent.
 
         Raises:
             HookFailed: a required hook failed.

@@ -1,4 +1,4 @@
-"""How people steer a run: pause, resume, say something to the agent, stop."""
+"""How people control a run: pause, resume, send the agent a message, stop."""
 
 import asyncio
 from collections import deque
@@ -9,11 +9,11 @@ Result = TypeVar("Result")
 
 
 class RunStopped(Exception):
-    """The run was stopped while something was done that it did not wait for."""
+    """The run was stopped, which interrupted this work."""
 
 
 class RunControl:
-    """What was asked of a run. Whoever steers calls it from the event loop of the run."""
+    """What people want of a run. Call it on the event loop of the run."""
 
     def __init__(self) -> None:
         self._messages: deque[str] = deque()
@@ -32,25 +32,25 @@ class RunControl:
         return self._stopped.is_set()
 
     def pause(self) -> None:
-        """Begins no further iteration; those under way end as they would."""
+        """Starts no further iteration; the current ones finish."""
         self._may_go_on.clear()
 
     def go_on(self) -> None:
         self._may_go_on.set()
 
     def say(self, text: str) -> None:
-        """Tells the agent something once it has finished its turn."""
+        """Sends the agent a message after its turn."""
         if text.strip():
             self._messages.append(text.strip())
 
     def take_messages(self) -> list[str]:
-        """Takes what people have said since the last time."""
+        """Returns and removes the messages since the last call."""
         taken = list(self._messages)
         self._messages.clear()
         return taken
 
     def stop(self) -> None:
-        """Breaks off the iterations under way and ends the run; a second time, without waiting for agents to listen."""
+        """Interrupts the current iterations and ends the run; a second call does not wait for agents."""
         if self.is_stopped:
             self._hurried.set()
         self._stopped.set()
@@ -59,14 +59,14 @@ class RunControl:
             tell()
 
     def on_stop(self, tell: Callable[[], None]) -> Callable[[], None]:
-        """Has `tell` called when the run is stopped, at once if it is; returns what takes that back."""
+        """Calls `tell` when the run is stopped, at once if it is. Returns a function that undoes this."""
         if self.is_stopped:
             tell()
         self._stopping.append(tell)
         return lambda: self._stopping.remove(tell)
 
     async def unless_stopped(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Does something that a stop breaks off.
+        """Runs `work`, which a stop interrupts.
 
         Raises:
             Stopped: it did.
@@ -74,7 +74,7 @@ class RunControl:
         return await _unless(self._stopped, work)
 
     async def unless_hurried(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Does something that a second stop breaks off.
+        """Runs `work`, which a second stop interrupts.
 
         Raises:
             Stopped: it did.

@@ -8,30 +8,30 @@ from binnacle.runner.end_rules import EndKind
 
 
 class RunEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event"):
-    """Something happened."""
+    """Something that happened in a run."""
 
     worker: int = 1
-    """Whose agent it is about."""
+    """The number of the worker it is about."""
 
 
 class RunStarted(RunEvent, frozen=True, kw_only=True, tag="run_started"):
-    """A run begins, or goes on."""
+    """A run begins or resumes."""
 
     session: str
     name: str
     agent: str
     recipe: str
     goes_on: bool = False
-    """Whether the session was begun by an earlier run."""
+    """Whether an earlier run began the session."""
 
 
 class IterationStarted(RunEvent, frozen=True, kw_only=True, tag="iteration_started"):
-    """An iteration begins, or goes on after it was broken off."""
+    """An iteration begins, or resumes after an interruption."""
 
     number: int
     goes_on: bool = False
     task: str = ""
-    """The task it holds from before."""
+    """The task that its session already holds."""
 
 
 class AgentStarted(RunEvent, frozen=True, kw_only=True, tag="agent_started"):
@@ -40,7 +40,7 @@ class AgentStarted(RunEvent, frozen=True, kw_only=True, tag="agent_started"):
     agent: str
     agent_session: str
     was_loaded: bool = False
-    """Whether it remembers what it did before it was broken off."""
+    """Whether it loaded its session from before the interruption."""
 
 
 class AgentPrompted(RunEvent, frozen=True, kw_only=True, tag="prompted"):
@@ -57,7 +57,7 @@ class AgentSaid(RunEvent, frozen=True, kw_only=True, tag="said"):
 
 
 class ToolCalled(RunEvent, frozen=True, kw_only=True, tag="tool"):
-    """A tool call begins, goes on or ends."""
+    """A tool call begins, changes or ends."""
 
     id: str
     title: str
@@ -66,21 +66,21 @@ class ToolCalled(RunEvent, frozen=True, kw_only=True, tag="tool"):
 
 
 class PlanTold(RunEvent, frozen=True, kw_only=True, tag="plan"):
-    """The steps that an agent means to take."""
+    """The steps that an agent plans."""
 
     steps: tuple[tuple[str, str], ...]
     """Each with its status."""
 
 
 class CostReported(RunEvent, frozen=True, kw_only=True, tag="spent"):
-    """What the run has cost so far, as far as the agent tells."""
+    """What the run has cost so far, if the agent reports it."""
 
     tokens: int = 0
     cost: float = 0.0
 
 
 class PermissionDecided(RunEvent, frozen=True, kw_only=True, tag="permission"):
-    """An agent asked whether it may, and was answered."""
+    """An agent's request for permission was answered."""
 
     title: str
     kind: str = ""
@@ -128,19 +128,19 @@ class BranchMerged(RunEvent, frozen=True, kw_only=True, tag="merged"):
     into: str
     conflicts: tuple[str, ...] = ()
     task: str = ""
-    """The task that settles the conflict."""
+    """The task that resolves the conflict."""
 
 
 class WorkerWaiting(RunEvent, frozen=True, kw_only=True, tag="waiting"):
-    """Nothing is done for a while."""
+    """A worker waits."""
 
     why: str
     seconds: float = 0.0
-    """How long at most; 0 where nobody knows."""
+    """How long at most; 0 if unknown."""
 
 
 class WarningReported(RunEvent, frozen=True, kw_only=True, tag="warned"):
-    """Something is not as it should be, and the run goes on."""
+    """Something is wrong, but the run continues."""
 
     message: str
     hint: str = ""
@@ -156,7 +156,7 @@ class IterationEnded(RunEvent, frozen=True, kw_only=True, tag="iteration_ended")
 
 
 class RunEnded(RunEvent, frozen=True, kw_only=True, tag="run_ended"):
-    """A run is over, and why."""
+    """A run is over, with its reason."""
 
     session: str
     name: str
@@ -166,7 +166,7 @@ class RunEnded(RunEvent, frozen=True, kw_only=True, tag="run_ended"):
 
     hint: str = ""
     iterations: int = 0
-    """That this run made."""
+    """Iterations that this run made."""
 
     closed: int = 0
     """Tasks that were closed in the session."""

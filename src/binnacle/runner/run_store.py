@@ -1,7 +1,7 @@
-"""A run's view of the store: how its tasks stand, its sessions and their iterations.
+"""A run's view of the store: its tasks, its sessions and their iterations.
 
-Every look and every change opens the store again in a thread: the event loop also serves the agents, whose changes
-to the same file it must not wait for.
+Every read and every change opens the store again, in a thread: the event loop also serves the agents, and must not wait
+for their changes to the same file.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from binnacle.work.task import NewTask, Task
 Result = TypeVar("Result")
 
 OUTAGE_SECONDS = 120.0
-"""How long a run waits for a database that went away: longer than a restart takes."""
+"""How long a run waits for a lost database: longer than a restart takes."""
 
 RETRY_SECONDS = 0.5
 
@@ -41,10 +41,10 @@ class BegunIteration(NamedTuple):
 
     number: int
     goes_on: bool
-    """Whether it was begun before and broken off."""
+    """Whether it began earlier and was interrupted."""
 
     held: Task | None
-    """The task that its session holds from before."""
+    """The task that its session already holds."""
 
 
 class ChangedTask(NamedTuple):
@@ -55,7 +55,7 @@ class ChangedTask(NamedTuple):
 
 
 async def retry_during_outage(work: Callable[[], Result]) -> Result:
-    """Runs `work` in a thread, again and again while the database is away, at most `OUTAGE_SECONDS`.
+    """Runs `work` in a thread, again while the database is unreachable, for at most `OUTAGE_SECONDS`.
 
     Raises:
         StoreUnreachable, StoreLost: it did not come back.
@@ -71,16 +71,16 @@ async def retry_during_outage(work: Callable[[], Result]) -> Result:
 
 
 class RunStore:
-    """What the store knows about one run."""
+    """One run in the store."""
 
     def __init__(self, open_store: Callable[[], Store], *, feature: str | None, lease: float) -> None:
-        """`feature` is what the run is about; the whole project, if None. `lease` is how long a claim lasts."""
+        """`feature` is that of the run; None for the complete project. `lease` is how long a claim lasts."""
         self._open = open_store
         self.feature = feature
         self.lease = lease
 
     async def read(self, look: Callable[[Reader], Result]) -> Result:
-        """Looks at the store, in which no lapsed claim is left standing."""
+        """Reads the store, after releasing lapsed claims."""
 
         def work() -> Result:
             with self._open() as store, abandoned_work.read_current(store) as tx:
@@ -91,9 +91,9 @@ class RunStore:
     async def write(
         self, change: Callable[[Writer], Result], *, by: Actor = SYSTEM, session: str | None = None
     ) -> Result:
-        """Changes the store, in the name of the system if not of `by`.
+        """Changes the store as `by`, or as the system.
 
-        A change whose outcome was lost with the connection is made again, so all of them leave alone what is done.
+        If the connection is lost, a change may be made twice, so every change skips what is already done.
         """
 
         def work() -> Result:
@@ -103,11 +103,11 @@ class RunStore:
         return await retry_during_outage(work)
 
     async def count_tasks(self, session_ids: Sequence[str]) -> TaskCounts:
-        """How the tasks of the run stand."""
+        """The tasks of the run, by state."""
         return await self.read(lambda tx: _count_tasks(tx, self.feature, session_ids))
 
     async def planning_stage(self, session_id: str) -> PlanningStage:
-        """How far the planning of a session is, or that of a run of its name on another machine."""
+        """The stage of the planning, by this session or by a run of the same name on another machine."""
         return await self.read(lambda tx: _planning_stage(tx, session_id, timedelta(seconds=self.lease)))
 
     async def holds_task(self, session_id: str) -> bool:
@@ -115,9 +115,9 @@ class RunStore:
         return bool(await self.read(lambda tx: tasks.list_held_by(tx, session_id)))
 
     async def begin_iteration(self, session_id: str, *, is_planning: bool) -> BegunIteration:
-        """Begins the next iteration of a session, or goes on with the one that was broken off.
+        """Begins the next iteration of a session, or resumes the interrupted one.
 
-        What was left partly done can be taken again.
+        Partly done tasks can be taken again.
         """
         return await self.write(lambda tx: self._begin_iteration(tx, session_id, is_planning), session=session_id)
 
@@ -144,14 +144,14 @@ class RunStore:
         return next(reversed(await self.read(lambda tx: sessions.list_iterations(tx, session_id))), None)
 
     async def finish_iteration(self, session_id: str, *, last_words: str) -> Iteration:
-        """Ends an iteration. Where the agent wrote no summary, its last words stand for one."""
+        """Ends an iteration. Without a summary of the agent, its last text is the summary."""
 
         said = last_words.strip()
         instead = f"{NO_SUMMARY} It said last: {said[-1000:]}" if said else NO_SUMMARY
         return await self.write(lambda tx: sessions.close_iteration(tx, session_id, instead), session=session_id)
 
     async def complete_sessions(self, session_ids: Sequence[str], reason: str) -> None:
-        """Completes the sessions of a run that has nothing left to do."""
+        """Completes the sessions of a run without open work."""
 
         def end(tx: Writer) -> None:
             for session_id in session_ids:
@@ -161,7 +161,7 @@ class RunStore:
         await self.write(end)
 
     async def release_tasks(self, session_ids: Sequence[str], why: str) -> list[str]:
-        """Gives back what the sessions of a run that ends still hold. Says why on each task; returns their ids."""
+        """Releases the tasks that sessions of an ending run still hold, with the reason. Returns their ids."""
 
         def give_back(tx: Writer) -> list[str]:
             held = [task for session_id in session_ids for task in tasks.list_held_by(tx, session_id)]
@@ -173,18 +173,18 @@ class RunStore:
         return await self.write(give_back)
 
     async def renew_claims(self, session_id: str) -> None:
-        """A sign of life of an agent that works without calling tools."""
+        """Renews the claims of an agent that works without calling tools."""
         await self.write(lambda tx: tx.renew_claims(), by=Actor(session_id, "agent"), session=session_id)
 
     async def last_change(self) -> int:
-        """Changes whenever the work does, notes included."""
+        """A number that changes with the work, including notes."""
         words = ", ".join("?" * len(WATCHED))
         return await self.read(
             lambda tx: tx.count(f"select coalesce(max(seq), 0) from event where entity in ({words})", *WATCHED)
         )
 
     async def changed_tasks(self, after: int) -> list[ChangedTask]:
-        """The tasks of the run that were changed after event number `after`, as they are now."""
+        """The tasks of the run that changed after event number `after`, as they are now."""
         return await self.read(lambda tx: _changed_tasks(tx, self.feature, after))
 
     async def title_of(self, task_id: str) -> str:
@@ -192,9 +192,9 @@ class RunStore:
         return (await self.read(lambda tx: tasks.get(tx, task_id))).title
 
     async def assign_task(self, session_id: str, title: str, description: str) -> str:
-        """Makes a task, unless it is there, and gives it to a session, unless that holds another; returns its id.
+        """Makes a task, unless it exists, and gives it to a session, unless that holds another. Returns its id.
 
-        One that an agent could not do is left for people.
+        A task that an agent could not do is left to people.
         """
 
         def give(tx: Writer) -> str:
@@ -214,7 +214,7 @@ class RunStore:
 
 
 def _planning_stage(tx: Reader, session_id: str, patience: timedelta) -> PlanningStage:
-    """Another machine is waited for as long as a claim lasts: then it has died of it."""
+    """The stage of the planning. A machine that plans for longer than a claim lasts counts as dead."""
     own = sessions.get(tx, session_id)
     if any(one.number > 0 or one.ended_at is not None for one in sessions.list_iterations(tx, own.id)):
         return "done"

@@ -1,4 +1,4 @@
-"""Watches the tasks of a run while its workers iterate: reports those that changed, runs the hooks of those done."""
+"""Watches the tasks of a run while its workers iterate: reports changed tasks, runs the hooks of finished ones."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from binnacle.runner.ports import Worker
 from binnacle.runner.run_context import RunContext
 
 POLL_SECONDS = 0.5
-"""Between looks at the tasks."""
+"""Seconds between two reads of the tasks."""
 
 
 class TaskWatch:
-    """Looks at the tasks until it is left. Leaving it waits for a hook that runs because a task is done."""
+    """Polls the tasks while the block runs. Leaving it waits for a running hook of a finished task."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class TaskWatch:
         await asyncio.gather(self._polling, return_exceptions=True)
 
     async def report_changes(self) -> None:
-        """Reports the tasks that changed since the last look.
+        """Reports the tasks that changed since the last call.
 
         Raises:
             HookFailed: a required hook failed.
@@ -75,5 +75,5 @@ class TaskWatch:
                     await self.report_changes()
             except HookFailed as error:
                 self._on_hook_failed(error)
-            except BinnacleError as error:  # the store may come back; if not, the iterations say so
+            except BinnacleError as error:  # the store may come back; if not, the iterations fail
                 self._context.tell(run_events.WarningReported(message=error.message, hint=error.hint))

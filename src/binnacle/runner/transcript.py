@@ -1,7 +1,7 @@
-"""What was said and done in a session, kept as it happens: one JSON value a line in `transcript.jsonl`.
+"""Records what was said and done in a session, as it happens: a JSON value per line in `transcript.jsonl`.
 
-A line that is incomplete, because its writer was killed, is not read. Pieces of a message are joined into one
-entry where they are written and again where they are read, so that hardly anything is lost and nothing is torn.
+An incomplete line, whose writer was killed, is skipped. Pieces of a message are joined when they are written and again
+when they are read, so a kill loses little.
 """
 
 import contextlib
@@ -29,13 +29,13 @@ JOIN_WAIT_SECONDS = 2.0
 """Seconds that a piece of a message waits for the next one."""
 
 MAX_VALUE_CHARACTERS = 16 << 10
-"""Characters of what a tool was given or returned that are kept."""
+"""Characters kept of a tool's input or output."""
 
 MAX_ITERATION_BYTES = 64 << 20
-"""Bytes of one iteration. An agent that floods is cut off here, in its transcript."""
+"""Bytes of one iteration; the transcript of a flooding agent is cut here."""
 
 MAX_CALLS = 1000
-"""Tool calls at once of which the status is known."""
+"""Tool calls whose status is remembered at the same time."""
 
 TEXT_KINDS = ("message", "thought")
 
@@ -49,10 +49,10 @@ class TranscriptEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`iteration`, `prompt`, `message`, `thought`, `tool`, `plan`, `usage`, `permission`, `end` or `cut`."""
 
     text: str = ""
-    """Of a prompt, a message or a thought; why a turn ended."""
+    """The text of a prompt, a message or a thought; the reason why a turn ended."""
 
     id: str = ""
-    """Of a tool call, to which later entries add."""
+    """The id of a tool call, which later entries repeat."""
 
     title: str = ""
     tool: str = ""
@@ -63,7 +63,7 @@ class TranscriptEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     input: str = ""
     output: str = ""
     steps: tuple[tuple[str, str], ...] = ()
-    """Of a plan: each with its status."""
+    """The steps of a plan, each with its status."""
 
     used: int | None = None
     size: int | None = None
@@ -74,10 +74,10 @@ class TranscriptEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Transcript:
-    """Writes the transcript of a session. Leaving it writes what is waiting."""
+    """Writes the transcript of a session. Leaving the block writes what is buffered."""
 
     def __init__(self, folder: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`folder` is where `transcript.jsonl` is, or begins."""
+        """`folder` holds `transcript.jsonl`, which is made if it does not exist."""
         make_private_folder(folder)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         self._descriptor = os.open(os.path.join(folder, TRANSCRIPT_FILE), flags, 0o600)
@@ -103,7 +103,7 @@ class Transcript:
         os.close(self._descriptor)
 
     def iteration(self, number: int) -> None:
-        """What follows belongs to this iteration."""
+        """Assigns what follows to this iteration."""
         self.flush()
         self._iteration = number
         self._written = 0
@@ -132,7 +132,7 @@ class Transcript:
                 self._write("usage", used=update.used, size=update.size, cost=cost)
 
     def decided(self, request: PermissionRequest, decision: PermissionDecision) -> None:
-        """A request for permission was answered."""
+        """Records the answer to a request for permission."""
         self._write(
             "permission",
             id=request.tool_call_id,
@@ -143,7 +143,7 @@ class Transcript:
         )
 
     def ended(self, stop_reason: str, *, tokens: int | None = None) -> None:
-        """A turn ended."""
+        """Records the end of a turn."""
         self._write("end", text=stop_reason, tokens=tokens)
 
     def flush(self) -> None:
@@ -164,7 +164,7 @@ class Transcript:
             self.flush()
 
     def _tool(self, call: acp.ToolCallFields) -> None:
-        """A line for the beginning of a call, for every change of its status, and for its result."""
+        """Writes a line for the beginning of a call, for every change of its status, and for its result."""
         output = _output(call)
         status = call.status or ""
         known = self._statuses.get(call.tool_call_id)
@@ -198,7 +198,7 @@ class Transcript:
             self._is_cut, kind, fields = True, "cut", {"text": f"no more of this iteration after {self._written} bytes"}
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = encode(TranscriptEntry(at=moment, iteration=self._iteration, kind=kind, **fields)) + b"\n"
-        # A full disk does not stop the work: what cannot be kept is lost.
+        # A full disk does not stop the work: what cannot be written is lost.
         with contextlib.suppress(OSError):
             written = os.write(self._descriptor, b"\n" + line if self._is_torn else line)
             self._is_torn = written < len(line)
@@ -246,7 +246,7 @@ def _entries(folder: str) -> Iterator[TranscriptEntry]:
 
 
 def _output(call: acp.ToolCallFields) -> str:
-    """What a call made, as text for people."""
+    """The output of a call, as text for people."""
     texts = []
     for part in call.content or ():
         if part.content is not None and part.content.text:

@@ -1,4 +1,4 @@
-"""An agent: starts it, exchanges capabilities, opens sessions in it, ends it."""
+"""Starts an agent, exchanges capabilities, opens sessions in it, and ends it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, UNREADABLE, RpcError
 from binnacle.wire.mcp import decode_params
 
 START_TIMEOUT_SECONDS = 60.0
-"""Seconds for the first answer of an agent. Some unpack or update themselves before it."""
+"""Seconds for the first answer of an agent. Some unpack or update themselves first."""
 
 OPEN_TIMEOUT_SECONDS = 120.0
 """Seconds for a session to be opened, with its MCP servers connected."""
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class AcpAgent:
-    """An agent that runs and has said what it can do."""
+    """A running agent with its capabilities."""
 
     def __init__(self, command: AgentCommand) -> None:
         self._command = command
@@ -45,14 +45,14 @@ class AcpAgent:
             command.name, send=self._send, hear=self._hear, answer=self._answer, note=self._note
         )
         self.info: acp.Implementation | None = None
-        """Its name and version, where it tells."""
+        """Its name and version, if it sends them."""
 
         self.capabilities = acp.AgentCapabilities()
         self.login_methods: tuple[acp.AuthMethod, ...] = ()
 
     @property
     def pid(self) -> int:
-        """Of the process that was started."""
+        """The id of its process."""
         assert self._process is not None
         return self._process.pid
 
@@ -65,12 +65,12 @@ class AcpAgent:
         model: str | None = None,
         within: float = OPEN_TIMEOUT_SECONDS,
     ) -> AcpSession:
-        """Opens a session in a folder with MCP servers; goes on with the session `resume` if the agent can.
+        """Opens a session in a folder with MCP servers; resumes the session `resume` if the agent can.
 
-        Of two servers of one name the agent gets the one it can reach: over HTTP before one it starts itself.
+        Of two servers with one name, the agent gets the one it can use: HTTP before one that it has to start.
 
         Raises:
-            AgentError: it did not open one, and why.
+            AgentError: it did not open one; the message says why.
             InvalidInput: it has no such model.
         """
         is_given = takes_servers_by_variable(self._command, self.info)
@@ -86,7 +86,7 @@ class AcpAgent:
         """Starts the program.
 
         Raises:
-            AgentStart: with what was in the way.
+            AgentStart: it did not start; the message says why.
         """
         command = self._command
         hint = f"install it: {command.install}" if command.install else "check the command"
@@ -101,7 +101,7 @@ class AcpAgent:
         )
 
     async def greet(self, *, within: float) -> None:
-        """Tells the agent who we are and hears what it can do."""
+        """Sends `initialize`, and takes the agent's capabilities."""
         params = acp.Initialize(
             protocol_version=acp.VERSION, client_capabilities=acp.ClientCapabilities(), client_info=CLIENT_INFO
         )
@@ -114,7 +114,7 @@ class AcpAgent:
         self.login_methods = answer.auth_methods or ()
 
     async def watch(self) -> None:
-        """Waits until the agent ends or must be ended, and says why to all who wait for it."""
+        """Waits until the agent ends or must be ended, and fails all waiting requests with the reason."""
         assert self._process is not None
         process = self._process
         exited = asyncio.ensure_future(process.wait())
@@ -125,21 +125,21 @@ class AcpAgent:
                 await process.end(grace=0)
                 return
             await asyncio.wait(ends, timeout=DRAIN_SECONDS)
-            self._connection.fail(self._epitaph(exited))
+            self._connection.fail(self._describe_end(exited))
         finally:
             exited.cancel()
 
     async def stop(self) -> None:
-        """Cancels what it does and waits for that, within a bound."""
+        """Cancels its turn and waits for that, within a bound."""
         await asyncio.gather(*(session.cancel() for session in self._sessions.values()))
 
     async def end(self) -> None:
-        """Ends its process. Nothing of it is left."""
+        """Ends its process with everything it started."""
         if self._process is not None:
             await self._process.end()
         await self._connection.aclose()
 
-    def _epitaph(self, exited: "asyncio.Future[int]") -> AgentError:
+    def _describe_end(self, exited: "asyncio.Future[int]") -> AgentError:
         assert self._process is not None
         if exited.done():
             return agent_failures.error_of_end(self._command, exited.result(), self._process.log.tail())
@@ -167,7 +167,7 @@ class AcpAgent:
     async def _load(
         self, session_id: str, servers: tuple[acp.McpServer, ...], cwd: str, within: float
     ) -> AcpSession | str:
-        """The session, or why it cannot be had. What it replays was heard when it happened."""
+        """The session, or why it cannot be loaded. What it replays was recorded before, and is ignored."""
         if not self.capabilities.load_session:
             return f"{self._command.name} does not load sessions"
         params = acp.LoadSession(session_id=session_id, cwd=cwd, mcp_servers=servers, meta=self._session_meta())
@@ -195,7 +195,7 @@ class AcpAgent:
     def _send(self, data: bytes) -> None:
         assert self._process is not None
         if not self._process.send(data):
-            # Mostly because it has ended, and then `watch` knows more about it in a moment.
+            # Mostly because it has ended; then `watch` soon knows more.
             error = AgentProtocol(f"{self._command.name} takes no more input", hint=self._command.try_it)
             asyncio.get_running_loop().call_later(DRAIN_SECONDS, self._connection.fail, error)
 
@@ -212,7 +212,7 @@ class AcpAgent:
 
     async def _answer(self, method: str, params: bytes) -> Any:
         if method != acp.REQUEST_PERMISSION:
-            # Files and terminals are the agent's own business: nothing of the kind was offered to it.
+            # We offered the agent neither files nor terminals.
             raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")
         request = decode_params(params, acp.RequestPermission)
         session = self._sessions.get(request.session_id)
@@ -229,12 +229,12 @@ async def open_agent(
     log: str,
     within: float = START_TIMEOUT_SECONDS,
 ) -> AsyncIterator[AcpAgent]:
-    """Starts an agent with this environment; it must answer within so many seconds.
+    """Starts an agent with this environment; it must answer within `within` seconds.
 
-    What it writes to its errors goes to `log`, which never grows beyond a bound.
+    Its standard error goes to `log`, whose size is bounded.
 
-    Leaving it cancels what the agent does and ends it with all it started: first its input is closed, then it is asked
-    to, then it is killed.
+    Leaving the block cancels the agent's turn and ends it with everything it started: its input is closed, then it is
+    asked to end, then it is killed.
 
     Raises:
         AgentError: it did not start, or did not answer as it should.

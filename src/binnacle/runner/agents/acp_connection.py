@@ -1,4 +1,4 @@
-"""JSON-RPC with an agent, a message a line: asks it, answers it, hears it."""
+"""JSON-RPC with an agent, a message per line: requests, answers and notifications."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,13 +23,13 @@ from binnacle.wire.jsonrpc import (
 from binnacle.wire.pending import PendingRequests
 
 MAX_LINE_BYTES = 32 << 20
-"""Bytes of one message. An agent that writes a longer one is ended: there is no way to say what was in it."""
+"""Bytes of one message. An agent that writes a longer one is ended: we cannot know what was in it."""
 
 MAX_PENDING_REQUESTS = 1000
 """Requests of ours that the agent has not answered. A turn has one, and a session a handful."""
 
 MAX_OPEN_REQUESTS = 100
-"""Requests of the agent that may wait for an answer at once. More are refused."""
+"""Requests of the agent that are answered at the same time. More are refused."""
 
 TakeNotification = Callable[[str, bytes], None]
 """Takes a notification: its method and parameters."""
@@ -39,7 +39,7 @@ AnswerRequest = Callable[[str, bytes], Awaitable[Any]]
 
 
 class AcpConnection:
-    """Both directions between us and one agent. What comes in is handled as it comes: nothing piles up here."""
+    """Both directions between us and one agent. Input is handled as it arrives; nothing is queued."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class AcpConnection:
         answer: AnswerRequest,
         note: Callable[[bytes], None],
     ) -> None:
-        """`send` writes bytes to the agent; `note` is told of a line that is no message."""
+        """`send` writes bytes to the agent; `note` gets each line that is no message."""
         self._name = name
         self._send = send
         self._hear = hear
@@ -62,13 +62,13 @@ class AcpConnection:
         self._answering: set[asyncio.Task[None]] = set()
         self._lines = LineDecoder(MAX_LINE_BYTES)
         self.failed: asyncio.Future[AgentError] = self._loop.create_future()
-        """Done when nothing more can be asked, with why."""
+        """Done when the connection has failed, with the reason."""
 
         self.heard = self._loop.time()
-        """When the agent last said anything."""
+        """When the agent last sent something."""
 
     def begin(self, method: str, params: object) -> "asyncio.Future[Response]":
-        """Asks, for `result_of` to read when it is done. Fails when the connection does."""
+        """Sends a request. `result_of` reads the future's result; the future fails with the connection."""
         self._last_id += 1
         request_id = str(self._last_id).encode()
         answer = self._pending.add(request_id)
@@ -81,7 +81,7 @@ class AcpConnection:
 
         Raises:
             RpcError: the agent answered with an error.
-            AgentSilent: it did not answer within so many seconds.
+            AgentSilent: it did not answer within `within` seconds.
             AgentError: the connection failed.
         """
         answer = self.begin(method, params)
@@ -98,7 +98,7 @@ class AcpConnection:
             self._send(jsonrpc.notification_message(method, params) + b"\n")
 
     def feed(self, data: bytes) -> None:
-        """Takes what the agent wrote."""
+        """Handles what the agent wrote."""
         if self.failed.done():
             return
         self.heard = self._loop.time()
@@ -114,7 +114,7 @@ class AcpConnection:
             self._take(line)
 
     def fail(self, error: AgentError) -> None:
-        """Nothing more will be answered, because of `error`. Only the first reason counts."""
+        """Fails all requests with `error`. Only the first error counts."""
         if not self.failed.done():
             self.failed.set_result(error)
         self._pending.close(lambda: error)
@@ -122,7 +122,7 @@ class AcpConnection:
             task.cancel()
 
     async def aclose(self) -> None:
-        """Waits for the answers that are being given up."""
+        """Cancels the answers under way, and waits for them."""
         self.fail(AgentError(f"{self._name} was ended", hint="start it again"))
         if self._answering:
             await asyncio.wait(self._answering)
@@ -179,10 +179,10 @@ class _Error(Struct):
 
 
 def result_of(response: Response) -> bytes:
-    """What an agent answered.
+    """The result in an agent's answer.
 
     Raises:
-        RpcError: that was an error.
+        RpcError: it is an error.
     """
     if response.error is not None:
         _raise(response.error)

@@ -1,4 +1,4 @@
-"""A conversation with an agent: opened or loaded, prompted turn by turn."""
+"""A session of an agent: opened or loaded, then prompted turn by turn."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from binnacle.wire import acp
 from binnacle.wire.jsonrpc import UNREADABLE, RpcError
 
 CANCEL_TIMEOUT_SECONDS = 10.0
-"""Seconds for a turn to end that was cancelled. Agents take one or two."""
+"""Seconds for a cancelled turn to end. Agents take one or two."""
 
 CHOICE_TIMEOUT_SECONDS = 30.0
 """Seconds for an agent to change its mode or model."""
@@ -41,30 +41,30 @@ class AcpSession:
         self._turn: RunningTurn | None = None
         self._calls = SeenToolCalls()
         self.id = session_id
-        """By which the agent can load it again."""
+        """The id with which the agent can load it again."""
 
         self.was_loaded = was_loaded
-        """Whether it goes on with an earlier one."""
+        """Whether it resumes an earlier one."""
 
         self.not_loaded = not_loaded
-        """Why it does not, where that was asked for."""
+        """Why it does not, if that was wanted."""
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn goes on."""
+        """Whether a turn is running."""
         return self._turn is not None and not self._turn.answer.done()
 
     async def prompt(
         self, text: str, *, on_update: OnUpdate, ask: AskPermission, silence: float, within: float
     ) -> Turn:
-        """One turn: tells the agent something and waits until it has done with it.
+        """One turn: prompts the agent and waits until it is done.
 
-        `silence` is how many seconds it may say nothing while it waits for nobody, `within` how many the turn may take.
-        Updates that come after the turn go to the `on_update` of the latest. A cancelled caller leaves the turn to
-        `cancel`, or to the end of the agent.
+        `silence` is how many seconds it may be silent while it waits for no person, `within` how many the turn may
+        take. Updates after the turn go to its `on_update`. Cancelling the caller does not end the turn: call `cancel`,
+        or end the agent.
 
         Raises:
-            AgentError: the turn failed, and why.
+            AgentError: the turn failed; the message says why.
         """
         assert not self.is_running, "a turn goes on already"
         params = acp.PromptRequest(session_id=self.id, prompt=(acp.text_block(text),))
@@ -87,17 +87,17 @@ class AcpSession:
         )
 
     async def cancel(self) -> bool:
-        """Stops the turn that goes on, if any; whether it has ended. Questions that wait are taken back."""
+        """Stops a running turn. Returns whether it has ended. Open requests for permission are cancelled."""
         if self._turn is None or self._turn.answer.done():
             return True
-        if not self._turn.cancelled.is_set():  # one that did not listen is not asked again
+        if not self._turn.cancelled.is_set():  # an agent that ignored it once is not asked again
             self._connection.tell(acp.CANCEL, acp.SessionReference(session_id=self.id))
             self._turn.cancelled.set()
             await asyncio.wait([self._turn.answer], timeout=CANCEL_TIMEOUT_SECONDS)
         return self._turn.answer.done()
 
     def touch(self) -> None:
-        """Tells that the agent is at work in some other way, for instance with a tool of ours."""
+        """Notes that the agent works in another way, for example with one of our tools."""
         if self._turn is not None:
             self._turn.heard = asyncio.get_running_loop().time()
 
@@ -110,7 +110,7 @@ class AcpSession:
         await self._choose(acp.SET_MODE, acp.SetMode(session_id=self.id, mode_id=mode), what=f"the mode {mode!r}")
 
     async def set_model(self, model: str) -> None:
-        """Chooses the model, as an option of the session or in the older way of an agent that has no such option.
+        """Chooses the model, as an option of the session or by the older request of agents without such an option.
 
         Raises:
             InvalidInput: it offers models, but none of that name.
@@ -128,7 +128,7 @@ class AcpSession:
             await self._choose(acp.SET_MODEL, acp.SetModel(session_id=self.id, model_id=chosen), what=what)
 
     def hear(self, update: acp.Update) -> None:
-        """Takes what the agent tells about this session."""
+        """Handles an update of this session."""
         if isinstance(update, acp.ToolCallFields):
             self._calls.note(update)
         if self._turn is not None:
@@ -141,7 +141,7 @@ class AcpSession:
         return acp.Permission(outcome=outcome)
 
     async def _wait(self, turn: RunningTurn, *, silence: float, within: float) -> str:
-        """Waits for the end of a turn; what was wrong if it took too long."""
+        """Waits for the end of a turn. Returns what went wrong if it took too long."""
         loop = asyncio.get_running_loop()
         turn.heard = begun = loop.time()
         while not turn.answer.done():
@@ -158,7 +158,7 @@ class AcpSession:
         try:
             return msgspec.json.decode(result_of(turn.answer.result()), type=acp.PromptAnswer)
         except RpcError as error:
-            if turn.cancelled.is_set():  # some agents answer that with an error
+            if turn.cancelled.is_set():  # some agents answer a cancelled turn with an error
                 return acp.PromptAnswer(stop_reason="cancelled")
             raise agent_failures.error_of_answer(self._agent, error, doing="its turn") from error
         except UNREADABLE as error:
@@ -172,7 +172,7 @@ class AcpSession:
             raise agent_failures.error_of_answer(self._agent, error, doing=what) from error
 
     def _offered(self, model: str, offered: Sequence[str]) -> str:
-        """The model as the agent names it. One that tells no names is given what the person said."""
+        """The model as the agent names it. If it lists no models, the person's word is used."""
         found = [one for one in offered if one == model] or [one for one in offered if model.lower() in one.lower()]
         if len(found) == 1 or not offered:
             return found[0] if found else model

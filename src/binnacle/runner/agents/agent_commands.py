@@ -1,4 +1,4 @@
-"""Agents that are known by name, and how any other is started: what the person says becomes a command."""
+"""Agents that are known by name, and the command that starts any agent."""
 
 import os
 import shlex
@@ -12,21 +12,21 @@ from binnacle.errors import AgentStart, InvalidInput, nearest
 
 @dataclass(frozen=True, kw_only=True)
 class AgentCommand:
-    """How an agent is started, and what to tell a person about it."""
+    """How an agent is started, and hints for people about it."""
 
     name: str
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
-    """Variables it needs besides, in place of those it would get."""
+    """Variables that it needs in addition; they replace others of the same name."""
 
     model: str | None = None
-    """To be chosen in the session, where neither the command nor the environment says it."""
+    """The model to choose in the session, if neither the command nor the environment names it."""
 
     session_meta: Mapping[str, Any] = field(default_factory=dict)
-    """What goes with the request that opens a session."""
+    """The `_meta` of the request that opens a session."""
 
     servers_variable: str = ""
-    """One of `env` in which codex-acp takes the MCP servers of a session, in place of that request."""
+    """The variable in `env` from which codex-acp takes the MCP servers of a session, instead of that request."""
 
     install: str = ""
     """How to get it."""
@@ -36,14 +36,14 @@ class AgentCommand:
 
     @property
     def try_it(self) -> str:
-        """What to do about one that ends by itself."""
+        """The hint for an agent that ended unexpectedly."""
         return f"see its log, and try it by hand: {shlex.join(self.argv)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Known:
     commands: tuple[tuple[str, ...], ...]
-    """Ways to start it, the preferred first; the first whose program is there is taken."""
+    """Ways to start it; the first whose program is installed is used."""
 
     install: str = ""
     login: str = ""
@@ -55,7 +55,7 @@ class _Known:
     """Option of the command that names the model."""
 
     model_variable: str = ""
-    """Variable that names it. With neither, it is chosen in the session."""
+    """Variable that names the model. With neither, it is chosen in the session."""
 
 
 KNOWN_AGENTS: Mapping[str, _Known] = {
@@ -79,14 +79,14 @@ KNOWN_AGENTS: Mapping[str, _Known] = {
         commands=(("codex-acp",),),
         install="npm install -g @agentclientprotocol/codex-acp",
         login="run `codex login`, or set OPENAI_API_KEY",
-        # By default it has a second model decide what is allowed, and asks nobody.
+        # By default a second model decides what is allowed, and nobody is asked.
         defaults={"INITIAL_AGENT_MODE": "workspace-write"},
     ),
     "gemini": _Known(
         commands=(("gemini", "--acp"),),
         install="npm install -g @google/gemini-cli",
         login="run `gemini` once and log in, or set GEMINI_API_KEY",
-        # It starts itself again otherwise, and the first of the two does not pass on its end.
+        # Otherwise it starts itself again, and the first process does not end with the second.
         env={"GEMINI_CLI_NO_RELAUNCH": "true"},
         model_flag="--model",
     ),
@@ -100,10 +100,10 @@ KNOWN_AGENTS: Mapping[str, _Known] = {
 
 
 def resolve_agent(words: str, *, model: str | None = None, environ: Mapping[str, str] = os.environ) -> AgentCommand:
-    """The agent a person means: one of `KNOWN_AGENTS`, or any command that speaks the Agent Client Protocol.
+    """The agent that a person names: one of `KNOWN_AGENTS`, or any command that speaks the Agent Client Protocol.
 
     Raises:
-        AgentStart: its program is not there; the hint says how to get it.
+        AgentStart: its program is not installed; the hint says how to get it.
         InvalidInput: that is no command line.
     """
     known = KNOWN_AGENTS.get(words.strip())
@@ -113,7 +113,7 @@ def resolve_agent(words: str, *, model: str | None = None, environ: Mapping[str,
     if model is None or known is None:
         return replace(agent, model=model)
     if known.model_flag:
-        # In one word: a project may name the model, and a name like `--yolo` must not become an option.
+        # In one argument: a project may name the model, and a name like `--yolo` must not become an option.
         return replace(agent, argv=(*agent.argv, f"{known.model_flag}={model}"))
     if known.model_variable:
         return replace(agent, env={**agent.env, known.model_variable: model})
@@ -137,7 +137,7 @@ def _command(words: str) -> AgentCommand:
 
 
 def _find(program: str, environ: Mapping[str, str]) -> str | None:
-    """Where a program is. One with a slash may be relative to where it is started, so that is left to the start."""
+    """The path of a program. One with a slash may be relative to the agent's folder, so it is not resolved here."""
     return program if os.sep in program else shutil.which(program, path=environ.get("PATH"))
 
 

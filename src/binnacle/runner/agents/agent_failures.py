@@ -1,4 +1,4 @@
-"""What went wrong with an agent, as errors for the reader."""
+"""Failures of agents, as errors for people."""
 
 from binnacle.errors import AgentEnded, AgentError, AgentLimited, AgentLogin
 from binnacle.runner.agents.agent_commands import AgentCommand
@@ -7,13 +7,13 @@ from binnacle.wire import acp
 from binnacle.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
 
 MAX_SHOWN_CHARACTERS = 2000
-"""Characters of what an agent says about its failure."""
+"""Characters of an agent's own message in an error."""
 
 
 def error_of_answer(
     agent: AgentCommand, error: RpcError, *, doing: str, login: tuple[acp.AuthMethod, ...] = ()
 ) -> AgentError:
-    """An agent answered a request with an error."""
+    """The error for a request that the agent answered with an error."""
     said = _said(error)
     if (limit := limit_in_error(error.message, error.data)) is not None:
         return error_of_limit(agent, said, limit.after)
@@ -27,13 +27,13 @@ def error_of_answer(
 
 
 def error_of_limit(agent: AgentCommand, said: str, after: float | None) -> AgentLimited:
-    """The model behind an agent takes no more requests."""
+    """The error for a model provider that takes no more requests."""
     hint = "try again later" if after is None else f"try again in {after:g} seconds"
     return AgentLimited(f"{agent.name} is limited by its provider: {said}", after=after, hint=hint)
 
 
 def error_of_end(agent: AgentCommand, code: int, last_words: str) -> AgentError:
-    """An agent's process ended while it was needed."""
+    """The error for an agent's process that ended too early."""
     if code and (limit := limit_in_log(last_words)) is not None:
         return error_of_limit(agent, last_words[-MAX_SHOWN_CHARACTERS:], limit.after)
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
@@ -42,7 +42,7 @@ def error_of_end(agent: AgentCommand, code: int, last_words: str) -> AgentError:
 
 
 def _said(error: RpcError) -> str:
-    """The message of an error, and what stands in its data where the message says nothing."""
+    """The message of an error, or its data if the message is empty."""
     details = error.data
     if isinstance(details, dict):
         details = details.get("details") or details.get("message") or details.get("error") or details

@@ -11,20 +11,20 @@ from binnacle.processes.piped_program import PipedProgram, start_piped
 from binnacle.processes.rolling_file import RollingFile
 
 MAX_LOG_BYTES = 4 << 20
-"""Bytes of an agent's log before it is put aside as `….old`, in place of the one before."""
+"""Bytes of an agent's log before it is renamed to `….old`; the `.old` before is removed."""
 
 MAX_UNREAD_BYTES = 64 << 20
-"""Bytes kept for an agent that does not read. A prompt and the answers to its questions are far below."""
+"""Bytes buffered for an agent that does not read. Prompts and answers are far smaller."""
 
 DRAIN_SECONDS = 2.0
-"""Seconds for the last words of an agent that has ended to be read."""
+"""Seconds for reading the last output of an agent that has ended."""
 
 STOP_GRACE_SECONDS = 3.0
-"""Seconds an agent gets to end by itself once its input was closed, and again once it was asked to."""
+"""Seconds an agent gets to end after its input is closed, and again after it is asked to."""
 
 
 class AgentProcess:
-    """A running agent. It ends with all it started, at the latest when its `Keeper` is left."""
+    """A running agent. It ends with everything it started, at the latest with its `Keeper`."""
 
     def __init__(self, program: PipedProgram, log: OutputLog, file: RollingFile) -> None:
         self._program = program
@@ -73,7 +73,7 @@ async def start_process(
     take: Callable[[bytes], None],
     hint: str,
 ) -> AgentProcess:
-    """Starts an agent. `take` is given what it writes to its output; what it writes to its errors goes to `log`.
+    """Starts an agent. `take` gets its standard output, `log` its standard error.
 
     Raises:
         AgentStart: with `hint` as the next step.

@@ -1,7 +1,7 @@
-"""MCP servers for codex-acp in its settings, where its own files name a Binnacle that is to be left out.
+"""Puts MCP servers for codex-acp into its settings, if its own files name a Binnacle that must be turned off.
 
-The settings come in a variable, as JSON. Servers in the request that opens a session would replace all that the
-settings say of servers, also that one of them is switched off.
+The settings are JSON in a variable. Servers in the request that opens a session would replace all servers of the
+settings, also the entry that turns one off.
 """
 
 import json
@@ -13,7 +13,7 @@ from binnacle.runner.agents.agent_commands import AgentCommand
 from binnacle.wire import acp
 
 CODEX_ACP_NAME = "@agentclientprotocol/codex-acp"
-"""What the program calls itself that reads the variable. Others of its command's name do not."""
+"""The name by which the program that reads the variable identifies itself. Other programs of that command do not."""
 
 
 def with_servers(command: AgentCommand, servers: Sequence[acp.McpServer]) -> AgentCommand:
@@ -28,11 +28,11 @@ def with_servers(command: AgentCommand, servers: Sequence[acp.McpServer]) -> Age
 
 
 def takes_servers_by_variable(command: AgentCommand, info: acp.Implementation | None) -> bool:
-    """Whether the agent that was started has its servers from the variable."""
+    """Whether the started agent takes its servers from the variable."""
     return bool(command.servers_variable) and info is not None and info.name == CODEX_ACP_NAME
 
 
 def _entry(server: acp.HttpMcpServer) -> dict[str, Any]:
     headers = {header.name: header.value for header in server.headers}
-    # Without `required` a server that is slow to answer is missing in the first turn.
+    # Without `required`, a slow server is missing in the first turn.
     return {"url": server.url, "http_headers": headers, "required": True, "default_tools_approval_mode": "approve"}

@@ -1,7 +1,7 @@
 """Answers an agent's requests for permission: by policy, or by asking a person.
 
-Agents name the answers differently, so one is chosen by its kind. The tools of our own session are always allowed: the
-person gave them when the run was started, and their refusals come from the work model.
+Agents name the answers differently, so we choose one by its kind. The tools of our own session are always allowed: the
+person chose them when they started the run, and the work model refuses what they must not do.
 """
 
 import re
@@ -15,30 +15,30 @@ Approve = Literal["ask", "edits", "all", "none"]
 APPROVALS: tuple[Approve, ...] = ("ask", "edits", "all", "none")
 
 EDIT_KINDS = frozenset({"read", "search", "think", "edit", "move"})
-"""Kinds of tool calls that `edits` allows. What a person can take back with git."""
+"""Kinds of tool calls that `edits` allows: what a person can revert with git."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PermissionRequest:
-    """What an agent wants to do, with all it has said about it before."""
+    """What an agent wants to do, with everything it has sent about the call."""
 
     tool_call_id: str
     title: str = ""
     kind: str = "other"
     name: str = ""
-    """Of the tool, where the agent tells it besides the title; else the title that the call began with."""
+    """The tool's name, if the agent sends it in addition to the title; else the first title of the call."""
 
     is_named: bool = False
-    """Whether the agent tells the tool's name besides the title."""
+    """Whether the agent sends the tool's name in addition to the title."""
 
     input: Any = None
-    """Unless it is too long to be kept."""
+    """None if it is too long to keep."""
 
     has_input: bool = False
-    """Whether the agent has told what the call is given, kept or not."""
+    """Whether the agent has sent the call's input, kept or not."""
 
     is_quoted: bool = False
-    """Whether the name is a text of the input or one of the paths: then it is a command or a file, not a tool."""
+    """Whether the name occurs in the input or in a path: then it is a command or a file, not a tool."""
 
     paths: tuple[str, ...] = ()
     options: tuple[acp.PermissionOption, ...] = ()
@@ -50,7 +50,7 @@ class PermissionDecision:
 
     is_allowed: bool
     option_id: str | None
-    """Of the agent's option. `None` when it offers none that means this: then its turn is told it was cancelled."""
+    """The id of the agent's option. `None` if it offers none for this: then the answer is "cancelled"."""
 
     by: str
     """`own tool`, `policy` or `person`."""
@@ -60,11 +60,11 @@ AskPermission = Callable[[PermissionRequest], Awaitable[PermissionDecision]]
 """Decides on a request."""
 
 AskPerson = Callable[[PermissionRequest], Awaitable[bool]]
-"""Asks the person whether a request is allowed."""
+"""Asks a person whether a request is allowed."""
 
 
 def decide(request: PermissionRequest, *, allow: bool, by: str) -> PermissionDecision:
-    """A decision by the option that means it: for this once before for always."""
+    """A decision with the matching option: "once" before "always"."""
     wanted = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
     found = {option.kind: option.option_id for option in reversed(request.options)}
     option_id = next((found[kind] for kind in wanted if kind in found), None)
@@ -72,7 +72,7 @@ def decide(request: PermissionRequest, *, allow: bool, by: str) -> PermissionDec
 
 
 def outcome_of(decision: PermissionDecision) -> acp.PermissionSelected | acp.PermissionCancelled:
-    """A decision as the agent is told."""
+    """A decision as the protocol's answer."""
     return (
         acp.PermissionCancelled()
         if decision.option_id is None
@@ -84,27 +84,27 @@ def outcome_of(decision: PermissionDecision) -> acp.PermissionSelected | acp.Per
 class OwnTools:
     """The tools of our session, as agents name them.
 
-    Agents give a tool call a kind by guessing from its name (Copilot takes `task-update` for an edit, codex-acp takes
-    every MCP tool for a command), so the kind says nothing. A title may be made from what the model wrote: a command
-    line, a path. So a call is one of ours only if its complete name is that of a tool of this session in a form that
-    agents use, and the name is not something that the call itself contains.
+    Agents guess the kind of a tool call from its name (Copilot takes `task-update` for an edit, codex-acp every MCP
+    tool for a command), so the kind says nothing. A title may come from the model: a command line, a path. So a call is
+    one of ours only if its complete name is that of a tool of this session, in a form that agents use, and the call's
+    input does not contain that name.
     """
 
     server: str
-    """Its name in the agent. No other server of the agent has it."""
+    """The name of our server in the agent. No other server of the agent has it."""
 
     tools: Collection[str]
-    """As the session lists them."""
+    """The names of the tools that the session lists."""
 
     has_upstreams: bool = False
-    """Whether the session lists tools of other servers too, whose names begin with `mcp_`."""
+    """Whether the session also lists tools of other servers, whose names begin with `mcp_`."""
 
     def has(self, request: PermissionRequest) -> bool:
-        """Whether a request is about one of them."""
+        """Whether a request is for one of our tools."""
         tool = self._tool_in(request.name or request.title)
         if tool is None or not self._is_listed(tool):
             return False
-        # Of a command without its input nobody knows that the title is not the command itself.
+        # Without its input, the title of a command may be the command itself.
         is_known = request.has_input or request.kind != "execute"
         return request.is_named or (is_known and not request.is_quoted)
 
@@ -131,12 +131,12 @@ OWN_TOOL_PATTERNS = (
 
 
 def _plain(tool: str) -> str:
-    """A tool's name without what agents change in it: case, and dashes that become underscores."""
+    """A tool's name without what agents change: case, and dashes that become underscores."""
     return tool.lower().replace("-", "_")
 
 
 def is_quoted_in(value: Any, name: str, *, kind: str) -> bool:
-    """Whether a name is a text in a call's input, or the last part of a path there; of a command, any part of it."""
+    """Whether a call's input contains a name as a text or at the end of a path; for a command, anywhere."""
     left = [value]
     while left:
         match left.pop():
@@ -151,9 +151,9 @@ def is_quoted_in(value: Any, name: str, *, kind: str) -> bool:
 
 
 def by_policy(approve: Approve, *, own: Callable[[], OwnTools], person: AskPerson | None = None) -> AskPermission:
-    """Decides as the person chose with `--approve`. With `ask` and nobody to ask, nothing is allowed.
+    """Decides as the person chose with `--approve`. `ask` without a person allows nothing.
 
-    `own` is asked at every request: the tools of a session change while it runs.
+    `own` is called for every request: the tools of a session may change.
     """
 
     async def decide_one(request: PermissionRequest) -> PermissionDecision:

@@ -1,6 +1,6 @@
-"""Recognises that a model takes no more requests for now, in what agents say about it, and how long to wait.
+"""Recognises in an agent's output that its provider takes no more requests, and how long to wait.
 
-There is no code for it in the Agent Client Protocol: agents pass on what their provider wrote, each in its own words.
+The Agent Client Protocol has no code for it: agents pass on the text of their provider, each in its own words.
 """
 
 import re
@@ -11,21 +11,21 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 MAX_WAIT_SECONDS = 24 * 3600.0
-"""Longer waits that a provider names are not believed."""
+"""Seconds. We do not believe a provider that names a longer wait."""
 
 LAST_ERROR_LINES = 8
-"""Last lines of an agent's errors that can be the reason of its end."""
+"""Last lines of an agent's standard error that may give the reason of its end."""
 
 MAX_SEARCHED_CHARACTERS = 8000
-"""Characters of an error that are looked at."""
+"""Characters of an error that are searched."""
 
 MAX_SENTENCE_CHARACTERS = 400
-"""Characters of an agent's answer that can be nothing but an error. In a longer one it may speak of rate limits."""
+"""Characters of an answer that may be only an error. A longer answer may mention rate limits as a subject."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateLimit:
-    """A provider said: not now."""
+    """A provider takes no more requests for now."""
 
     after: float | None
     """Seconds to wait, if it says."""
@@ -62,25 +62,25 @@ _RESETS = re.compile(
 
 
 def limit_in_error(message: str, data: Any = None, *, now: datetime | None = None) -> RateLimit | None:
-    """Whether an error an agent answered with says so."""
+    """The rate limit in an agent's error, if there is one."""
     text = f"{message[:MAX_SEARCHED_CHARACTERS]}\n{_flat(data)[:MAX_SEARCHED_CHARACTERS]}"
     return RateLimit(after=_wait(text, now)) if _SIGNS.search(text) else None
 
 
 def limit_in_words(text: str, *, now: datetime | None = None) -> RateLimit | None:
-    """Whether all an agent said in a turn is that. Some agents say it in place of an error, and end the turn."""
+    """The rate limit in an agent's complete answer. Some agents send it as text instead of an error."""
     if len(text) > MAX_SENTENCE_CHARACTERS or not _SENTENCE.search(text.strip()):
         return None
     return RateLimit(after=_wait(text, now))
 
 
 def limit_in_log(tail: str, *, now: datetime | None = None) -> RateLimit | None:
-    """Whether the last words of an agent that ended say so."""
+    """The rate limit in the last output of an agent that ended."""
     return limit_in_error("\n".join(tail.splitlines()[-LAST_ERROR_LINES:]), now=now)
 
 
 def _wait(text: str, now: datetime | None) -> float | None:
-    """How long to wait by what the text says, if it says it in a form that is known."""
+    """How long to wait, if the text says so in a known form."""
     now = now or datetime.now(UTC)
     told = _by_header(text, now) or _by_span(text) or _by_moment(text, now)
     return told if told is not None and 0 < told <= MAX_WAIT_SECONDS else None
@@ -122,7 +122,7 @@ def _by_moment(text: str, now: datetime) -> float | None:
 
 
 def _flat(data: Any, depth: int = 0) -> str:
-    """What is in an error's data, as text to search: `name: value` a line."""
+    """An error's data as text to search: `name: value` per line."""
     if isinstance(data, Mapping) and depth < 5:
         return "\n".join(f"{name}: {_flat(value, depth + 1)}" for name, value in data.items())
     if isinstance(data, list | tuple) and depth < 5:

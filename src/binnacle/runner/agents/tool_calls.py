@@ -1,6 +1,6 @@
-"""What is known of an agent's tool calls, so that a request for permission can say what it is about.
+"""Remembers an agent's tool calls, so that a request for permission can show the complete call.
 
-Some agents ask with nothing but the id of a call they told of before; some tell of a call only when they ask.
+Some agents ask with only the id of a call that they reported before; some report a call only when they ask.
 """
 
 from collections import OrderedDict
@@ -20,7 +20,7 @@ KIND_BY_TOOL = {
     **dict.fromkeys(("write", "edit", "text_editor"), "edit"),
     "shell": "execute",
 }
-"""Of an agent's own tools, for one that calls every kind `other`: goose."""
+"""Kinds of goose's own tools; goose gives every call the kind `other`."""
 
 MAX_INPUT_BYTES = 16 << 10
 """Bytes of a call's input that are remembered with it."""
@@ -32,14 +32,14 @@ class SeenToolCalls:
     def __init__(self) -> None:
         self._known: OrderedDict[str, PermissionRequest] = OrderedDict()
         self.count = 0
-        """How many there were."""
+        """Number of calls so far."""
 
     def asked(self, request: acp.RequestPermission) -> PermissionRequest:
-        """A request for permission, with what was known before. Some agents give it another title than the call."""
+        """A request for permission, with what is known of its call. Some agents give it another title than the call."""
         return replace(self.note(request.tool_call), options=request.options)
 
     def note(self, call: acp.ToolCallFields) -> PermissionRequest:
-        """What is known of a call now."""
+        """Adds an update to a call. Returns everything known of the call."""
         before = self._known.pop(call.tool_call_id, None)
         if before is None:
             self.count += 1
@@ -68,7 +68,7 @@ class SeenToolCalls:
 
 
 def _name_in(meta: Any, depth: int = 0) -> str:
-    """The tool's own name, which agents put beside the title that is for people, each at another place."""
+    """The tool's name, which agents send in addition to the title, each in another place."""
     if not isinstance(meta, dict) or depth > 3:
         return ""
     if isinstance(meta.get("toolName"), str):

@@ -11,10 +11,10 @@ from binnacle.wire import acp
 from binnacle.wire.jsonrpc import Response
 
 MAX_TEXT_CHARACTERS = 1 << 20
-"""Characters of what an agent said in a turn that are kept; of more, the last."""
+"""Last characters of an agent's text that are kept for a turn."""
 
 OnUpdate = Callable[[acp.Update], None]
-"""Is given everything an agent tells, as it comes. While it runs nothing else of the agent is read."""
+"""Called with every update of an agent. Nothing else of the agent is read until it returns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,37 +22,37 @@ class Turn:
     """A turn that has ended."""
 
     stop_reason: str
-    """An `acp.StopReason`, or what the agent calls it."""
+    """An `acp.StopReason`, or the agent's own word."""
 
     text: str
-    """What it said, without its thoughts."""
+    """Its text, without thoughts."""
 
     tool_calls: int
     """How many tool calls it reported."""
 
     usage: acp.TokenUsage | None
-    """Tokens of this turn, where it tells."""
+    """Tokens of this turn, if it reports them."""
 
     context: acp.UsageUpdate | None
-    """How full its context is and what the session has cost, where it tells."""
+    """How full its context is and what the session has cost, if it reports that."""
 
 
 class RunningTurn:
-    """A turn that goes on."""
+    """A turn that is running."""
 
     def __init__(self, answer: "asyncio.Future[Response]", on_update: OnUpdate, ask: AskPermission) -> None:
         self.answer = answer
         self.cancelled = asyncio.Event()
-        """Set when the agent was told to stop."""
+        """Set when the turn is cancelled."""
 
         self.fault: Exception | None = None
         """What one of the caller's functions raised."""
 
         self.questions = 0
-        """Requests for permission that wait for an answer: then the silence is not the agent's."""
+        """Open requests for permission: while there are any, silence does not count."""
 
         self.heard = 0.0
-        """When there was a sign of life besides messages."""
+        """Time of the last sign of life other than a message."""
 
         self.context: acp.UsageUpdate | None = None
         self._on_update = on_update
@@ -62,11 +62,11 @@ class RunningTurn:
 
     @property
     def text(self) -> str:
-        """The last of what it said."""
+        """The end of its text."""
         return "".join(self._said)[-MAX_TEXT_CHARACTERS:]
 
     def hear(self, update: acp.Update) -> None:
-        """Takes what the agent tells, and hands it on."""
+        """Records an update, and passes it on."""
         match update:
             case acp.MessageChunk(content=acp.ContentBlock(text=str(text))) if text:
                 self._said.append(text)
@@ -81,7 +81,7 @@ class RunningTurn:
             self._fail(error)
 
     async def permit(self, request: PermissionRequest) -> acp.PermissionSelected | acp.PermissionCancelled:
-        """Has a request decided, unless the turn is cancelled meanwhile."""
+        """Asks for a decision, unless the turn is cancelled meanwhile."""
         if self.answer.done() or self.cancelled.is_set():
             return acp.PermissionCancelled()
         self.questions += 1

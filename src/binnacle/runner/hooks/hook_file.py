@@ -1,5 +1,5 @@
-"""Commands of a project that run around the iterations of a run. They come with the repository, so a command runs only
-after a person has trusted exactly it (`config.trust`). `hooking` runs them.
+"""Reads the commands of a project that run around the iterations of a run. They come with the repository, so a command
+runs only after a person has trusted exactly this command (`config.trust`). `hook_runner` runs them.
 """
 
 import os
@@ -29,7 +29,7 @@ EVENT_DESCRIPTIONS: dict[HookEvent, str] = {
 }
 
 HOOK_FILES = (os.path.join(PROJECT_DIR, "hooks.yaml"), ".iteratr.hooks.yml")
-"""In a repository; the first that is there counts. The second is what an older system used."""
+"""Paths in a repository; the first that exists counts. The second is from an older system."""
 
 _SHELL = re.compile(r"[|&;<>()]+")
 _EXPANDED = re.compile(r"[$`]")
@@ -41,14 +41,14 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     event: HookEvent
     number: int
-    """Among those of its event, from 1."""
+    """Its number among the hooks of its event, from 1."""
 
     command: tuple[str, ...]
     timeout: float = 30
     """Seconds."""
 
     pipe_output: bool = False
-    """Whether the agent is told what it wrote."""
+    """Whether the agent gets its output."""
 
     required: bool = False
     """Whether the run stops when it fails."""
@@ -138,7 +138,7 @@ def _read(written: _Events, lines: YamlLines, above: tuple[str, ...]) -> list[Ho
 
 
 def _read_entries(given: _Entries | None, place: str) -> list[_Entry]:
-    """One hook, several, or just the command of one: as a text, or as its words."""
+    """One hook, several, or just a command: as text, or as a list of words."""
     if given is None:
         return []
     if isinstance(given, _Entry):
@@ -152,7 +152,7 @@ def _read_entries(given: _Entries | None, place: str) -> list[_Entry]:
 
 
 def _command(given: str | list[str], place: str) -> tuple[str, ...]:
-    """The words of a command. Nothing is put into them and no shell reads them."""
+    """The words of a command. Nothing is inserted into them, and no shell runs."""
     text = given if isinstance(given, str) else "\0".join(given)
     if "{{" in text:
         hint = "take it from the environment, BN_TASK_TITLE for instance, or from the JSON on standard input"
@@ -175,17 +175,17 @@ def _split(text: str, place: str) -> list[str]:
 
 
 def _for_shell(text: str) -> Iterator[str]:
-    """What stands in a command that only a shell understands."""
+    """The part of a command that needs a shell."""
     lexer = shlex.shlex(text, posix=False, punctuation_chars="|&;<>()")
     lexer.whitespace_split, lexer.commenters = True, ""
-    with suppress(ValueError):  # a quote within a word, which this lexer takes for the end of one
+    with suppress(ValueError):  # a quote within a word, where this lexer would end the word
         for token in lexer:
             if found := _SHELL.fullmatch(token) or (not token.startswith("'") and _EXPANDED.search(token)):
                 yield found[0]
 
 
 def select_hooks(hooks: Sequence[Hook], names: Sequence[str]) -> list[Hook]:
-    """Those that are named, by event or by event and number.
+    """The hooks that are named, by event or by event and number.
 
     Raises:
         NotFound: there is none of that name.

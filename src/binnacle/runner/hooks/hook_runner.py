@@ -16,18 +16,18 @@ from binnacle.processes.keeper import CannotStart, Keeper
 from binnacle.runner.hooks.hook_file import Hook, HookEvent, trust_item_of
 
 OUTPUT_TAIL_BYTES = 16 << 10
-"""Bytes that are kept of what a hook writes; the end says what went wrong."""
+"""Bytes kept of a hook's output, from its end, which says what went wrong."""
 
 MAX_VALUE_CHARACTERS = 16 << 10
-"""Characters of a value in the environment, which has little room; standard input has all of it."""
+"""Characters of a value in the environment, where space is limited; standard input has all of it."""
 
 STOP_GRACE_SECONDS = 1.0
 DRAIN_SECONDS = 1.0
-"""Seconds for what is left in the pipe when the hook has ended; what it left behind may hold it open."""
+"""Seconds to read the pipe after the hook has ended; a process that it left behind may keep the pipe open."""
 
 
 class HookInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a hook is given."""
+    """The context that a hook gets."""
 
     run: str = ""
     session: str = ""
@@ -48,7 +48,7 @@ class HookOutcome(Struct, frozen=True, kw_only=True):
     """The end of what it wrote to standard output and standard error."""
 
     fault: str = ""
-    """Why it did not run to its end: it may not, cannot be started, or took too long."""
+    """Why it did not run to its end: not trusted, cannot be started, or took too long."""
 
     seconds: float = 0
 
@@ -58,12 +58,12 @@ class HookOutcome(Struct, frozen=True, kw_only=True):
 
     @property
     def stops(self) -> bool:
-        """Whether the run must not go on."""
+        """Whether it ends the run."""
         return self.hook.required and not self.is_ok
 
     @property
     def description(self) -> str:
-        """In a line."""
+        """The outcome in a line."""
         code = self.code or 0
         how = self.fault or (f"ended by signal {-code}" if code < 0 else f"exit code {code}")
         return f"{self.hook.name} ({self.hook.words}): {'ok' if self.is_ok else how}"
@@ -79,10 +79,10 @@ class HookRunner:
         self._repo = repo
 
     async def run(self, event: HookEvent, about: HookInput, *, cwd: str) -> list[HookOutcome]:
-        """Runs the hooks of an event one after the other, in `cwd`; the first that stops the run is the last.
+        """Runs the hooks of an event one after the other, in `cwd`, until one stops the run.
 
-        Where the tree of a worker is gone already, they run in the project.
-        Leaving it early ends what runs, with all it started.
+        If the worker's tree is already gone, they run in the project. Cancelling ends the running hook with everything
+        it started.
         """
         outcomes: list[HookOutcome] = []
         cwd = cwd if os.path.isdir(cwd) else self._repo
@@ -98,7 +98,7 @@ class HookRunner:
 
 
 def output_for_agent(outcomes: Sequence[HookOutcome]) -> str:
-    """What the agent is told of the output of hooks; empty if there is none."""
+    """The output of hooks as text for the agent; empty if there is none."""
     parts = []
     for one in outcomes:
         if one.hook.pipe_output and (one.output.strip() or not one.is_ok):
@@ -108,7 +108,7 @@ def output_for_agent(outcomes: Sequence[HookOutcome]) -> str:
 
 
 async def run_hook(keeper: Keeper, hook: Hook, about: HookInput, *, cwd: str) -> HookOutcome:
-    """Runs one hook to its end or its deadline. Leaving it, however, ends it with all it started."""
+    """Runs one hook to its end or its deadline. Cancelling ends it with everything it started."""
     begun = time.monotonic()
     output = _Tail()
     code, fault = None, ""
@@ -150,7 +150,7 @@ async def _run(keeper: Keeper, hook: Hook, about: HookInput, cwd: str, output: "
 
 
 def environment_of(hook: Hook, about: HookInput) -> dict[str, str]:
-    """What a hook is given as variables."""
+    """The environment of a hook."""
     values = {
         "BN_HOOK": hook.event,
         "BN_RUN_NAME": about.run,
@@ -168,7 +168,7 @@ def _fitting(value: str) -> str:
 
 
 class _Tail:
-    """The end of what was written."""
+    """The end of a stream."""
 
     def __init__(self) -> None:
         self._kept = bytearray()

@@ -1,8 +1,8 @@
-"""Merges the branches of workers into the branch of a run, one at a time, each wholly or not at all.
+"""Merges the branches of workers into the branch of a run, one at a time, each completely or not at all.
 
-A merge is worked out without touching any file. Only if it is clean does the branch move, and with it the tree in which
-it is checked out (`moving`). If it is not, the branch of the run is merged into the worker's tree instead, where an
-agent resolves it; nobody else sees anything of it.
+A merge is computed without touching any file. Only if it is clean does the branch move, with the tree in which it is
+checked out (`branch_moves`). Otherwise the branch of the run is merged into the worker's tree instead, where an agent
+resolves the conflict; no other tree is affected.
 """
 
 import os
@@ -38,7 +38,7 @@ MAX_MERGE_ATTEMPTS = 5
 
 
 class BranchMerger:
-    """Merges into one branch. `folder` holds the lock that all runs of the repository share."""
+    """Merges into one branch. `folder` has the lock that all runs of the repository share."""
 
     def __init__(self, git: Git, folder: str, into: str) -> None:
         self._git = git
@@ -48,9 +48,9 @@ class BranchMerger:
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Git]:
-        """Nobody else merges meanwhile, and whatever a run that was killed left half done is put right first.
+        """Excludes other merges while the block runs, and first repairs what a killed run left half done.
 
-        A git that we start has the lock too: should we be killed, the next run waits until it has ended.
+        A git that we start inherits the lock: if we are killed, the next run waits until that git has ended.
         """
         lock = os.path.join(self._folder, "lock")
         busy = TimedOut("another run has been merging for too long", hint="end it, or wait for it")
@@ -60,7 +60,7 @@ class BranchMerger:
             yield git
 
     async def commit(self, tree: WorkerTree, message: str) -> Commit | None:
-        """Commits what a worker left, and ends a merge that it has resolved; None if there is nothing to commit.
+        """Commits a worker's changes, and completes a merge that it has resolved; None if there is nothing to commit.
 
         Raises:
             Refused: the tree is in the middle of something else.
@@ -74,7 +74,7 @@ class BranchMerger:
         return await here.commit_all(message, ends_merge=True)
 
     async def merge(self, tree: WorkerTree, message: str) -> MergeResult:
-        """Brings what is committed on a worker's branch into the branch of the run.
+        """Merges a worker's branch into the branch of the run.
 
         Raises:
             GitError: git failed.
@@ -85,7 +85,7 @@ class BranchMerger:
             for _ in range(MAX_MERGE_ATTEMPTS):
                 theirs, ours = await _tips(git, tree.branch, self.into)
                 found = await self._merge(git, tree, theirs, ours, message)
-                # A person may commit in the same moment; then there is something else to merge with.
+                # A person may commit at the same moment; then the merge is computed again.
                 if not isinstance(found, MergeHeld) or await _tips(git, self.into) == [ours]:
                     break
             return found
@@ -104,9 +104,9 @@ class BranchMerger:
         return MergeDone(branch=tree.branch, into=self.into, commit=joined, files=len(files))
 
     async def refresh(self, tree: WorkerTree) -> MergeConflict | None:
-        """Brings the branch of the run into a worker's tree, so that its next iteration starts from what others did.
+        """Merges the branch of the run into a worker's tree, so that its next iteration starts from what others did.
 
-        A tree with unfinished work is left as it is.
+        A tree with unfinished work stays as it is.
 
         Raises:
             GitError: git failed.
@@ -144,7 +144,7 @@ class BranchMerger:
         return self._held(tree, reason, changed) if reason else None
 
     async def _join(self, git: Git, ours: str, theirs: str, message: str) -> str | tuple[str, ...]:
-        """A commit that has both, or the files in which they are in conflict."""
+        """The merge commit of both, or the files in conflict."""
         if await _is_ancestor(git, ours, theirs):
             return theirs
         ran = await git.run("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
@@ -157,7 +157,7 @@ class BranchMerger:
         return (await git.ask(*words, given=message.encode(errors="replace"))).line
 
     async def _move(self, git: Git, old: str, new: str) -> MoveBlocked | None:
-        """Moves the branch of the run, with the tree in which it is checked out, if it is in one."""
+        """Moves the branch of the run, with the tree in which it is checked out, if any."""
         for one in await list_worktrees(git):
             if one.branch == self.into:
                 move = BranchMove(tree=one.path, branch=self.into, old=old, new=new, is_ours=False)
@@ -188,7 +188,7 @@ class BranchMerger:
 
 
 async def why_needed(git: Git, tree: WorkerTree, into: str) -> str:
-    """Why a tree and its branch cannot go yet; empty if all that is in them is in the branch `into`."""
+    """Why a tree and its branch must be kept; empty if the branch `into` has everything."""
     if os.path.isdir(tree.path):
         here = git.at(tree.path)
         if what := await here.unfinished():
@@ -210,7 +210,7 @@ async def _is_ancestor(git: Git, first: str, second: str) -> bool:
 
 
 async def _return_to_branch(here: Git, branch: str) -> bool:
-    """Whether a tree has its branch checked out, or has now: an agent that went to another takes its commits along."""
+    """Checks the tree's branch out again, with the commits of an agent that switched away. Returns whether it is."""
     if await here.branch() == branch:
         return True
     head, ref = await here.head(), f"refs/heads/{branch}"

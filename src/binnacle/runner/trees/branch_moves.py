@@ -1,8 +1,8 @@
-"""Moves a branch forward together with the tree in which it is checked out: wholly, or not at all.
+"""Moves a branch forward together with the tree in which it is checked out: completely, or not at all.
 
-Git writes the files first and the branch last, so one that is killed in between leaves files of both. What is about to
-be done is therefore written down before, and whoever comes next finds it and puts the tree back as it was; the branch
-that was to be merged is still there, and is merged again.
+Git writes the files first and the branch last, so a git that is killed in between leaves files of both. So the move is
+noted before it begins; the next run finds the note and restores the tree. The branch that was to be merged is still
+there, and is merged again.
 """
 
 import asyncio
@@ -19,37 +19,37 @@ from binnacle.errors import GitError
 from binnacle.runner.trees.git import LONG_GIT_TIMEOUT_SECONDS, NEVER_COMMITTED, Git, GitResult, git_failure
 
 MAX_LOCK_RETRIES = 20
-"""How often a tree is tried again whose index someone else has locked; an editor that looks at it does, for moments."""
+"""How often we try again when the index of a tree is locked; an editor that reads it locks it for moments."""
 
 RETRY_PAUSE_SECONDS = 0.25
 
 
 class BranchMove(Struct, frozen=True, kw_only=True):
-    """What is being done to a tree."""
+    """A move of a tree under way."""
 
     tree: str
     branch: str
     old: str
     new: str
     is_ours: bool
-    """Whether nobody but agents works in the tree: then whatever is not committed there is ours to remove."""
+    """Whether only agents work in the tree: then we may remove what is not committed."""
 
 
 class MoveBlocked(Struct, frozen=True, kw_only=True):
-    """Why a tree was left as it was."""
+    """Why a tree was not moved."""
 
     reason: str
     files: tuple[str, ...] = ()
 
 
 class BranchMover:
-    """Moves trees, one at a time. `note` is the file in which it is written down."""
+    """Moves trees, one at a time. `note` is the file that records a move under way."""
 
     def __init__(self, note: str) -> None:
         self._note = note
 
     async def advance(self, git: Git, move: BranchMove) -> MoveBlocked | None:
-        """Brings a tree and its branch from `old` to `new`, which follows it; says so if the tree stands in the way."""
+        """Moves a tree and its branch from `old` to its descendant `new`; returns why, if the tree prevents it."""
         here = git.at(move.tree)
         if what := await here.unfinished():
             return MoveBlocked(reason=f"{move.tree} is in the middle of {what}")
@@ -60,7 +60,7 @@ class BranchMover:
         return None if at == move.new else _in_the_way(ran, move.tree)
 
     async def begin_merge(self, git: Git, move: BranchMove) -> None:
-        """Merges `new` into a tree of ours and leaves it there, conflicts and all, for an agent to end."""
+        """Begins to merge `new` into a tree of ours, and leaves the conflicts for an agent to resolve."""
         here = git.at(move.tree)
         self._write(move)
         ran = await here.run(*await here.identity(), "merge", "--no-ff", "--no-commit", "--quiet", move.new)
@@ -69,7 +69,7 @@ class BranchMover:
             raise git_failure("merge", ran)
 
     async def repair(self, git: Git) -> None:
-        """Puts a tree back in which somebody was killed. The caller knows that nobody is at it any more."""
+        """Restores a tree after a kill. The caller makes sure that no process works in it."""
         move = self._read()
         if move is not None and os.path.isdir(move.tree):
             here = git.at(move.tree)
@@ -102,7 +102,7 @@ class BranchMover:
 
 async def _fast_forward(here: Git, commit: str) -> GitResult:
     for _ in range(MAX_LOCK_RETRIES):
-        # What is ignored may still be somebody's: it is not overwritten either.
+        # Ignored files may matter to the person: they are not overwritten either.
         words = ("merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit)
         ran = await here.run(*words, within=LONG_GIT_TIMEOUT_SECONDS)
         if ran.code == 0 or "index.lock" not in ran.err:
@@ -119,20 +119,20 @@ def _in_the_way(ran: GitResult, tree: str) -> MoveBlocked:
 
 
 async def _unlock_branch(here: Git, branch: str) -> None:
-    """Only a git that moves this branch has this lock, and the one that did is dead."""
+    """Removes the lock of the branch, which only the dead git had."""
     folder = (await here.ask("rev-parse", "--path-format=absolute", "--git-common-dir")).line
     with suppress(FileNotFoundError):
         os.unlink(os.path.join(folder, "refs", "heads", f"{branch}.lock"))
 
 
 async def _wipe(here: Git) -> None:
-    """Leaves what is committed, and nothing else but what is ignored."""
+    """Removes everything that is neither committed nor ignored."""
     await here.ask("reset", "--hard", "--quiet")
     await here.ask("clean", "-fdq", *(word for name in NEVER_COMMITTED for word in ("-e", f"/{name}")))
 
 
 class _Change(NamedTuple):
-    """A file that differs between two commits, with the ids of its contents; zeros where it is not there."""
+    """A file that differs between two commits, with the ids of its contents; zeros if it does not exist."""
 
     name: str
     old: str
@@ -140,11 +140,11 @@ class _Change(NamedTuple):
 
 
 async def _roll_back(here: Git, move: BranchMove) -> None:
-    """Gives every file that would have changed its old content, unless somebody has edited it since."""
+    """Restores the old content of every file of the move, unless somebody has edited it since."""
     changes = await _changes(here, move)
-    ours = await _untouched(here, changes)
+    ours = await _find_unedited(here, changes)
     for one in ours:
-        with suppress(OSError):  # a directory that somebody made of it is not ours
+        with suppress(OSError):  # somebody made a directory of it
             os.unlink(os.path.join(here.folder, one.name))
     await _with_paths(here, [one.name for one in changes], "reset", "--quiet", move.old)
     await _with_paths(here, [one.name for one in ours if one.old.strip("0")], "checkout", "--quiet", move.old)
@@ -158,8 +158,8 @@ async def _changes(here: Git, move: BranchMove) -> list[_Change]:
     return [_Change(name, *about.split()[2:4]) for about, name in zip(found[::2], found[1::2], strict=True)]
 
 
-async def _untouched(here: Git, changes: Sequence[_Change]) -> list[_Change]:
-    """Those that nobody has edited: with their old content or their new one, or as much of the new as was written."""
+async def _find_unedited(here: Git, changes: Sequence[_Change]) -> list[_Change]:
+    """The files that nobody has edited: with the old content, or a part of the new one."""
     paths = {one: os.path.join(here.folder, one.name) for one in changes}
     there = [one for one, path in paths.items() if os.path.isfile(path) and not os.path.islink(path)]
     named = [one for one in there if "\n" not in one.name]

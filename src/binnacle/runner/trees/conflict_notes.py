@@ -1,4 +1,4 @@
-"""Which files of a worker's tree are in conflict. A note beside the tree says so, for a run that comes later."""
+"""Which files of a worker's tree are in conflict, noted in a file next to the tree for later runs."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
 
 
 async def find_unresolved(here: Git, tree: WorkerTree) -> list[str]:
-    """The files of a conflict that nobody has resolved: with marks in them, or without any and not staged."""
+    """The unresolved files of a conflict: with conflict markers in them, or without any and not staged."""
     marked = [name for name in files_in_conflict(tree) if _has_marks(os.path.join(tree.path, name))]
     unmerged = (await here.ask("ls-files", "--unmerged", "-z")).names
     stages: dict[str, set[str]] = {}
@@ -53,7 +53,7 @@ def readable_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _may_be_marked(path: str, stages: set[str]) -> bool:
-    """Whether git has put marks into a file in conflict, so that one without any is resolved."""
+    """Whether git puts conflict markers into this file, so that a file without them is resolved."""
     if not {"2", "3"} <= stages or os.path.islink(path) or not os.path.isfile(path):
         return False
     with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""Locks that end with whoever holds them, however that ends: the system forgets them, nobody has to clean up."""
+"""Locks that end with the process that holds them: the system releases them, and nothing has to be cleaned up."""
 
 import os
 from collections.abc import AsyncIterator
@@ -11,9 +11,9 @@ from binnacle.errors import BinnacleError, GitError
 
 @asynccontextmanager
 async def hold_lock(path: str, *, within: float, otherwise: BinnacleError) -> AsyncIterator[int]:
-    """Nobody else has the lock at `path` meanwhile. Gives its descriptor: a process that inherits it prolongs the lock.
+    """Holds the lock at `path` in the block. Yields its descriptor: a process that inherits it prolongs the lock.
 
-    If somebody else has it for longer than `within` seconds, `otherwise` is raised.
+    Raises `otherwise` if another process holds it for longer than `within` seconds.
     """
     try:
         make_folder(os.path.dirname(path))

@@ -1,7 +1,7 @@
-"""Asks `git` about a working tree, and commits what an iteration left there.
+"""Runs `git` in a working tree, and commits the changes of an iteration.
 
-Every run is bounded, has no terminal, no editor and no pager, and asks nobody for anything. The hooks and the
-configuration of the person apply; variables that would lead to another repository do not.
+Every run has a timeout, no terminal, no editor and no pager, and never asks for anything. The hooks and the
+configuration of the person apply; variables that would select another repository do not.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ GIT_TIMEOUT_SECONDS = 120.0
 """Seconds for one run of git."""
 
 LONG_GIT_TIMEOUT_SECONDS = 600.0
-"""Seconds where the hooks of the repository run, formatters and tests often, or a whole tree is written."""
+"""Seconds if hooks of the repository run (often formatters and tests), or a complete tree is written."""
 
 NEVER_COMMITTED = (".vsc-bridge",)
-"""What is in the tree for our own sake and is never committed."""
+"""Our own files in the tree, which are never committed."""
 
 NAME, EMAIL = "Binnacle", "binnacle@localhost"
-"""The author where the person has told git no name."""
+"""The author if git has no name for the person."""
 
 DEAD_LOCK_SECONDS = 60.0
-"""Seconds after which a lock in a person's tree that no git holds is one that a killed git left."""
+"""Seconds after which a lock in a person's tree, with no git running, counts as left by a killed git."""
 
 MAX_CONTENT_BYTES = 1 << 20
-"""Bytes of a changed file that are read to see whether it changed again; of larger ones size and time are taken."""
+"""Bytes of a changed file that are read to see whether it changed again; for larger files, size and time count."""
 
 MAX_TITLE_CHARACTERS = 72
 
@@ -62,7 +62,7 @@ _QUIET = {
     "LC_ALL": "C",
 }
 _SETTINGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false")
-"""No process of git outlives the run that started it."""
+"""Options without which git leaves background processes."""
 
 MERGE = "a merge"
 _UNFINISHED = {
@@ -76,7 +76,7 @@ _UNFINISHED = {
 
 
 class GitResult(NamedTuple):
-    """What one run of git came to."""
+    """The result of one run of git."""
 
     code: int
     out: bytes
@@ -88,12 +88,12 @@ class GitResult(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """What was written with `-z`."""
+        """The entries of output written with `-z`."""
         return [name for name in os.fsdecode(self.out).split("\0") if name]
 
 
 class Commit(NamedTuple):
-    """What was committed."""
+    """A commit that was made."""
 
     id: str
     title: str
@@ -101,26 +101,26 @@ class Commit(NamedTuple):
 
 
 class Git:
-    """The working tree at `folder`. Nothing is cached: git is asked every time."""
+    """The working tree at `folder`. Nothing is cached: every question runs git."""
 
     def __init__(self, folder: str, *, held: Sequence[int] = ()) -> None:
-        """`held` are descriptors of locks that last until the last git of ours has ended, even if we are killed."""
+        """`held` are descriptors of locks that our gits inherit, so that they last until the last one has ended."""
         self.folder = folder
         self._held = tuple(held)
 
     def at(self, folder: str) -> "Git":
-        """The same for another tree."""
+        """`Git` for another tree."""
         return Git(folder, held=self._held)
 
     def holding(self, lock: int) -> "Git":
-        """The same, with one more lock held."""
+        """`Git` with one more lock."""
         return Git(self.folder, held=(*self._held, lock))
 
     async def run(self, *words: str, given: bytes | None = None, within: float = GIT_TIMEOUT_SECONDS) -> GitResult:
-        """Runs git, whatever comes of it. Leaving it early ends git with all it started.
+        """Runs git, which may fail. Cancelling ends git with everything it started.
 
         Raises:
-            GitError: git is not there, or took longer than it may.
+            GitError: git is not installed, or took too long.
         """
         try:
             process = await asyncio.create_subprocess_exec(
@@ -158,7 +158,7 @@ class Git:
         return ran
 
     async def root(self) -> str | None:
-        """The top of the working tree; None where there is none."""
+        """The top of the working tree; None outside of one."""
         ran = await self.run("rev-parse", "--show-toplevel")
         return ran.line or None if ran.code == 0 else None
 
@@ -168,29 +168,29 @@ class Git:
         return ran.line if ran.code == 0 else None
 
     async def branch(self) -> str | None:
-        """The branch that is checked out, born or not; None where a commit is."""
+        """The branch that is checked out, even without a commit; None if a commit is checked out."""
         ran = await self.run("symbolic-ref", "--quiet", "--short", "HEAD")
         return ran.line if ran.code == 0 else None
 
     async def changed(self) -> list[str]:
-        """Every file that differs from the last commit or is not in it, without those that are ignored or ours."""
+        """Every file that differs from the last commit or is not in it, except ignored files and ours."""
         ran = await self.ask(
             "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"
         )
         return [entry[3:] for entry in ran.names if not _is_ours(entry[3:])]
 
     async def unfinished(self) -> str:
-        """What the tree is in the middle of: "a merge"; empty if nothing."""
+        """The unfinished operation of the tree, such as "a merge"; empty if there is none."""
         folder = (await self.ask("rev-parse", "--absolute-git-dir")).line
         return next((what for name, what in _UNFINISHED.items() if os.path.exists(os.path.join(folder, name))), "")
 
     async def fingerprint(self) -> str:
-        """Stands for the content of the tree: what is committed, and every change on top of it."""
+        """A digest of the tree: what is committed, and every change on top of it."""
         tree = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{tree}")
         return await asyncio.to_thread(_digest, self.folder, tree.line, await self.changed())
 
     async def commit_all(self, message: str, *, ends_merge: bool = False) -> Commit | None:
-        """Commits whatever changed; None if nothing did. What is ignored or ours stays out.
+        """Commits all changes; None if there are none. Ignored files and ours are left out.
 
         Raises:
             Refused: the tree is in the middle of something other than a merge that this `ends_merge`.
@@ -204,7 +204,7 @@ class Git:
         changed = await self.changed()
         if not changed and not what:
             return None
-        # A folder among the files is a repository of its own, which somebody cloned here.
+        # A folder among the files is a nested repository.
         foreign = [name for name in changed if name.endswith("/")]
         left_out = (f":(exclude,top,literal){name}" for name in (*NEVER_COMMITTED, *foreign))
         await self.ask("add", "--all", "--", ":/", *left_out, within=LONG_GIT_TIMEOUT_SECONDS)
@@ -219,9 +219,9 @@ class Git:
         return Commit(await self.head() or "", message.partition("\n")[0], len(staged))
 
     async def remove_dead_locks(self, *, older_than: float = 0) -> None:
-        """Removes the locks that a git which was killed left in this tree, if no git is at work here.
+        """Removes the locks that a killed git left in this tree, if no git runs here.
 
-        Where a person works as well, other programs may lock the tree, so that a lock must have an age in seconds.
+        In a person's tree, other programs may lock it too, so a lock must be older than `older_than` seconds.
         """
         folder = (await self.ask("rev-parse", "--absolute-git-dir")).line
         names = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock")
@@ -232,7 +232,7 @@ class Git:
                     os.unlink(path)
 
     async def identity(self) -> tuple[str, ...]:
-        """Options that give the author a name where the person has told git none."""
+        """Options that name the author, if git has no name for the person."""
         if (await self.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")).code == 0:
             return ()
         options: list[str] = []
@@ -243,7 +243,7 @@ class Git:
 
 
 def commit_message(title: str, summary: str = "") -> str:
-    """A message from a task's title and what the agent says it did."""
+    """A message from a task's title and the agent's summary."""
     words = " ".join(title.split()) or "Work of an iteration"
     first = words if len(words) <= MAX_TITLE_CHARACTERS else words[: MAX_TITLE_CHARACTERS - 1].rsplit(" ", 1)[0] + "…"
     rest = words if first != words else ""
@@ -252,7 +252,7 @@ def commit_message(title: str, summary: str = "") -> str:
 
 
 def git_failure(word: str, ran: GitResult) -> GitError:
-    """What git said when it did not succeed."""
+    """The error for a git that failed."""
     said = ran.err or ran.out.decode(errors="replace").strip() or f"exit code {ran.code}"
     lines = said.splitlines()
     shown = "\n".join(lines[-20:])
@@ -270,7 +270,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _age(path: str) -> float:
-    """Seconds since a file was written; less than none if it is not there."""
+    """Seconds since a file was written; negative if it does not exist."""
     try:
         return max(0.0, time.time() - os.stat(path).st_mtime)
     except OSError:
@@ -278,7 +278,7 @@ def _age(path: str) -> float:
 
 
 def _is_git_at_work(*folders: str) -> bool:
-    """Whether a git may be running in one of these folders; those of other users are not seen."""
+    """Whether a git may be running in one of these folders; processes of other users are not visible."""
     gits = [entry.pid for entry in read_table().values() if entry.name.startswith("git")]
     places = [place for place in map(folder_of, gits) if place]
     return any(place == folder or place.startswith(f"{folder}/") for place in places for folder in folders)

@@ -1,4 +1,4 @@
-"""What a merge can come to, as values. A conflict says itself how it becomes a task."""
+"""The possible results of a merge, as values. A conflict has the title and description of its task."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ class WorkerTree(NamedTuple):
     """A working tree and the branch that is checked out in it."""
 
     number: int
-    """Of the worker; 0 for the tree of the run itself."""
+    """The number of the worker; 0 for the tree of the run itself."""
 
     path: str
     branch: str
@@ -40,7 +40,7 @@ class MergeHeld(Struct, frozen=True, kw_only=True):
 
 
 class MergeConflict(Struct, frozen=True, kw_only=True):
-    """Both branches changed the same place. The worker's tree has it before it, to be resolved there."""
+    """Both branches changed the same place. The conflict is in the worker's tree, to be resolved there."""
 
     worker: int
     branch: str
@@ -49,7 +49,7 @@ class MergeConflict(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Of the task that it becomes."""
+        """The title of its task."""
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
         return f"Merge {self.branch}: conflict in {self.files[0]}{more}"
 

@@ -1,4 +1,4 @@
-"""Where the agents of a run work, and what becomes of the files they change."""
+"""The folders in which the agents of a run work, and how their changes are kept."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -18,33 +18,33 @@ class RunTrees(Protocol):
     """The folders of a run."""
 
     async def refresh(self, context: RunContext, worker: Worker) -> None:
-        """Makes a worker ready for its next iteration."""
+        """Prepares a worker's folder for its next iteration."""
 
     async def fingerprint(self, worker: Worker) -> str:
-        """Changes when a file of a worker does."""
+        """A value that changes with the files of a worker."""
 
     async def keep(self, context: RunContext, worker: Worker, finished: FinishedIteration) -> None:
-        """Keeps what an iteration changed."""
+        """Commits and merges what an iteration changed, if that is wanted."""
 
     async def keep_left(self, context: RunContext, worker: Worker, finished: FinishedIteration | None) -> None:
-        """Keeps what the last iteration changed, if the run was killed before that was done.
+        """Does the same for the last iteration of a killed run.
 
-        Where the iteration is not known, it was of a session that is over; what is committed is kept then.
+        If the iteration is unknown, its session is over; then only what is committed is kept.
         """
 
     async def close(self) -> Sequence[str]:
-        """Ends the work in them; the branches that hold what is nowhere else."""
+        """Closes the folders. Returns the branches whose commits are nowhere else."""
 
 
 class InPlace:
-    """One agent works in the folder that the person is in."""
+    """One agent works in the person's folder."""
 
     def __init__(self, git: Git | None) -> None:
-        """`git` of that folder, if it is in a repository."""
+        """`git` is that of the folder, if it is in a repository."""
         self._git = git
 
     async def refresh(self, context: RunContext, worker: Worker) -> None:  # noqa: ARG002 - there is one
-        """It is as it was left, but for the locks of a git that was killed with its agent."""
+        """Removes only the locks of a git that was killed with its agent."""
         if self._git is not None:
             await self._git.remove_dead_locks()
 
@@ -52,7 +52,7 @@ class InPlace:
         return "" if self._git is None else await self._git.fingerprint()
 
     async def keep(self, context: RunContext, worker: Worker, finished: FinishedIteration) -> None:
-        """Commits, where that is wanted. What stands in the way is said; the files stay."""
+        """Commits, if that is wanted. If something prevents it, warns and leaves the files."""
         if self._git is None or not context.options.auto_commit:
             return
         try:
@@ -64,23 +64,23 @@ class InPlace:
                 context.tell(run_events.ChangesCommitted(worker=worker.number, commit=done.id, files=done.files))
 
     async def keep_left(self, context: RunContext, worker: Worker, finished: FinishedIteration | None) -> None:
-        """What is not committed here may as well be the person's."""
+        """Does nothing: uncommitted changes here may be the person's."""
 
     async def close(self) -> Sequence[str]:
         return ()
 
 
 class InWorktrees:
-    """Every agent works in a tree of its own, whose branch is merged into that of the run after each iteration."""
+    """Every agent works in its own tree, whose branch is merged into that of the run after each iteration."""
 
     def __init__(self, worktrees: RunWorktrees) -> None:
-        """Closes them when it is closed."""
+        """Owns `worktrees`, and closes them."""
         self._worktrees = worktrees
         self._open = AsyncExitStack()
         self._taken: dict[int, WorkerTree] = {}
 
     async def begin(self, workers: int) -> list[str]:
-        """The folders of so many workers; that of the run itself for one."""
+        """The folders of the workers; for one worker, that of the run."""
         await self._open.enter_async_context(self._worktrees)
         home = self._worktrees.home
         trees = [home] if workers == 1 else [await self._worktrees.take(number + 1) for number in range(workers)]
@@ -88,7 +88,7 @@ class InWorktrees:
         return [tree.path for tree in trees]
 
     async def refresh(self, context: RunContext, worker: Worker) -> None:
-        """Brings in what others did. A conflict with it is the next task of the worker."""
+        """Merges what others did. A conflict becomes the next task of the worker."""
         tree = self._taken[worker.number]
         if tree.number == 0:
             return
@@ -141,7 +141,7 @@ class InWorktrees:
                 assert_never(found)
 
     async def _hand_over(self, context: RunContext, worker: Worker, conflict: MergeConflict) -> None:
-        """Makes a task of a conflict, and the worker the one who does it next."""
+        """Makes a task of a conflict, and gives it to the worker."""
         task = await context.store.assign_task(worker.session, conflict.title, conflict.description)
         context.tell(
             run_events.BranchMerged(

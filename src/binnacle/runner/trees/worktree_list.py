@@ -12,7 +12,7 @@ class ListedWorktree(NamedTuple):
 
     path: str
     branch: str
-    """Empty where a commit is checked out."""
+    """Empty if a commit is checked out."""
 
     git_dir: str
     locked: str = ""

@@ -1,7 +1,7 @@
-"""The working trees of a run: one for each worker, with a branch of its own, and perhaps one for the run itself.
+"""The working trees of a run: one for each worker, each with a branch, and perhaps one for the run itself.
 
-They are in the data directory, `worktrees/<run>/<worker>`, on the branches `bn/<run>/<worker>`; with a tree of its own
-the run is on `bn/<run>/run`. A run that was killed leaves them, and the next one of that name goes on with them.
+They are in the data directory, `worktrees/<run>/<worker>`, on the branches `bn/<run>/<worker>`; a run with its own tree
+is on `bn/<run>/run`. A killed run leaves them, and the next run of that name uses them again.
 """
 
 import os
@@ -21,20 +21,20 @@ from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeH
 from binnacle.runner.trees.worktree_list import ListedWorktree, list_worktrees
 
 OWNER_TIMEOUT_SECONDS = 15.0
-"""Seconds until the last git of a run that was killed should have ended."""
+"""Seconds until the last git of a killed run should have ended."""
 
 OLDEST_GIT = (2, 38)
-"""The first that merges without touching files."""
+"""The first version of git that can merge without touching files."""
 
 RUN_TREE = "run"
 REMOVING_SUFFIX = ".removing"
-"""Beside a tree, from before it is removed until it is gone."""
+"""Suffix of a file next to a tree while it is being removed."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
 class KeptBranch(NamedTuple):
-    """A branch that was left when the run ended, with its tree if that is still needed."""
+    """A branch that the run left, with its tree if that is still needed."""
 
     branch: str
     path: str
@@ -42,15 +42,15 @@ class KeptBranch(NamedTuple):
 
 
 class RunWorktrees:
-    """The trees of one run. Leaving it removes those whose work is in its branch; the others are then in `kept`."""
+    """The trees of one run. Leaving the block removes those that are merged; the others are then in `kept`."""
 
     def __init__(self, start: str, folder: str, name: str, *, own_branch: bool = False) -> None:
-        """`start` is where the run was started, `folder` where the trees of all runs are.
+        """`start` is the folder of the run, `folder` has the trees of all runs.
 
-        A run has the branch that is checked out, or with `own_branch` a tree and a branch of its own.
+        A run uses the branch that is checked out, or with `own_branch` its own tree and branch.
 
         Raises:
-            InvalidInput: no branch could be called after `name`.
+            InvalidInput: `name` is no valid name for branches.
         """
         if not _NAME.fullmatch(name):
             hint = "letters, digits, - and _, 64 at most"
@@ -73,7 +73,7 @@ class RunWorktrees:
     async def __aenter__(self) -> Self:
         root, self._base = await _usable(Git(self._start))
         async with AsyncExitStack() as opening:
-            self._git = Git(root, held=(await opening.enter_async_context(self._owned()),))
+            self._git = Git(root, held=(await opening.enter_async_context(self._hold_name()),))
             self.home = WorkerTree(0, root, self._base)
             if self._has_own_branch:
                 self.home = WorkerTree(0, self._path(RUN_TREE), self._branch(RUN_TREE))
@@ -98,31 +98,31 @@ class RunWorktrees:
             await self._open.aclose()
 
     async def numbers(self) -> list[int]:
-        """The workers that have a branch here, from this run or from one that was killed."""
+        """The workers that have a branch here, from this run or a killed one."""
         return [tree.number for tree in await self._left()]
 
     async def take(self, number: int) -> WorkerTree:
-        """The tree of a worker, made if it is not there; one that a run left has what was left in it."""
+        """The tree of a worker, made if it does not exist; an existing tree keeps its content."""
         tree = self._worker(number)
         async with self._merger.alone() as git:
             await self._ensure(git, tree, f"refs/heads/{self.home.branch}")
         return tree
 
     async def refresh(self, tree: WorkerTree) -> MergeConflict | None:
-        """Brings what others did into a tree, before its next iteration; a conflict is then there to be resolved."""
+        """Merges what others did into a tree before its next iteration; a conflict is left there to be resolved."""
         return await self._merger.refresh(tree)
 
     async def commit(self, tree: WorkerTree, message: str) -> Commit | None:
-        """Commits what a worker left; None if there is nothing, or a conflict that is not resolved."""
+        """Commits a worker's changes; None if there are none, or a conflict is not resolved."""
         return await self._merger.commit(tree, message)
 
     async def merge(self, tree: WorkerTree, message: str) -> MergeDone | MergeConflict | NothingToMerge | MergeHeld:
-        """Brings what is committed in a tree into the branch of the run."""
+        """Merges a tree's branch into the branch of the run."""
         return await self._merger.merge(tree, message)
 
     @asynccontextmanager
-    async def _owned(self) -> AsyncIterator[int]:
-        """No other run has this name meanwhile. A git of one that was killed is waited for."""
+    async def _hold_name(self) -> AsyncIterator[int]:
+        """Excludes other runs of this name, and waits for the gits of a killed one."""
         lock = os.path.join(self._folder, self._name, "owner")
         hint = "give this one another name with --name, or wait for the other"
         busy = Refused(f"a run called {self._name!r} is at work here", hint=hint)
@@ -143,7 +143,7 @@ class RunWorktrees:
         return [self._worker(number) for number in sorted(int(word) for word in ran.line.split() if word.isdigit())]
 
     async def _ensure(self, git: Git, tree: WorkerTree, base: str) -> None:
-        """Makes a tree, again if somebody was killed while making it; one that is complete is left as it is."""
+        """Makes a tree, also after a kill in the middle; a complete tree stays as it is."""
         there = next((one for one in await list_worktrees(git) if one.path == tree.path), None)
         if there and await _is_complete(git, there):
             await git.at(tree.path).remove_dead_locks()
@@ -157,14 +157,14 @@ class RunWorktrees:
         await git.ask("worktree", "add", "--quiet", *words, within=LONG_GIT_TIMEOUT_SECONDS)
 
     def _put_aside(self, tree: WorkerTree) -> None:
-        """Keeps what is in the place of a tree and is none, whatever it may be."""
+        """Moves something else out of the place of a tree, and keeps it."""
         if os.path.lexists(tree.path):
             aside = f"{tree.path}.{os.urandom(3).hex()}"
             os.rename(tree.path, aside)
             self.kept.append(KeptBranch(tree.branch, aside, "it was no working tree any more"))
 
     async def _finish_removing(self, git: Git) -> None:
-        """Removes the trees that somebody was removing who was killed: half of one looks as if an agent had done it."""
+        """Removes trees whose removal was killed: a half removed tree looks like an agent's deletions."""
         folder = os.path.dirname(self._path(RUN_TREE))
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             word, mark, _ = name.partition(REMOVING_SUFFIX)
@@ -172,7 +172,7 @@ class RunWorktrees:
                 await _remove(git, WorkerTree(0, self._path(word), self._branch(word)))
 
     async def _release(self, tree: WorkerTree) -> None:
-        """Removes a tree and its branch if nothing would be lost. Where that is not known, both are kept."""
+        """Removes a tree and its branch if nothing would be lost. In doubt, both are kept."""
         try:
             async with self._merger.alone() as git:
                 into = self._base if tree == self.home else self.home.branch
@@ -198,7 +198,7 @@ async def _remove(git: Git, tree: WorkerTree) -> None:
 
 
 async def _is_complete(git: Git, there: ListedWorktree) -> bool:
-    """Whether git has made a tree to its end."""
+    """Whether git has finished making a tree."""
     is_made = os.path.isdir(there.path) and there.locked != "initializing"
     return is_made and await git.at(there.path).root() == there.path
 

@@ -121,7 +121,7 @@ class HttpClient:
     async def send(
         self, method: str, headers: Mapping[str, str], body: bytes | None = None, *, url: URL | None = None
     ) -> HttpAnswer:
-        """Sends a request; returns the answer's head, before its body. After a refusal, asks again with new credentials.
+        """Sends a request; returns the head of the answer. After a refusal, asks again with new credentials.
 
         Raises:
             UpstreamDown: there is no answer.
