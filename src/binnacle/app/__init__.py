@@ -1,4 +1,4 @@
-"""Puts the parts together for a command; what is a concept of its own has a package of its own.
+"""Puts the parts together for a command.
 
 mcp_serving         the MCP server of a project
 run                 a run: its sessions, its server, its prompts and the loop

@@ -10,7 +10,7 @@ import binnacle.bridge
 from binnacle.errors import NotFound, Refused, UsageError
 
 COMMANDS = ("code", "code-insiders", "codium", "cursor", "windsurf", "positron", "code-server", "openvscode-server")
-"""What they are called on the PATH."""
+"""Their commands on the PATH."""
 
 EXTENSION = os.path.join(os.path.dirname(binnacle.bridge.__file__), "binnacle.vsix")
 """Built by `make vsix` before a release; a checkout has none at first."""
@@ -28,7 +28,7 @@ class InstalledExtension(Struct, frozen=True, kw_only=True):
 
 
 def install_extension(editor: str | None) -> InstalledExtension:
-    """Installs our extension in an editor, in the only one that is found if none is named.
+    """Installs our extension in the named editor, or in the only one on the PATH.
 
     Raises:
         NotFound: there is no such editor, or no extension was built.

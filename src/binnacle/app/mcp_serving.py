@@ -23,7 +23,7 @@ from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 
 CONNECT_AFTER_SECONDS = 0.1
-"""How long after the start upstream servers are connected to."""
+"""Seconds after the start until we connect to upstream servers."""
 
 
 @asynccontextmanager
@@ -38,8 +38,8 @@ async def open_mcp_server(
 ) -> AsyncGenerator[McpServer]:
     """The MCP server of a session. Leaving it ends every process it started and closes the store.
 
-    `agent_id` is the agent that its only client is; a server of many clients has none.
-    `prompts` are offered where no recipe was chosen; where one was, its prompt is the only one.
+    `agent_id` is the agent of its only client; a server of many clients has none. `prompts` are offered without a
+    recipe; with one, its prompt is the only one.
     """
 
     def make_served(other: Project, stack: AsyncExitStack) -> LazyProject:
@@ -49,7 +49,7 @@ async def open_mcp_server(
 
     home = LazyProject(project, session, timeout=timeout, upstreams=upstreams, find_untrusted=_find_untrusted)
     if session.id is not None:
-        home.box()  # so that what is wrong with the recipe or its subject is said before a client connects
+        home.box()  # so that a mistake in the recipe is reported before a client connects
         prompts = partial(_session_prompt, project, session)
     projects = OpenProjects(home, make_served)
     sessions = Sessions(
@@ -64,9 +64,7 @@ async def open_mcp_server(
     sessions.on_change = partial(mcp_server.changed, "tools")
     projects.announce_to(mcp_server)
     if upstreams.are_configured():
-        asyncio.get_running_loop().call_later(
-            CONNECT_AFTER_SECONDS, home.box
-        )  # once the first questions of a client are answered
+        asyncio.get_running_loop().call_later(CONNECT_AFTER_SECONDS, home.box)  # after the first requests of a client
     async with keep_fresh(home, mcp_server):
         try:
             yield mcp_server
@@ -76,7 +74,7 @@ async def open_mcp_server(
 
 
 def _planned_session(project: Project, served: SessionRequest) -> Session | None:
-    """The session that all clients of the server are in, where one was planned for it."""
+    """The planned session that all clients of the server share, if there is one."""
     if served.id is None:
         return None
     name = os.environ.get("BN_AGENT_ID", "").strip() or served.id

@@ -21,10 +21,10 @@ from binnacle.tools.catalog import Catalog
 
 
 def read_template(project: Project, file: str | None = None) -> PromptTemplate:
-    """The template that is named, or the project's, or the one in the box; with no variable that is not known.
+    """The named template, else the project's, else ours, with its variables checked.
 
     Raises:
-        ConfigError: it cannot be read, or has one.
+        ConfigError: it cannot be read, or has an unknown variable.
     """
     template = find_template(project.repo, file)
     check_template(template, own_names(catalog_of(project)).keys())
@@ -42,7 +42,7 @@ def with_template(
     *,
     extra: str = "",
 ) -> SessionPlan:
-    """The same plan, with the prompt that a template makes of it.
+    """The plan with the prompt that a template makes.
 
     Raises:
         ConfigError: a variable of the template is not known.

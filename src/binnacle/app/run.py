@@ -61,16 +61,16 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     agent: AgentCommand
     name: str
     start: str
-    """The folder it was asked for in."""
+    """The folder in which it was started."""
 
     spec: str = ""
     spec_file: str = ""
     extra: str = ""
     template: PromptTemplate | None = None
-    """What the prompts of its iterations are made from, but for the planning; the recipe's own, if there is none."""
+    """The template of its prompts, except for the planning; without one, the recipe's prompt is used."""
 
     recipe: str | None = None
-    """As in the run that is gone on with, or `loop`, if nobody says."""
+    """If empty, that of the resumed run, or `loop`."""
 
     discipline: str | None = None
     feature: str | None = None
@@ -79,7 +79,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     auto_commit: bool = False
     is_reset: bool = False
     is_resumed: bool = False
-    """Whether there must be a run of that name that can be gone on with."""
+    """Whether there must be a run of that name to resume."""
 
     workers: int = 1
     has_worktree: bool = False
@@ -93,11 +93,11 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 async def run(
     project: Project, wanted: RunRequest, *, control: RunControl, tell: Tell, person: AskPerson | None
 ) -> RunEnded:
-    """Runs agents until the work is done, or says why not. `person` decides where the policy is to ask.
+    """Runs agents until the work is done, or returns why it is not. `person` decides if the policy is to ask.
 
     Raises:
-        Refused: a run of that name is going on already.
-        NotFound: there is none to go on with.
+        Refused: a run of that name is already running.
+        NotFound: there is none to resume.
     """
     opened = await asyncio.to_thread(_open, project, wanted)
     async with AsyncExitStack() as stack:
@@ -144,7 +144,7 @@ def _open(project: Project, wanted: RunRequest) -> RunSessions:
 
 
 def _agent_of(wanted: RunRequest, cwd: str, server: str) -> AgentCommand:
-    """The agent, started without the Binnacle that its own files configure."""
+    """The agent's command, without the Binnacle that its own files configure."""
     added = leave_out_binnacle(wanted.agent.name, cwd, os.environ, server=server)
     return replace(
         wanted.agent,
@@ -202,12 +202,12 @@ class _RunServices:
         self._upstreams = SharedUpstreams(project, wanted.servers)
         self._serving: dict[str, McpOverHttp] = {}
         self.server = free_server_name(workers[0].cwd)
-        """What agents know the server of their session as."""
+        """The name of the session's server in agents."""
 
         catalog = catalog_of(project)
         names = {opened.terms.recipe, PLANNING_RECIPE}
         self._first = {name: limits_of(load_recipe(name, catalog, repo=project.repo)) for name in names}
-        """The recipes as they were when the run began: its agents can write the files."""
+        """The recipes as they were when the run began: its agents can change the files."""
 
         self._made: dict[str, PlanWithRecipe] = {}
         """The latest plan of each session."""
@@ -234,7 +234,7 @@ class _RunServices:
                 ]
 
     def _stdio(self, session: str, recipe: str) -> acp.StdioMcpServer:
-        """The same for an agent that only starts servers itself."""
+        """The server for an agent that only supports stdio."""
         words = ("-C", self._cwds[session], "mcp", "serve", "--session", session, "--recipe", recipe)
         env = tuple(
             acp.NameValue(name=name, value=value)
@@ -262,7 +262,7 @@ class _RunServices:
         return plan.prompt.text
 
     def own_tools(self) -> OwnTools:
-        """What the agents of this run may always call: the tools that their plans list."""
+        """The tools that the agents of this run may always call: those that their plans list."""
         made = list(self._made.values())  # plans are made in other threads
         has_upstreams = any(one.recipe.upstreams for one in made)
         tools = {tool.name for one in made for tool in one.plan.tools}
@@ -278,7 +278,7 @@ class _RunServices:
         return session_folder(self._project, session)
 
     def environment(self, session: str) -> dict[str, str]:
-        """In their shells agents act as their session, too."""
+        """Variables by which agents also act as their session in their shells."""
         found = for_agent(os.environ, self._wanted.agent.name)
         return {**found, "BN_SESSION": self._secrets[session], "BN_MCP_SESSION": session}
 
@@ -290,7 +290,7 @@ class _RunServices:
 async def _open_services(
     project: Project, wanted: RunRequest, opened: RunSessions, workers: Sequence[Worker]
 ) -> AsyncIterator[_RunServices]:
-    """A services whose server accepts connections. Leaving it stops the server."""
+    """The services of a run, with a server that accepts connections until the block is left."""
     routes = HttpRoutes()
     listener = bind("127.0.0.1", 0)
     ready, stop = asyncio.Event(), asyncio.Event()
@@ -308,7 +308,7 @@ async def _open_services(
 
 
 async def _either(ready: asyncio.Event, serving: "asyncio.Task[None]") -> None:
-    """Waits until the server is ready, or raises what keeps it from that."""
+    """Waits until the server is ready, or raises its error."""
     waiting = asyncio.create_task(ready.wait())
     try:
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""What in a project has an effect only once a person has trusted it: all of it, from everywhere in the project."""
+"""Everything in a project that has an effect only once a person has trusted it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -20,27 +20,27 @@ HOW: dict[How, str] = {
 
 
 class TrustStanding(NamedTuple):
-    """An item and how it stands."""
+    """An item and whether it is trusted."""
 
     item: TrustItem
     state: State
     before: TrustedItem | None
-    """As it was trusted last, if it was."""
+    """The content that was trusted last, if any."""
 
 
 class TrustFindings(NamedTuple):
-    """Everything that a project has of the kind."""
+    """All items of a project."""
 
     standings: list[TrustStanding]
     problems: list[ConfigError]
-    """Files that cannot be read. Nothing in them has an effect."""
+    """Files that cannot be read; nothing in them has an effect."""
 
 
 def look(project: Project) -> TrustFindings:
-    """What is to be trusted in a project, and what was.
+    """All items of a project, trusted or not.
 
     Raises:
-        ConfigError: what was trusted cannot be read.
+        ConfigError: the trust file cannot be read.
     """
     known = trust.find_trusted(project.repo)
     standings: list[TrustStanding] = []
@@ -56,14 +56,14 @@ def look(project: Project) -> TrustFindings:
 
 
 def find_waiting(project: Project) -> list[str]:
-    """The keys of what waits for a person's trust; none where that cannot be told."""
+    """The keys of items that wait for a person's trust; empty if the trust file cannot be read."""
     with suppress(ConfigError):
         return [one.item.key for one in look(project).standings if one.state != "trusted"]
     return []
 
 
 def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
-    """Every part of the product that reads such things from a project says which there are."""
+    """The functions that find items, one for each part of the product that reads them."""
     from binnacle.bridge import project_scripts
     from binnacle.runner import prompt_template
     from binnacle.runner.hooks import hook_file
@@ -72,7 +72,7 @@ def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
     repo = project.repo
     return (
         lambda: settings.find_items(repo),
-        lambda: server_overview.find_items(repo, _brought(project)),
+        lambda: server_overview.find_items(repo, _find_discipline_servers(project)),
         lambda: hook_file.find_trust_items(repo),
         lambda: project_scripts.find_trust_items(repo),
         lambda: prompt_template.find_trust_items(repo),
@@ -81,7 +81,7 @@ def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
 
 
 def _recipes(project: Project) -> list[TrustItem]:
-    """Recipes that give more than they may untrusted. Nothing is loaded where the project has none."""
+    """Recipes that need trust. Loads nothing if the project has no recipes."""
     from binnacle.config.directories import PROJECT_DIR
     from binnacle.config.repository_files import is_folder_inside
 
@@ -93,8 +93,8 @@ def _recipes(project: Project) -> list[TrustItem]:
     return find_items(project.repo, catalog_of(project))
 
 
-def _brought(project: Project) -> list[Mapping[str, object]]:
-    """The servers of disciplines; none while the store cannot be read, as nobody can use them then."""
+def _find_discipline_servers(project: Project) -> list[Mapping[str, object]]:
+    """The servers of disciplines; none while the store cannot be read, because then no session can use them."""
     from binnacle.store.features import list_disciplines
 
     with suppress(BinnacleError), open_store(project, create=False) as store, store.read() as tx:
@@ -103,7 +103,7 @@ def _brought(project: Project) -> list[Mapping[str, object]]:
 
 
 def grant(project: Project, items: Iterable[TrustItem], *, how: How) -> None:
-    """Trusts items as they are, in the name of the person at work, and says so in the log.
+    """Trusts items as they are, on behalf of the current person, and logs it.
 
     Raises:
         ConfigError: it cannot be written down.
@@ -115,7 +115,7 @@ def grant(project: Project, items: Iterable[TrustItem], *, how: How) -> None:
 
 
 def grant_written(project: Project, key: str) -> None:
-    """Trusts what a person has just written into the project with a command of ours. Nothing for an agent."""
+    """Trusts what a person has just written into the project with `bn`. Does nothing for an agent."""
     from binnacle.lifecycle.agent_detection import find_agent_above
 
     if find_agent_above() is None:
@@ -123,7 +123,7 @@ def grant_written(project: Project, key: str) -> None:
 
 
 def revoke(project: Project, keys: list[str] | None) -> list[str]:
-    """Takes trust back, all of it when no keys are given; returns what was trusted.
+    """Revokes trust, all of it if no keys are given. Returns what was trusted.
 
     Raises:
         ConfigError: it cannot be written down.
@@ -134,7 +134,7 @@ def revoke(project: Project, keys: list[str] | None) -> list[str]:
 
 
 def _log(project: Project, action: str, about: dict[str, dict[str, str]]) -> None:
-    """Best effort: a store that cannot be reached may be the very thing that trust is taken from."""
+    """Logs, best effort: the store that cannot be reached may be what loses its trust."""
     with suppress(BinnacleError), open_store(project) as store, store.write(by=Actor(current_person(project))) as tx:
         for key, changes in about.items():
             tx.record("trust", key, action, changes)

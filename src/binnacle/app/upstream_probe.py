@@ -1,4 +1,4 @@
-"""Connects to upstream servers for one command: to look at them, or to call one. Heavy: loads what connects."""
+"""Connects to upstream servers for one command, to examine them or to call one. Heavy imports."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from binnacle.upstream.toolsets.prefixed import OfferedTool
 from binnacle.upstream.toolsets.tool_names import display_name
 
 FIRST_REPORT_SECONDS = 1.0
-"""Seconds after which somebody who waits is told how far it is."""
+"""Seconds after which the progress is shown."""
 
 HINTS = {
     "disabled": "bn upstream enable {name}",
@@ -31,10 +31,10 @@ HINTS = {
     "needs_login": "bn upstream login {name}",
     "failed": "bn upstream logs {name}",
 }
-"""What to do about a server that is not ready."""
+"""Next steps for a server that is not ready."""
 
 Advance = Callable[[int, str], None]
-"""Told how many servers are known to be connected, or not to be, and what the others wait for."""
+"""Called with the number of servers that are done, and what the others wait for."""
 
 
 class ServerCheckup(Struct, frozen=True, omit_defaults=True):
@@ -80,7 +80,7 @@ class ProbedServer(NamedTuple):
     server: SupervisedServer
     status: ServerStatus
     seconds: float
-    """How long it took to find out."""
+    """Seconds that it took."""
 
     @property
     def name(self) -> str:
@@ -148,11 +148,11 @@ class UpstreamProbe(NamedTuple):
         )
 
     def find(self, name: str) -> OfferedTool:
-        """The tool with that name, which is the one that agents call it by, or `server:tool`.
+        """The tool with that name, as agents call it or as `server:tool`.
 
         Raises:
-            UpstreamDown: its server is not there.
-            NotFound: there is none, or it is held back.
+            UpstreamDown: its server is down.
+            NotFound: there is none, or it is withheld.
         """
         offers = self.gateway.offers()
         known = {display_name(one.server, one.tool.name): one for one in offers.values()}
@@ -184,9 +184,9 @@ class UpstreamProbe(NamedTuple):
 async def probe_servers(
     project: Project, brought: Mapping[str, Any], *, only: Collection[str] | None, advance: Advance
 ) -> AsyncIterator[UpstreamProbe]:
-    """Servers, once each of them is connected or known not to be. Leaving it ends what was started.
+    """Tries servers, and returns when each is connected or has failed. Leaving the block ends what was started.
 
-    `brought` are those of a discipline. All are tried at once, or `only` those named.
+    `brought` are those of a discipline. Tries all at once, or `only` those named.
     """
     upstreams = UpstreamConnections(project)
     gateway = upstreams.gateway(lambda: brought, lambda: None, only=only)
