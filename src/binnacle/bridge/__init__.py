@@ -1,6 +1,6 @@
-"""Scripts: what agents call that a host in their workspace runs, or a program of their project.
+"""Scripts: tools that a host in the workspace runs, or that are programs of the project.
 
-What a script takes, answers and may fail with stands in its metadata; the tools are made from that.
+A script's metadata says what it takes, what it answers and how it may fail; its tool is made from that.
 
     metadata, manifest       what a script is, and all of them in one file
     error_codes              the codes that scripts and hosts answer with
@@ -12,6 +12,6 @@ What a script takes, answers and may fail with stands in its metadata; the tools
     debug/                   what the headless host does: debugs programs through debug adapters
 
 A client and a host speak through files, so that either may be written in another language (`editors/vscode` is a host
-too) and may die at any moment without taking the other along. `client.job_exchange` tells how a job goes from one to
-the other, and why neither waits in vain.
+too) and may die at any moment without harm to the other. `client.job_exchange` explains how a job passes from one to
+the other, and why neither waits for ever.
 """

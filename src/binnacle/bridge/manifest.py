@@ -1,4 +1,4 @@
-"""Scripts gathered from their metadata: `manifest.json`, which loads without a word of YAML."""
+"""Scripts collected from their metadata: `manifest.json`, which loads without YAML."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ SHIPPED_FOLDER = os.path.join(os.path.dirname(__file__), "scripts")
 BUILD_AGAIN = NextStep("build it again", "script build", for_person=True)
 
 MAX_SCRIPTS = 50
-"""Tools from which on agents choose worse."""
+"""Number of tools from which on agents choose worse."""
 
 
 class ScriptEntry(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -29,7 +29,7 @@ class ScriptEntry(Struct, frozen=True, kw_only=True, rename="camel"):
 
     metadata: ScriptMetadata
     script_rel_path: str = ""
-    """The program that is run, from the manifest's directory; empty for what a host runs."""
+    """The program, relative to the manifest's folder; empty for a script of a host."""
 
 
 class ScriptManifest(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -40,7 +40,7 @@ class ScriptManifest(Struct, frozen=True, kw_only=True, rename="camel"):
     scripts: dict[str, ScriptEntry] = {}
 
     def by_tool(self) -> dict[str, str]:
-        """Tool name, or another name of it → alias."""
+        """Every name of a tool → alias."""
         return {
             name: alias
             for alias, entry in self.scripts.items()
@@ -49,7 +49,7 @@ class ScriptManifest(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class GatheredScripts(NamedTuple):
-    """What a directory holds."""
+    """The scripts of a folder."""
 
     manifest: ScriptManifest
     files: dict[str, str]
@@ -65,7 +65,7 @@ def shipped_scripts() -> ScriptManifest:
 
 
 def read_manifest(file: str) -> ScriptManifest:
-    """What was built.
+    """Reads a manifest.
 
     Raises:
         ConfigError: it cannot be read.
@@ -82,7 +82,7 @@ def read_manifest(file: str) -> ScriptManifest:
 def gather_scripts(folder: str, *, known: ScriptManifest | None = None) -> GatheredScripts:
     """The scripts of a directory, and what is wrong with the others.
 
-    `known` are scripts that are there besides: no name may be theirs, and relations may lead to them.
+    `known` are other scripts: their names are taken, and relations may lead to them.
     """
     scripts: dict[str, ScriptEntry] = {}
     files: dict[str, str] = {}
@@ -116,7 +116,7 @@ def metadata_files(folder: str) -> Iterator[str]:
 
 
 def write_manifest(folder: str, made: ScriptManifest, *, now: str) -> bool:
-    """Writes `manifest.json`; false if it says all that already."""
+    """Writes `manifest.json`; false if nothing changed."""
     file = os.path.join(folder, MANIFEST_FILE)
     try:
         before = read_manifest(file)
@@ -154,7 +154,7 @@ def _lost_relations(found: ScriptMetadata, file: str, known: list[str]) -> Itera
 
 
 def _program(file: str, folder: str) -> str:
-    """The program beside its metadata, by the same name with any ending: the one that may be executed."""
+    """The program next to its metadata: the executable file with the same name and any suffix."""
     base = file.removesuffix(METADATA_SUFFIX)
     here = os.path.dirname(file)
     for name in sorted(os.listdir(here)):
@@ -166,7 +166,7 @@ def _program(file: str, folder: str) -> str:
 
 
 def _is_program(path: str) -> bool:
-    """Whether a file may be executed. A project's program is a file of the project."""
+    """Whether a file is executable and inside the project."""
     root = root_of(path)
     is_plain = os.path.isfile(path) if root is None else is_file_inside(root, path)
     return is_plain and os.access(path, os.X_OK)

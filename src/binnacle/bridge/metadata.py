@@ -1,4 +1,4 @@
-"""What a script says of itself in `X.meta.yaml`: the one source of its tool, its checks and its guidance."""
+"""A script's metadata in `X.meta.yaml`: the only source of its tool, its checks and its guidance."""
 
 import re
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from binnacle.errors import ConfigError, did_you_mean
 
 METADATA_SUFFIX = ".meta.yaml"
 DEFAULT_TIMEOUT_MS = 30_000
-"""Milliseconds for a script that says nothing else."""
+"""Milliseconds, unless the script says otherwise."""
 
 TIMEOUT_PARAMETER = "timeoutMs"
-"""The parameter by which a caller says how long a script may take."""
+"""The parameter with which a caller limits the time of a script."""
 
 _ALIAS = re.compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*")
 _TOOL = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -27,18 +27,18 @@ Host = Literal["headless", "vscode"]
 
 
 class _Strict(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename="camel"):
-    """Nothing is let through that nobody reads."""
+    """Refuses unknown keys."""
 
 
 class ScriptParameter(_Strict, frozen=True):
-    """Something that a script takes."""
+    """A parameter of a script."""
 
     type: ParameterType
     required: bool = False
     default: Any = UNSET
     description: str = ""
     values: tuple[str, ...] = ()
-    """Of an enum."""
+    """The values of an enum."""
 
     min: float | None = None
     max: float | None = None
@@ -47,17 +47,17 @@ class ScriptParameter(_Strict, frozen=True):
     max_length: int | None = None
     pattern: str = ""
     resolve: Resolve | None = None
-    """What a path is relative to. None for what is no path."""
+    """The base of a relative path; None if it is no path."""
 
     aliases: tuple[str, ...] = ()
-    """Other words for it."""
+    """Other names of it."""
 
     items: "ScriptParameter | None" = None
-    """What an array holds."""
+    """The type of an array's items."""
 
 
 class CliMetadata(_Strict, frozen=True):
-    """How people run it."""
+    """How people run a script."""
 
     command: str = ""
     description: str = ""
@@ -65,14 +65,14 @@ class CliMetadata(_Strict, frozen=True):
 
 
 class _Snake(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """In the part about MCP words are joined by underscores."""
+    """Keys of the part about MCP are in snake_case."""
 
 
 class ScriptRelationships(_Snake, frozen=True):
-    """Scripts, by alias, that have to do with this one."""
+    """Related scripts, by alias."""
 
     requires: tuple[str, ...] = ()
-    """To be run before it."""
+    """Scripts to run before it."""
 
     recommended: tuple[str, ...] = ()
     provides: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class ScriptRelationships(_Snake, frozen=True):
 
 
 class ContractedError(_Snake, frozen=True):
-    """An error, and what to do then."""
+    """An error of a script, and what to do about it."""
 
     code: str
     summary: str = ""
@@ -114,7 +114,7 @@ class ParameterHint(_Snake, frozen=True):
 
 
 class LlmMetadata(_Snake, frozen=True):
-    """For whoever chooses the tool."""
+    """Guidance for the model that chooses the tool."""
 
     when_to_use: str = ""
     parameter_hints: dict[str, ParameterHint] = {}
@@ -125,10 +125,10 @@ class McpMetadata(_Snake, frozen=True):
 
     enabled: bool = True
     tool: str = ""
-    """Its name, if not the one made from the alias."""
+    """Its name, if it is not made from the alias."""
 
     aliases: tuple[str, ...] = ()
-    """Other names that agents know it by."""
+    """Other names that agents know."""
 
     description: str = ""
     timeout: Annotated[int, Meta(ge=1, le=3_600_000)] = DEFAULT_TIMEOUT_MS
@@ -141,7 +141,7 @@ class McpMetadata(_Snake, frozen=True):
 
 
 class ScriptMetadata(_Strict, frozen=True):
-    """A script."""
+    """The metadata of a script."""
 
     alias: str
     name: str
@@ -153,7 +153,7 @@ class ScriptMetadata(_Strict, frozen=True):
     result: Any = None
     errors: tuple[str, ...] = ()
     hosts: tuple[Host, ...] = ("headless", "vscode")
-    """Which can run it."""
+    """The hosts that can run it."""
 
     cli: CliMetadata = CliMetadata()
     mcp: McpMetadata = McpMetadata()
@@ -184,7 +184,7 @@ def tool_name(alias: str) -> str:
 
 
 def load_metadata(file: str) -> ScriptMetadata:
-    """What stands in a file.
+    """Reads a file of metadata.
 
     Raises:
         ConfigError: with the file, the line, what is wrong there, and the nearest word.
@@ -198,7 +198,7 @@ def load_metadata(file: str) -> ScriptMetadata:
 
 
 Problem = tuple[tuple[str | int, ...], str, str]
-"""Where, what, and what to do."""
+"""Where, what is wrong, and what to do."""
 
 
 def _problems(found: ScriptMetadata) -> Iterator[Problem]:
@@ -228,7 +228,7 @@ def _bad_codes(found: ScriptMetadata) -> Iterator[Problem]:
 
 
 def _bad_words(found: ScriptMetadata) -> Iterator[Problem]:
-    """Words for parameters that are none, or stand for two of them."""
+    """Problems with names of parameters: unknown, or used twice."""
     taken = set(found.params)
     for name, parameter in found.params.items():
         for index, word in enumerate(parameter.aliases):
@@ -271,7 +271,7 @@ _ONLY: dict[str, tuple[ParameterType, ...]] = {
     "resolve": ("string",),
     "items": ("array",),
 }
-"""What may be said of which types."""
+"""Which keys are allowed for which types."""
 
 
 def _bad_pattern(pattern: str) -> str:

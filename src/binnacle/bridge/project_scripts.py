@@ -1,7 +1,7 @@
-"""The scripts that a project has of its own, in `.binnacle/scripts/`, and which of them may run.
+"""The scripts of a project, in `.binnacle/scripts/`, and which of them may run.
 
-A repository that is cloned must not run programs by being opened, and what a stranger wrote about a tool must not reach
-an agent. So a script becomes a tool once a person has trusted exactly this program and this metadata.
+Opening a cloned repository must not run programs, and a stranger's description of a tool must not reach an agent. So a
+script becomes a tool only once a person has trusted exactly this program and this metadata.
 """
 
 import os
@@ -20,7 +20,7 @@ class ProjectScript(NamedTuple):
 
     entry: ScriptEntry
     program: str
-    """Empty where there is none beside the metadata that may be executed."""
+    """Empty if there is no executable next to the metadata."""
 
     file: str
     """Its metadata."""
@@ -33,26 +33,26 @@ class ProjectScript(NamedTuple):
 
 
 class ProjectScripts(NamedTuple):
-    """All of them, and what is wrong with the others."""
+    """The scripts of a project, and problems with others."""
 
     scripts: dict[str, ProjectScript]
     problems: list[ConfigError]
 
     def manifest(self) -> ScriptManifest:
-        """Those that may run."""
+        """The scripts that may run."""
         usable = {alias: one.entry for alias, one in self.scripts.items() if one.is_trusted and one.program}
         return ScriptManifest(scripts=usable)
 
     def names(self) -> dict[str, str]:
-        """Every name of every tool, of those that may not run as well → alias."""
+        """Every name of every tool → alias, also of scripts that may not run."""
         return ScriptManifest(scripts={alias: one.entry for alias, one in self.scripts.items()}).by_tool()
 
 
 MAX_SCRIPT_BYTES = 4_000_000
-"""Bytes of a program or its metadata. Nobody looks at a larger one before trusting it."""
+"""Bytes of a program or its metadata. Nobody reads a larger one before trusting it."""
 
 RESERVED_TOOL_PREFIXES = ("mcp_", "binnacle", "bridge_")
-"""How tools are called that are not the project's: those of upstream servers, and of ours."""
+"""Prefixes of tools that are not the project's: upstream servers' and ours."""
 
 
 def is_reserved_tool(name: str) -> bool:
@@ -64,7 +64,7 @@ def scripts_folder(repo: str) -> str:
 
 
 def find_project_scripts(repo: str) -> ProjectScripts:
-    """What the project has. Nothing is loaded where it has nothing."""
+    """The scripts of a project. Loads nothing if it has none."""
     folder = scripts_folder(repo)
     if not os.path.isdir(folder):
         return ProjectScripts({}, [])
@@ -86,7 +86,7 @@ def find_project_scripts(repo: str) -> ProjectScripts:
 
 
 def check_trusted(one: ProjectScript, repo: str) -> None:
-    """Holds a script to what was trusted, as it is at this moment.
+    """Checks that a script is trusted as it is now.
 
     Raises:
         BridgeError: E_UNAUTHORIZED.
@@ -111,7 +111,7 @@ def _is_trusted(alias: str, program: str, file: str, repo: str) -> bool:
 
 
 def _item(alias: str, program: str, file: str, repo: str) -> TrustItem | None:
-    """A script with its metadata, which agents read, all of both; None if they cannot be read."""
+    """A script and its metadata, both complete; None if they cannot be read."""
     parts = []
     for path in (file, program):
         try:
@@ -124,7 +124,7 @@ def _item(alias: str, program: str, file: str, repo: str) -> TrustItem | None:
 
 
 def _shown(content: bytes) -> str:
-    """A text, or what stands for a program that is none."""
+    """The content as text; for a binary program, its digest."""
     with suppress(UnicodeDecodeError):
         return content.decode()
     from hashlib import sha256

@@ -1,7 +1,7 @@
-"""Scripts of a project: any program beside its metadata, run for one call.
+"""Runs a script of a project: a program next to its metadata, started for one call.
 
 It gets its parameters as JSON on standard input and answers with JSON on standard output: the data, or
-`{"error": {"code", "message", "hint"}}`. Each line on standard error tells how far it is. No shell is involved.
+`{"error": {"code", "message", "hint"}}`. Each line on standard error reports progress. No shell is involved.
 """
 
 import asyncio
@@ -26,18 +26,18 @@ MAX_OUTPUT_BYTES = 8 << 20
 
 MAX_PROGRESS_LINE_BYTES = 64 << 10
 SHOWN_ERROR_LINES = 20
-"""Lines of its errors that are shown when it fails."""
+"""Lines of its standard error that are shown when it fails."""
 
 SCRIPT_END_GRACE_SECONDS = 1.0
-"""Seconds for a program to end by itself once it was told to."""
+"""Seconds for a program to end after it is asked to."""
 
 PIPE_DRAIN_SECONDS = 1.0
-"""Seconds for what is left in its pipes when it has ended; what it left behind may hold them open."""
+"""Seconds to read its pipes after it has ended; a process that it left behind may keep them open."""
 
 _PERCENT = re.compile(r"\s*(\d{1,3}(?:\.\d+)?)\s*%\s*(.*)", re.DOTALL)
 
 Tell = Callable[[float | None, str], None]
-"""Told how far a script is, in percent where that is known."""
+"""Called with a script's progress, in percent if known."""
 
 
 class _Failed(msgspec.Struct):
@@ -59,10 +59,10 @@ async def run_program(
     timeout: float,
     tell: Tell,
 ) -> Any:
-    """What a program answers. Leaving it, however, ends the program with all it started.
+    """Runs a program and returns its answer. Cancelling ends the program with everything it started.
 
     Raises:
-        BridgeError: what it says, or how it failed.
+        BridgeError: its error, or how it failed.
     """
     run = _Run(keeper, alias, tell)
     try:
@@ -82,7 +82,7 @@ async def run_program(
 
 
 class _Run:
-    """A program, and what it has said so far."""
+    """A running program, and its output so far."""
 
     def __init__(self, keeper: Keeper, alias: str, tell: Tell) -> None:
         self._keeper = keeper
@@ -110,7 +110,7 @@ class _Run:
         self._program.finish_input()
 
     async def wait(self) -> int:
-        """Its exit code, when it has ended and all it wrote was read."""
+        """Waits until it has ended and its output is read. Returns its exit code."""
         assert self._program is not None
         loop = asyncio.get_running_loop()
         ended, flooded = loop.create_task(self._program.owned.wait()), loop.create_task(self._flooded.wait())
@@ -136,10 +136,10 @@ class _Run:
             self._program.close()
 
     def answer(self, code: int) -> Any:
-        """What it wrote.
+        """The answer that it wrote.
 
         Raises:
-            BridgeError: its error, or that it answered nothing that can be read.
+            BridgeError: its error, or its answer cannot be read.
         """
         written = bytes(self._output).strip()
         if is_too_complex(written):

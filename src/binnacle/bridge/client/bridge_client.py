@@ -1,7 +1,7 @@
-"""Has scripts run by the host of a workspace, which it starts where there is none.
+"""Runs scripts on the host of a workspace, and starts a host if there is none.
 
-What a dead host had not begun, another one does. What a stuck one had, the caller is told of, and the next call
-replaces it.
+If a host dies before it begins a job, another host does the job. If a host is stuck, the caller gets an error, and the
+next call replaces the host.
 """
 
 import asyncio
@@ -29,16 +29,16 @@ from binnacle.errors import Hint, NextStep
 T = TypeVar("T")
 
 MAX_ATTEMPTS = 3
-"""How often a job is given to a host that dies before it begins."""
+"""How often a job is given to another host after one died before it began."""
 
 KILL_WAIT_SECONDS = 2.0
 """Seconds until a process that was killed is gone."""
 
 MAX_REMOTE_HEARTBEAT_AGE_SECONDS = 30.0
-"""Seconds without a sign of life, after which a host whose process cannot be seen is taken for dead."""
+"""Seconds without a sign of life, after which a host whose process is not visible counts as dead."""
 
 CODES_OF_A_LIVE_HOST = ("E_SCRIPT_NOT_FOUND", "E_NOT_FOUND", "E_NOT_IMPLEMENTED", "E_UNSUPPORTED", "E_CAPACITY")
-"""How a host of another program says that it has no such script, or no time. It is there all the same."""
+"""Codes of a host that lacks the script or has no capacity: it is alive."""
 
 PING = JobRequest(PING_SCRIPT, {}, BUSY_PICKUP_SECONDS)
 """Asks a host whether it answers."""
@@ -51,15 +51,15 @@ class BridgeClient:
     """One client of a workspace's host. Closing it leaves the host running."""
 
     def __init__(self, workspace: str, *, name: str = "mcp", start: Start | None = None, polls: bool = False) -> None:
-        """Without `start` there must be a host. `polls` does without notices of the file system."""
+        """Without `start` there must be a host. `polls` turns off notifications of the file system."""
         self.workspace = os.path.realpath(workspace)
         self._start = start
-        self._exchange = JobExchange(self.workspace, name, advice=self._advice, polls=polls)
+        self._exchange = JobExchange(self.workspace, name, advice=self._stuck_hint, polls=polls)
         self._answered = ""
         """The host that is known to answer."""
 
         self._stuck = ""
-        """The host that was seen not to."""
+        """The host that did not answer."""
 
         self._finding = asyncio.Lock()
         self._liveness: HostLiveness | None = None
@@ -77,7 +77,7 @@ class BridgeClient:
         """What a script answers. `timeout` is in seconds, from when the host is there.
 
         Raises:
-            BridgeError: what the script or the host says, or what is wrong with the host.
+            BridgeError: the error of the script or the host, or the host failed.
         """
 
         request = JobRequest(script, params, timeout, on_event, cancelled)
@@ -92,7 +92,7 @@ class BridgeClient:
         """A host that answers; started if there is none.
 
         Raises:
-            BridgeError: none is there, or it does not answer.
+            BridgeError: there is none, or it does not answer.
         """
         return await _repeat(self._find_host)
 
@@ -100,12 +100,12 @@ class BridgeClient:
         host = self.look_for_host()
         if host is not None and host.bridge_id == self._answered:
             return host
-        # Of calls that come at once, one finds out for all.
+        # Of several calls at once, one looks for all.
         async with self._finding:
             return await self._try_host(self.look_for_host() or await self._start_host())
 
     async def _try_host(self, host: HostInfo) -> HostInfo:
-        """The host, if it answers; another in its place, if it is stuck and was before.
+        """The host, if it answers; a new one, if it is stuck for the second time.
 
         Raises:
             BridgeError: it does not answer.
@@ -139,11 +139,11 @@ class BridgeClient:
             raise
 
     def _may_replace(self, host: HostInfo) -> bool:
-        """Whether it may be ended. A person's editor never is."""
+        """Whether we may end it. We never end a person's editor."""
         return self._start is not None and host.kind == "headless" and host.is_near
 
     async def _replace(self, host: HostInfo) -> HostInfo:
-        """Ends a host that is stuck, and with it what it debugs; returns another."""
+        """Ends a stuck host and what it debugs. Returns a new one."""
         self._breaker.note_failure()
         process_identity.kill_process(host.pid, host.process_start)
         with suppress(TimeoutError):
@@ -155,12 +155,12 @@ class BridgeClient:
         return host
 
     def look_for_host(self) -> HostInfo | None:
-        """A host that seems to be there: it introduced itself, and its process has not ended.
+        """A host that seems to be alive: it introduced itself, and its process has not ended.
 
-        That of the workspace comes before an editor that has a folder around it open.
+        The host of the workspace comes before an editor that has a parent folder open.
 
         Raises:
-            BridgeError: E_AMBIGUOUS_HOST; E_BRIDGE_UNAVAILABLE for one that shares no key with us.
+            BridgeError: E_AMBIGUOUS_HOST, or E_BRIDGE_UNAVAILABLE for a host that shares no key with us.
         """
         host = job_files.read_host(self.workspace)
         is_there = host is not None and host.is_alive()
@@ -175,16 +175,16 @@ class BridgeClient:
         return find_window(self.workspace)
 
     def _check_no_stranger(self) -> None:
-        """Two hosts would be in each other's way.
+        """Checks that no host without a proof runs here: two hosts would disturb each other.
 
         Raises:
-            BridgeError: the very process of a host is there that has no proof for us.
+            BridgeError: there is one.
         """
         stranger = job_files.read_host_file(self.workspace)
         if stranger is None or not stranger.is_seen():
             return
         if job_files.read_host_file(self.workspace) != stranger or job_files.read_host(self.workspace) is not None:
-            return  # it is just coming or going
+            return  # it is just starting or ending
         raise BridgeError(
             "E_BRIDGE_UNAVAILABLE",
             f"the {stranger.kind} host (process {stranger.pid}) has no proof for us",
@@ -196,7 +196,7 @@ class BridgeClient:
         )
 
     def folder_of(self, host: HostInfo) -> str:
-        """Where a host is spoken to: in the workspace, or in the folder around it that an editor has open."""
+        """The folder that a host serves: the workspace, or the parent folder that an editor has open."""
         return self._exchange.folder_of(host)
 
     async def ping(self, host: HostInfo) -> float:
@@ -224,19 +224,19 @@ class BridgeClient:
             self._breaker.note_failure()
             raise
         except HostStuck:
-            # The next call asks it first.
+            # The next call pings it first.
             self._answered, self._stuck = "", host.bridge_id
             raise
 
     async def _ask(self, liveness: HostLiveness) -> None:
-        """Whether a host answers, while others wait for it."""
+        """Pings a host while calls wait for it."""
         try:
             await self._exchange.run(liveness, PING)
         except BridgeError as error:
             if error.code not in CODES_OF_A_LIVE_HOST:
                 raise
 
-    def _advice(self, host: HostInfo) -> Hint:
+    def _stuck_hint(self, host: HostInfo) -> Hint:
         if self._may_replace(host):
             return "call it again: if it still does not answer, another host takes its place"
         if host.kind == "vscode":
@@ -248,7 +248,7 @@ class BridgeClient:
 
 
 async def _repeat(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Tries again with another host what one had not begun when it died."""
+    """Tries again with another host if one died before it began."""
     for _ in range(MAX_ATTEMPTS - 1):
         try:
             return await attempt()

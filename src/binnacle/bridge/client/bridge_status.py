@@ -1,4 +1,4 @@
-"""How the bridge of a workspace stands: whether a host answers, what it can do, and what could be installed."""
+"""The status of a workspace's bridge: whether a host answers, what it can do, and what could be installed."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class BridgeStatus(TypedDict):
 
 
 async def bridge_status(client: BridgeClient, manifest: ScriptManifest) -> BridgeStatus:
-    """Found by a round trip to the host. None is started for it."""
+    """The status, after a round trip to the host. Starts no host."""
     try:
         host, problem = client.look_for_host(), ""
     except BridgeError as error:

@@ -1,4 +1,4 @@
-"""Editors whose workspace holds a directory, where no host serves the directory itself."""
+"""Finds an editor that has a parent folder open, if no host serves the folder itself."""
 
 import os
 
@@ -9,10 +9,10 @@ from binnacle.bridge.jobs.protocol import BridgeError, HostInfo
 def find_window(directory: str) -> HostInfo | None:
     """The one editor that has a folder open around `directory`.
 
-    A linked worktree is a place of its own: what is done there is not for the window of the main one.
+    A linked worktree counts as a separate folder: the window of the main one does not serve it.
 
     Raises:
-        BridgeError: E_AMBIGUOUS_HOST: there are several, and only a person knows which.
+        BridgeError: E_AMBIGUOUS_HOST: there are several, and only a person can choose.
     """
     if os.path.isfile(os.path.join(directory, ".git")):
         return None
@@ -37,7 +37,7 @@ def _parents(directory: str) -> list[str]:
 
 
 def _window(folder: str) -> HostInfo | None:
-    """The editor that serves a folder. What other people put there is nothing to us."""
+    """The editor that serves a folder, if it has a proof."""
     try:
         if os.stat(job_files.bridge_folder(folder)).st_uid != os.getuid():
             return None

@@ -1,6 +1,6 @@
-"""Starts the headless host of a workspace, as a process that outlives whoever needed it first.
+"""Starts the headless host of a workspace, as a process that outlives its first client.
 
-Of several that need it at once, one starts it and the others wait for that.
+Of several clients that need it at once, one starts it and the others wait.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from binnacle.config.file_lock import try_lock
 from binnacle.errors import NextStep
 
 START_TIMEOUT_SECONDS = 15.0
-"""Seconds until a host serves. It takes a fifth of one."""
+"""Seconds until a host serves. It takes 0.2."""
 
 START_POLL_SECONDS = 0.02
 HOST_LOG = "host.log"
@@ -23,14 +23,14 @@ MAX_HOST_LOG_BYTES = 1 << 20
 LOG_TAIL_CHARACTERS = 2000
 
 _started: set[int] = set()
-"""Processes to be seen off when they have ended."""
+"""Child processes to reap when they have ended."""
 
 
 async def start_host(workspace: str, words: Sequence[str]) -> HostInfo:
-    """Starts a host by a command, unless one has come meanwhile; returns it when it serves.
+    """Starts a host by a command, unless one has started meanwhile. Returns it when it serves.
 
     Raises:
-        BridgeError: it does not come up; the last lines of its log are in the message.
+        BridgeError: it does not start; the message has the last lines of its log.
     """
     for earlier in list(_started):
         _has_ended(earlier)
@@ -74,7 +74,7 @@ def _serving(workspace: str) -> HostInfo | None:
 
 
 def _spawn(words: Sequence[str], folder: str) -> int:
-    """The process, in a session of its own: no terminal and no signal to our group reaches it."""
+    """The process, in a new session: no terminal and no signal to our group reaches it."""
     log = os.path.join(folder, HOST_LOG)
     with suppress(OSError):
         if os.lstat(log).st_size > MAX_HOST_LOG_BYTES:
@@ -84,18 +84,18 @@ def _spawn(words: Sequence[str], folder: str) -> int:
         (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
-    # It works for all, and starts the programs that are debugged.
+    # It serves all clients, and starts the programs that are debugged.
     pid = os.posix_spawn(words[0], list(words), for_person(os.environ), file_actions=actions, setsid=True)
     _started.add(pid)
     return pid
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether it has, and then nothing of it is left."""
+    """Whether it has ended; if so, it is reaped."""
     try:
         ended = os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:
-        ended = True  # somebody else has seen it off
+        ended = True  # already reaped
     if ended:
         _started.discard(pid)
     return ended

@@ -1,4 +1,4 @@
-"""One job, from its files to its answer, as a client has it.
+"""One job, from its files to its answer, as the client sees it.
 
 Theory. A job is a directory that two processes share. They have no connection: each sees only the files of the other,
 and either may be killed between any two system calls. The states of a job are files, so they survive both:
@@ -27,7 +27,7 @@ A host that shows signs of life (a heartbeat, processor time) may be busy and ge
 
 *Why it cannot hang or run twice.* Every wait above has a bound, and there is no lock between the two sides. A job is
 run at most once: it is claimed exclusively, and it is given to another host (`bridge_client`) only if the first one
-died before it claimed it (`HostDied.has_begun`). If it had begun, the caller is told and decides.
+died before it claimed it (`HostDied.has_begun`). If it had begun, the caller gets an error and decides.
 
 *At the same time* there may be many jobs of many clients. Those of one client share a watcher and, for each host, one
 `HostLiveness`. A ping is a job too: it waits for the end of the host only, and not for the answer to itself.
@@ -46,19 +46,19 @@ from binnacle.bridge.jobs.protocol import PING_SCRIPT, BridgeError, HostInfo, Jo
 from binnacle.errors import Hint
 
 PICKUP_SECONDS = 0.6
-"""Seconds until a host has taken a job, if it is one that answers."""
+"""Seconds until a host that answers has taken a job."""
 
 BUSY_PICKUP_SECONDS = 5.0
-"""Seconds for a host that is busy: it shows signs of life. Editors always get them."""
+"""Seconds for a busy host, which shows signs of life. Editors always get them."""
 
 PICKUP_POLL_SECONDS = 0.2
-"""Seconds between looks at a host that has not taken a job."""
+"""Seconds between two checks of a host that has not taken a job."""
 
 DEADLINE_LEEWAY_SECONDS = 0.5
-"""Seconds that the host gets beyond the deadline, to say itself that it passed."""
+"""Seconds that the host gets beyond the deadline, to report the timeout itself."""
 
 CANCEL_NOTICE_SECONDS = 0.3
-"""Seconds in which a host is let see that a job was cancelled, before the job is taken away."""
+"""Seconds in which a host can see that a job is cancelled, before the job is removed."""
 
 OnEvent = Callable[[JobEvent], None]
 Advice = Callable[[HostInfo], Hint]
@@ -71,15 +71,15 @@ class JobRequest(NamedTuple):
     script: str
     params: Mapping[str, Any]
     timeout: float
-    """Seconds, from when the host is there."""
+    """Seconds, from when the host answers."""
 
     on_event: OnEvent | None = None
     cancelled: asyncio.Event | None = None
-    """Set when the caller wants no answer any more."""
+    """Set when the caller cancels."""
 
 
 class HostDied(BridgeError):
-    """A host ended over a job, or before it began with it."""
+    """A host ended during a job, or before it began the job."""
 
     def __init__(self, host: HostInfo, script: str, *, has_begun: bool) -> None:
         what = f"ended while it ran {script}" if has_begun else f"ended before it began with {script}"
@@ -95,7 +95,7 @@ class HostDied(BridgeError):
 
 
 class HostStuck(BridgeError):
-    """A host is there, but does nothing."""
+    """A host is alive, but does nothing."""
 
     def __init__(self, code: str, host: HostInfo, what: str, *, hint: Hint) -> None:
         super().__init__(
@@ -120,12 +120,12 @@ class JobExchange:
         self._watcher: FolderWatcher | None = None
 
     def folder_of(self, host: HostInfo) -> str:
-        """Where a host is spoken to: in the workspace, or in the folder around it that an editor has open."""
+        """The folder that a host serves: the workspace, or the parent folder that an editor has open."""
         is_around = host.is_near and self._workspace.startswith(os.path.join(host.workspace, ""))
         return host.workspace if is_around and host.workspace else self._workspace
 
     def heartbeat(self, host: HostInfo) -> float:
-        """When the host last showed that it lives; 0 if it never did."""
+        """When the host last gave a sign of life; 0 if never."""
         with suppress(OSError):
             return os.stat(os.path.join(job_files.bridge_folder(self.folder_of(host)), "host.json")).st_mtime
         return 0.0
@@ -136,10 +136,10 @@ class JobExchange:
             self._watcher = None
 
     async def run(self, liveness: HostLiveness, request: JobRequest) -> Any:
-        """What comes of a job, with a host that is watched.
+        """Runs a job on a host that is watched. Returns its answer.
 
         Raises:
-            HostDied, HostStuck: it will not be done.
+            HostDied, HostStuck: the host failed.
             BridgeError: the script's, or the host's.
         """
         served = self.folder_of(liveness.host)
@@ -161,7 +161,7 @@ class JobExchange:
             raise _cannot_write(error) from error
         except BaseException:
             if waiting.is_running and request.script != PING_SCRIPT and not liveness.troubled.is_set():
-                await _say_goodbye(waiting)
+                await _cancel_job(waiting)
             raise
         finally:
             unwatch()
@@ -185,12 +185,12 @@ class JobExchange:
         """Returns when the job is done.
 
         Raises:
-            BridgeError: that will not be, or nobody wants it any more.
+            BridgeError: it failed, or the caller cancelled it.
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
         script, timeout, cancelled = request.script, request.timeout, request.cancelled
-        # What is asked to find out whether there is trouble waits until that is clear.
+        # A ping that checks the host waits until its own result is clear.
         trouble = liveness.died if script == PING_SCRIPT else liveness.troubled
         ends = [loop.create_task(one.wait()) for one in (waiting.done, trouble, cancelled) if one is not None]
         picked = loop.create_task((waiting.done if script == PING_SCRIPT else waiting.picked).wait())
@@ -213,7 +213,7 @@ class JobExchange:
         raise _too_late(script, timeout)
 
     async def _await_pickup(self, host: HostInfo, picked: "asyncio.Task[Any]", ends: "list[asyncio.Task[Any]]") -> None:
-        """Waits until the host has taken the job. One that shows signs of life may be busy, and gets longer.
+        """Waits until the host has taken the job. A host that shows signs of life may be busy, and gets longer.
 
         Raises:
             BridgeError: it does not take it.
@@ -225,7 +225,7 @@ class JobExchange:
             await asyncio.wait({picked, *ends}, timeout=PICKUP_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if picked.done() or any(task.done() for task in ends):
                 return
-            is_late = waited > PICKUP_SECONDS and host.kind == "headless" and not pulse.is_felt()
+            is_late = waited > PICKUP_SECONDS and host.kind == "headless" and not pulse.has_shown_life()
             if is_late or pulse.is_stopped():
                 break
         raise HostStuck("E_PICKUP_TIMEOUT", host, "does not take jobs", hint=self._advice(host))
@@ -233,7 +233,7 @@ class JobExchange:
     def _unresponsive(self, liveness: HostLiveness, script: str) -> BridgeError:
         trouble, host = liveness.trouble, liveness.host
         if trouble is not None and not isinstance(trouble, HostStuck) and trouble.code != "E_TIMEOUT":
-            return trouble  # it answers, but cannot do anything; it knows best why
+            return trouble  # it answers, but cannot do anything; its own error says why
         what = f"runs {script} and does not answer any more"
         return HostStuck("E_HOST_UNRESPONSIVE", host, what, hint=self._advice(host))
 
@@ -250,7 +250,7 @@ class _Waiting:
 
     @property
     def is_running(self) -> bool:
-        """Whether a host is at it."""
+        """Whether a host has claimed it."""
         return self.picked.is_set() and not self.done.is_set()
 
     def look(self) -> None:
@@ -265,8 +265,8 @@ class _Waiting:
             self.picked.set()
 
 
-async def _say_goodbye(waiting: _Waiting) -> None:
-    """Tells the host that nobody waits any more, and lets it see that."""
+async def _cancel_job(waiting: _Waiting) -> None:
+    """Marks the job as cancelled, and gives the host time to see it."""
     job_files.mark_cancelled(waiting.folder)
     with suppress(TimeoutError):
         async with asyncio.timeout(CANCEL_NOTICE_SECONDS):

@@ -1,6 +1,6 @@
 """Watches a host while calls wait for it: whether its process ends, and whether it still answers.
 
-A process that ends is seen at once. One that is stuck is asked: a job of its own, taken or not.
+The end of a process is noticed at once. A stuck host is found by a ping, which is a job, too.
 """
 
 import asyncio
@@ -13,17 +13,17 @@ from binnacle.bridge.jobs.protocol import BridgeError, HostInfo
 from binnacle.processes.linux import open_pidfd
 
 PROCESS_POLL_SECONDS = 0.2
-"""Seconds between looks at a process of whose end nobody tells."""
+"""Seconds between two checks of a process whose end the system does not announce."""
 
 PING_INTERVAL_SECONDS = 0.25
-"""Seconds that calls have waited before the host is asked whether it is there, and then between questions."""
+"""Seconds that calls wait before the host is pinged, and then between pings."""
 
 Ask = Callable[["HostLiveness"], Awaitable[None]]
-"""Asks the host something, and raises `BridgeError` if it does not answer."""
+"""Pings the host, and raises `BridgeError` if it does not answer."""
 
 
 class HostLiveness:
-    """One host, for all who wait for it at the same time. It costs nothing once the last one has left."""
+    """Watches one host for all calls that wait for it. Stops when the last call has ended."""
 
     def __init__(self, host: HostInfo, ask: Ask) -> None:
         self.host = host
@@ -46,7 +46,7 @@ class HostLiveness:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody waits any more, or in vain."""
+        """Whether no call waits, or the host has failed."""
         return self._waiting == 0 or self.troubled.is_set()
 
     async def __aenter__(self) -> None:
@@ -95,9 +95,9 @@ class HostLiveness:
         self._checking = self._loop.call_later(PING_INTERVAL_SECONDS, self._check)
 
     def _check(self) -> None:
-        self._question = self._loop.create_task(self._put_question())
+        self._question = self._loop.create_task(self._ping())
 
-    async def _put_question(self) -> None:
+    async def _ping(self) -> None:
         try:
             await self._ask(self)
         except BridgeError as error:
@@ -108,20 +108,20 @@ class HostLiveness:
 
 
 class HostPulse:
-    """Signs that a host does something, from a moment on: its heartbeat, and the processors' time it uses."""
+    """Signs that a host does something: its heartbeat, and the processor time it uses."""
 
     def __init__(self, host: HostInfo, heartbeat: Callable[[], float]) -> None:
         self._host = host
         self._heartbeat = heartbeat
         self._first = (heartbeat(), self._doing().cpu_seconds)
 
-    def is_felt(self) -> bool:
-        """Whether it is at work, as far as can be seen."""
+    def has_shown_life(self) -> bool:
+        """Whether it has shown a sign of life since the start."""
         doing = self._doing()
         return doing.is_busy or (self._heartbeat(), doing.cpu_seconds) != self._first
 
     def is_stopped(self) -> bool:
-        """Whether it can do nothing, as somebody has stopped the process."""
+        """Whether somebody has stopped its process."""
         return self._doing().is_stopped
 
     def _doing(self) -> process_identity.ProcessActivity:

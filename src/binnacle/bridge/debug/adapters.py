@@ -24,30 +24,30 @@ class Adapter(Struct, frozen=True, kw_only=True):
 
     language: str
     types: tuple[str, ...]
-    """What `launch.json` calls it."""
+    """Its types in `launch.json`."""
 
     extensions: tuple[str, ...]
-    """Of the files it can launch."""
+    """Suffixes of files that it can launch."""
 
     install: str
     """How to get it."""
 
 
 class FoundAdapter(Struct, frozen=True, kw_only=True):
-    """An adapter that is there."""
+    """An installed adapter."""
 
     id: str
     argv: tuple[str, ...]
-    """The command; `{port}` stands for the port it is to listen on."""
+    """The command; `{port}` is replaced by the port to listen on."""
 
     listens: bool = False
-    """Whether it is spoken to over TCP, not over its standard input and output."""
+    """Whether it uses TCP instead of its standard input and output."""
 
     prints: bool = False
-    """Whether the program writes where the adapter does, so that no event tells of it."""
+    """Whether the program writes to the adapter's own output, so that there are no output events."""
 
     parts: bool = True
-    """Whether it answers a farewell, and ends then."""
+    """Whether it answers `disconnect`, and then ends."""
 
 
 PYTHON = Adapter(
@@ -89,7 +89,7 @@ def adapter_for_type(kind: str) -> Adapter | None:
 
 
 def adapter_for_file(path: str) -> Adapter | None:
-    """By the file's name, or by its first bytes if it can be executed; for a folder, by what is in it."""
+    """The adapter for a file, by its name or, if executable, its first bytes; for a folder, by its content."""
     if os.path.isdir(path):
         return GO if glob.glob(os.path.join(glob.escape(path), "*.go")) else None
     extension = os.path.splitext(path)[1].lower()
@@ -102,7 +102,7 @@ def adapter_for_file(path: str) -> Adapter | None:
 
 
 def find_adapter(adapter: Adapter, workspace: str) -> FoundAdapter | None:
-    """Looks for an adapter where it usually is."""
+    """Looks for an adapter in the usual places."""
     match adapter.id:
         case "debugpy":
             return _find_debugpy(workspace)
@@ -128,7 +128,7 @@ def list_adapters(workspace: str) -> list[dict[str, object]]:
 
 
 def version_of(found: FoundAdapter) -> str:
-    """As the files around an adapter tell it; only delve has to be asked."""
+    """The version of an adapter, from its files; only delve has to be run."""
     path = os.path.realpath(_path(found))
     match found.id:
         case "debugpy":
@@ -156,7 +156,7 @@ def find_python(folder: str) -> str:
 
 
 def has_package(python: str, name: str) -> bool:
-    """Whether an environment has a package, seen by its files: asking it would cost a process."""
+    """Whether an environment has a package, by its files: asking it would cost a process."""
     return bool(_packages(python, name))
 
 
@@ -199,7 +199,7 @@ def _js_debug(*command: str) -> FoundAdapter:
 
 
 def _js_debug_version(path: str) -> str:
-    """Of its release, or of the release in a package of somebody else."""
+    """The version of its release, or of a package that contains it."""
     folder = os.path.dirname(path)
     for place in (os.path.join(folder, "manifest.json"), os.path.join(os.path.dirname(folder), "package.json")):
         try:

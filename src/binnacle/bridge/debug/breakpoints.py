@@ -41,16 +41,16 @@ class FunctionBreakpoint(Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class SavedBreakpoints(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """What stands in the file."""
+    """The content of the file."""
 
     lines: list[Breakpoint] = []
     functions: list[FunctionBreakpoint] = []
     exceptions: list[str] | None = None
-    """Filters of exceptions; None for what an adapter does by default."""
+    """Filters of exceptions; None for the adapter's default."""
 
 
 class WorkspaceBreakpoints:
-    """All of a workspace. Every change is on disk when it returns."""
+    """All breakpoints of a workspace. A change is on disk when its method returns."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -75,13 +75,13 @@ class WorkspaceBreakpoints:
         return sorted({one.path for one in self._kept.lines})
 
     def set(self, wanted: Breakpoint) -> None:
-        """Puts it in the place of one on the same line."""
+        """Sets a breakpoint, replacing one on the same line."""
         self.remove(wanted.path, wanted.line, keep=False)
         self._kept.lines.append(wanted)
         self._write()
 
     def remove(self, path: str, line: int | None = None, *, keep: bool = True) -> int:
-        """Takes away one, or all of a file; returns how many there were."""
+        """Removes one, or all of a file. Returns how many there were."""
         before = len(self._kept.lines)
         self._kept.lines = [one for one in self._kept.lines if one.path != path or line not in (None, one.line)]
         if keep and len(self._kept.lines) != before:
@@ -104,7 +104,7 @@ class WorkspaceBreakpoints:
         self._write()
 
     def clear(self) -> int:
-        """Takes away all; returns how many there were."""
+        """Removes all. Returns how many there were."""
         count = len(self._kept.lines) + len(self._kept.functions)
         self._kept = SavedBreakpoints()
         self._write()
@@ -116,7 +116,7 @@ class WorkspaceBreakpoints:
 
 
 def _read(path: str) -> SavedBreakpoints:
-    """What is kept. A file that cannot be read is put aside: breakpoints are quickly set again."""
+    """The saved breakpoints. An unreadable file is moved aside: breakpoints are quickly set again."""
     try:
         with open(path, "rb") as file:
             return msgspec.json.decode(file.read(), type=SavedBreakpoints)

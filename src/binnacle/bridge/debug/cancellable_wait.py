@@ -1,4 +1,4 @@
-"""Waiting for a change: until something is so, a deadline passes, or nobody wants to know any more."""
+"""Waits for a condition, until a deadline passes or the caller cancels."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class ScriptCall(Protocol):
-    """What a script is told about the call it serves."""
+    """The call that a script serves."""
 
     @property
     def cancelled(self) -> asyncio.Event: ...
@@ -17,21 +17,21 @@ class ScriptCall(Protocol):
 
 
 class UncancellableCall:
-    """A caller who never gives up: a bound of time is enough."""
+    """A call that is never cancelled: its deadline is enough."""
 
     def __init__(self) -> None:
         self.cancelled = asyncio.Event()
 
     def progress(self, pct: float | None, text: str = "") -> None:
-        """Tells nobody."""
+        """Does nothing."""
 
 
 class CallCancelled(Exception):
-    """The caller wants no answer any more."""
+    """The caller has cancelled."""
 
 
 class ChangeSignal:
-    """Wakes those who wait for a change."""
+    """Wakes the tasks that wait for a change."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
@@ -43,10 +43,10 @@ class ChangeSignal:
         self._waiting.clear()
 
     async def until(self, find: Callable[[], T | None], *, timeout: float, job: ScriptCall) -> T:
-        """What `find` finds, asked again after every change.
+        """The first result of `find`, which is called again after every change.
 
         Raises:
-            TimeoutError: nothing in time.
+            TimeoutError: it found nothing in time.
             Cancelled: the caller gave up.
         """
         loop = asyncio.get_running_loop()
@@ -62,10 +62,10 @@ class ChangeSignal:
 
 
 async def wait_for_future(future: asyncio.Future[Any], *, timeout: float, job: ScriptCall) -> None:
-    """Waits until `future` is done, and leaves it alone otherwise.
+    """Waits until `future` is done, without cancelling it.
 
     Raises:
-        TimeoutError: it is not, in time.
+        TimeoutError: it is not done in time.
         Cancelled: the caller gave up.
     """
     if future.done():

@@ -13,14 +13,14 @@ from binnacle.wire.framing import ContentLengthDecoder, FramingError, encode_con
 from binnacle.wire.pending import PendingRequests, TooManyPending
 
 MAX_MESSAGE_BYTES = 64 << 20
-"""Bytes of one message. An adapter that sends more is given up."""
+"""Bytes of one message. We disconnect from an adapter that sends more."""
 
 MAX_PENDING_REQUESTS = 10_000
-"""Requests that an adapter may leave without an answer. The calls of agents end long before that."""
+"""Requests that may wait for an adapter's answer. Agents make far fewer calls."""
 
 
 class AdapterRefused(Exception):
-    """A request that was answered with no."""
+    """The adapter refused a request."""
 
     def __init__(self, command: str, message: str) -> None:
         super().__init__(f"{command}: {message}")
@@ -29,11 +29,11 @@ class AdapterRefused(Exception):
 
 
 class AdapterGone(Exception):
-    """The connection ended before an answer came."""
+    """The connection ended before the answer."""
 
 
 class DapMessage(Struct):
-    """Anything that comes from an adapter."""
+    """A message of an adapter."""
 
     type: str
     seq: int = 0
@@ -48,13 +48,13 @@ class DapMessage(Struct):
 
 OnEvent = Callable[[str, dict[str, Any]], None]
 OnRequest = Callable[[str, dict[str, Any]], bool]
-"""Takes a request of the adapter; says whether it will be done."""
+"""Handles a request of the adapter. Returns whether it is accepted."""
 
 _decoder = msgspec.json.Decoder(DapMessage)
 
 
 class DapConnection(asyncio.Protocol):
-    """One connection to an adapter. Closing it, or losing it, answers every request that is open."""
+    """One connection to an adapter. Closing or losing it fails every open request."""
 
     def __init__(self, on_event: OnEvent, on_request: OnRequest) -> None:
         self._on_event = on_event
@@ -67,7 +67,7 @@ class DapConnection(asyncio.Protocol):
 
     @classmethod
     async def over(cls, sock: socket.socket, on_event: OnEvent, on_request: OnRequest) -> "DapConnection":
-        """Speaks over a socket that is connected, and closes it in the end."""
+        """A connection over a connected socket, which it closes."""
         loop = asyncio.get_running_loop()
         _, dap = await loop.create_unix_connection(lambda: cls(on_event, on_request), sock=sock)
         return dap
@@ -77,7 +77,7 @@ class DapConnection(asyncio.Protocol):
         """Connects to an adapter that listens.
 
         Raises:
-            OSError: nobody does.
+            OSError: nothing listens.
         """
         loop = asyncio.get_running_loop()
         _, dap = await loop.create_connection(lambda: cls(on_event, on_request), host, port)
@@ -94,7 +94,7 @@ class DapConnection(asyncio.Protocol):
             for body in self._decoder.feed(data):
                 self._hear(_decoder.decode(body))
         except (FramingError, msgspec.DecodeError):
-            # What follows cannot be told apart any more.
+            # The stream cannot be split into messages any more.
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
@@ -103,10 +103,10 @@ class DapConnection(asyncio.Protocol):
         self._pending.close(lambda: AdapterGone("the connection ended"))
 
     def post(self, command: str, arguments: Mapping[str, Any] | None = None) -> asyncio.Future[DapMessage]:
-        """Sends a request. The answer need not be waited for; it is `AdapterGone` when the connection ends.
+        """Sends a request. The caller need not wait for the answer, which is `AdapterGone` when the connection ends.
 
         Raises:
-            Refused: too many others wait already.
+            AdapterRefused: too many others wait already.
         """
         try:
             answer = self._pending.add(self._last_seq + 1)
@@ -122,15 +122,15 @@ class DapConnection(asyncio.Protocol):
         """Sends a request and waits for the body of its answer.
 
         Raises:
-            Refused: with the adapter's reason.
-            Gone: the connection ended.
-            TimeoutError: no answer came. It may still come, and is passed over then.
+            AdapterRefused: with the adapter's reason.
+            AdapterGone: the connection ended.
+            TimeoutError: no answer came. A later one is ignored.
         """
         async with asyncio.timeout(timeout):
             return body_of(command, await self.post(command, arguments))
 
     def close(self) -> None:
-        """Ends the connection; what is open is answered soon after."""
+        """Ends the connection; open requests fail soon after."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -147,17 +147,17 @@ class DapConnection(asyncio.Protocol):
             case "event":
                 self._on_event(message.event, _object(message.body))
             case "request":
-                # Answered at once: an adapter may stand still until it is.
+                # Answered at once: an adapter may block until it is.
                 will_do = self._on_request(message.command, _object(message.arguments))
                 answer = {"type": "response", "request_seq": message.seq, "command": message.command, "body": {}}
                 self._send(answer | ({"success": True} if will_do else {"success": False, "message": "notSupported"}))
 
 
 def body_of(command: str, reply: DapMessage) -> dict[str, Any]:
-    """What an answer holds.
+    """The body of an answer.
 
     Raises:
-        Refused: it is a no.
+        AdapterRefused: it is a refusal.
     """
     body = _object(reply.body)
     if not reply.success:
@@ -180,7 +180,7 @@ def _object(value: Any) -> dict[str, Any]:
 async def connect_patiently(
     host: str, port: int, on_event: OnEvent, on_request: OnRequest, *, ended: asyncio.Future[Any], timeout: float
 ) -> DapConnection:
-    """Connects to an adapter that is just starting.
+    """Connects to an adapter that is starting.
 
     Raises:
         OSError: it does not listen in time, or has ended.

@@ -1,4 +1,4 @@
-"""The errors a debugger answers with. Each says which tool to call next."""
+"""The errors of the debugger. Each names the tool to call next."""
 
 from collections.abc import Mapping
 from typing import Any

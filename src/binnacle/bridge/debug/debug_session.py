@@ -1,4 +1,4 @@
-"""A program under the debugger, from its start until nothing of it is left.
+"""A program under the debugger, from its start until everything it started has ended.
 
 Theory. A session is one launch: the process of an adapter, a connection to it for the program, and one more for each
 process that the program starts (`debug_target`). Its states are those of its first target, the root:
@@ -8,21 +8,20 @@ process that the program starts (`debug_target`). Its states are those of its fi
 
 *Who owns what.* The keeper owns the adapter's process and all that it started, and ends them even if we are killed. The
 session owns its targets, the tasks that join children (`_joining`), that watch the adapter (`_watching`) and that read
-its output (`_printing`), and the recorder. `_end` is the only place that gives them up, and it runs once: `end_soon`
-starts it, whoever calls first, and `end` waits for it behind a shield, so a caller that is cancelled leaves nothing
-half ended.
+its output (`_printing`), and the recorder. Only `_end` gives them up, and it runs once: the first call of `end_soon`
+starts it, and `end` waits for it behind a shield, so a cancelled caller leaves nothing half ended.
 
 *What can happen at the same time.* Everything runs in one event loop. Events of adapters change the state of a target
-as they arrive and fire `signal`; calls wait for a state, never for an event, so nothing is lost that happens
-between two calls. Two calls may wait for the same stop, and both are told of it. A resume marks the target as
-running before the adapter is asked: the next stop may be told before the answer to the request. Breakpoints are sent
+as they arrive and fire `signal`; calls wait for a state, never for an event, so nothing is lost that happens between
+two calls. Two calls may wait for the same stop, and both get it. A resume marks the target as running before it asks
+the adapter: the next stop may arrive before the answer to the request. Breakpoints are sent
 to a target under its own lock, one file after the other, and only after it is configured.
 
 *How it ends.* The program exits; the adapter says `terminated`; the connection breaks; the adapter's process dies while
 a child keeps its connection open (`_watch`); or somebody calls `end`. Each of them completes `over` of the root, and
-that leads to `_end`: the adapter is asked to disconnect, which ends a program that we launched and lets go of one that
-we attached to, then the connections are closed, then the keeper ends what is left. Every step has a bound. `how` says
-why, when it was not the program itself that ended: an adapter that died takes its session with it.
+that leads to `_end`: it asks the adapter to disconnect, which ends a program that we launched and detaches from one
+that we attached to, then closes the connections, then the keeper ends what is left. Every step has a bound. `how` says
+why, if the program did not end by itself: an adapter that dies ends its session.
 
 *Why nothing waits for ever.* A request to an adapter has a time limit, and fails when the connection ends (`dap`). A
 start has `LAUNCH_TIMEOUT_SECONDS`; when it fails or is cancelled, `_end` runs before the error is raised. A wait for a
@@ -64,7 +63,7 @@ ADAPTER_START_SECONDS = 15.0
 """Seconds until an adapter listens."""
 
 DISCONNECT_SECONDS = 1.5
-"""Seconds for an adapter to end by itself what it started."""
+"""Seconds for an adapter to end what it started."""
 
 ADAPTER_ENDED = "the debug adapter ended"
 
@@ -91,14 +90,14 @@ class DebugSession:
         self.signal = ChangeSignal()
         self.targets: list[DebugTarget] = [DebugTarget(self, self.id, launch.adapter.id)]
         self.focus = self.root
-        """Whose stop was told last."""
+        """The target whose stop was reported last."""
 
         self.how = ""
-        """How it ended, if not by itself."""
+        """How it ended, if the program did not end by itself."""
 
         self.notes = launch.notes
         self.is_told = False
-        """Whether an answer has told of its end."""
+        """Whether an answer has reported its end."""
 
         self._keeper = keeper
         self._breakpoints = breakpoints
@@ -120,14 +119,14 @@ class DebugSession:
 
     @property
     def events(self) -> int:
-        """How many were heard."""
+        """Number of events received."""
         return self._recorder.count
 
     async def begin(self, job: ScriptCall) -> None:
         """Starts adapter and program.
 
         Raises:
-            BridgeError: E_LAUNCH_FAILED or E_CANCELLED. Nothing is left of it then.
+            BridgeError: E_LAUNCH_FAILED or E_CANCELLED. Then everything has ended.
         """
         beginning = asyncio.ensure_future(self._begin())
         try:
@@ -194,12 +193,12 @@ class DebugSession:
         self._printing = asyncio.ensure_future(self._hear_program(kept))
 
     async def _hear_program(self, ours: socket.socket) -> None:
-        """Takes what a program writes on the adapter's own output, until nobody has that open any more."""
+        """Reads what a program writes to the adapter's own output, until all writers have closed it."""
         loop = asyncio.get_running_loop()
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         with ours:
             while data := await loop.sock_recv(ours, 1 << 16):
-                # What the adapter itself says comes before it has a program.
+                # Output before the program starts is the adapter's own.
                 if self.root.is_configured:
                     self.root.hear_output("stdout", decoder.decode(data))
 
@@ -215,19 +214,19 @@ class DebugSession:
         return self._process
 
     async def _watch(self, process: OwnedProgram) -> None:
-        """Notices an adapter that ends before its program, also one whose connection somebody else keeps open."""
+        """Notices an adapter that ends before its program, even if another process keeps its connection open."""
         await process.wait()
         if not self.is_over:
             self.lose(self.root)
             self.root.close()
 
     def lose(self, target: DebugTarget) -> None:
-        """A process is no longer debugged, and nobody has said why."""
+        """Handles a process that is no longer debugged, for an unknown reason."""
         if target is self.root and self._ending is None:
             self.how = self.how or ADAPTER_ENDED
 
     def join(self, parent: DebugTarget, arguments: dict[str, Any]) -> bool:
-        """Debugs a process that the program has started, as the adapter asks us to."""
+        """Debugs a process that the program has started, as the adapter requests."""
         configuration = arguments.get("configuration") or {}
         address = configuration.get("connect") or {}
         port = address.get("port") or self._port
@@ -256,13 +255,13 @@ class DebugSession:
             self.record(target, "unjoined", {"reason": reason})
             if not isinstance(error, AdapterGone):
                 self.note(f"a process that the program started could not be debugged: {reason}")
-            await target.let_go()
+            await target.detach()
 
     def record(self, target: DebugTarget, kind: str, body: dict[str, Any]) -> None:
         self._recorder.write(target.id, kind, body)
 
     def note(self, text: str) -> None:
-        """Has something told with the next answer."""
+        """Adds a note to the next answer."""
         if text not in self.notes:
             self.notes = (*self.notes, text)
 
@@ -273,18 +272,18 @@ class DebugSession:
         return next((one for one in self.targets if one.id == ident), None)
 
     def untold(self) -> DebugTarget | None:
-        """A process that stands still and of which nobody was told."""
+        """A paused process whose stop was not reported yet."""
         return next((one for one in self.targets if one.stop is not None and not one.stop.is_told), None)
 
     async def wait_for_stop(
         self, resumed: DebugTarget | None, *, timeout: float, job: ScriptCall
     ) -> DebugTarget | None:
-        """The process that stops next; none if the program ends instead.
+        """Waits for the process that stops next; None if the program ends instead.
 
-        Where several run, that is any of them; and if `resumed` has ended, one that still stands.
+        With several processes, that is any of them; if `resumed` has ended, one that is still paused.
 
         Raises:
-            BridgeError: E_TIMEOUT or E_CANCELLED. The program goes on.
+            BridgeError: E_TIMEOUT or E_CANCELLED. The program continues.
         """
 
         known = {one.id: one.stop for one in self.targets}
@@ -292,7 +291,7 @@ class DebugSession:
         def find() -> tuple[DebugTarget | None] | None:
             if self.is_over:
                 return (None,)
-            # Two may wait for one stop, and then both are told.
+            # Two calls may wait for one stop, and both get it.
             fresh = (one for one in self.targets if one.stop is not None and one.stop is not known.get(one.id))
             if (found := self.untold() or next(fresh, None)) is not None:
                 return (found,)
@@ -324,7 +323,7 @@ class DebugSession:
     def not_hit(self) -> list[Breakpoint]:
         """Breakpoints that were placed and at which nothing stopped.
 
-        Most adapters call one placed before the file is loaded, so this is where a wrong file shows.
+        Most adapters report a breakpoint as placed before its file is loaded, so a wrong file shows only here.
         """
         placed = {one for target in self.targets for one, bound in target.bound.items() if bound.verified}
         hit = {one for target in self.targets for one in target.hit}
@@ -332,7 +331,7 @@ class DebugSession:
         return sorted(missed, key=lambda one: (one.path, one.line))
 
     async def end(self) -> None:
-        """Ends the program, if we started it, the adapter, and all they started; lets go of an attached one."""
+        """Ends the adapter and the program with everything they started; detaches from an attached program."""
         self.end_soon()
         assert self._ending is not None
         await asyncio.shield(self._ending)
@@ -344,14 +343,14 @@ class DebugSession:
     async def _end(self) -> None:
         for task in self._joining:
             task.cancel()
-        # Also when the program has ended: adapters wait for it. One that is still launching hears nothing.
+        # Also when the program has ended: adapters wait for it. An adapter that is still launching does not listen.
         if self.root.is_up and self.launch.adapter.parts:
             with contextlib.suppress(AdapterRefused, AdapterGone, TimeoutError):
                 await self.root.ask(
                     "disconnect", terminateDebuggee=not self.launch.is_attach, timeout=DISCONNECT_SECONDS
                 )
         if self.is_over and not self.launch.adapter.parts:
-            # The program is one of the children then, and what it wrote last comes on their connections.
+            # Then the program is one of the children, and its last output arrives on their connections.
             await asyncio.wait([one.over for one in self.targets], timeout=DISCONNECT_SECONDS)
         for target in self.targets:
             target.close()
@@ -398,11 +397,11 @@ class DebugSession:
 
 
 _sound: dict[str, float] = {}
-"""Pythons that were seen to run, and when their files were changed last."""
+"""Pythons that are known to run, with the time of their files."""
 
 
 async def check_python(keeper: Keeper, python: str, cwd: str) -> None:
-    """debugpy waits long for a program whose Python does not even start, and cannot say why it did not.
+    """Checks that a Python starts: debugpy would wait long for it, and cannot say why it did not.
 
     Raises:
         Refused: with what it said instead.

@@ -29,10 +29,10 @@ TargetState = Literal["starting", "running", "paused", "terminated"]
 Connect = Callable[[OnEvent, OnRequest], Awaitable[DapConnection]]
 
 LAUNCH_TIMEOUT_SECONDS = 60.0
-"""Seconds until a program is under the debugger. Go programs are built first."""
+"""Seconds until a program is being debugged. Go programs are built first."""
 
 ANSWER_TIMEOUT_SECONDS = 5.0
-"""Seconds for answers that an adapter has at hand once a program is under it."""
+"""Seconds for answers that an adapter can give at once when a program is being debugged."""
 
 INITIALIZE_ARGUMENTS: dict[str, Any] = {
     "clientID": "binnacle",
@@ -50,20 +50,20 @@ INITIALIZE_ARGUMENTS: dict[str, Any] = {
 
 
 class ProgramStop(Struct, kw_only=True):
-    """Why and where a program stands still."""
+    """Why and where a program is paused."""
 
     thread: int | None
     reason: str
     text: str = ""
     is_told: bool = False
-    """Whether an answer has told of it."""
+    """Whether an answer has reported it."""
 
     frame: int | None = None
-    """The adapter's id of the innermost frame, once it is known. It holds until the program goes on."""
+    """The adapter's id of the innermost frame, once known. It is valid until the program continues."""
 
 
 class BoundBreakpoint(Struct, kw_only=True):
-    """What became of a breakpoint in one process."""
+    """A breakpoint in one process."""
 
     verified: bool
     line: int | None = None
@@ -73,7 +73,7 @@ class BoundBreakpoint(Struct, kw_only=True):
 
 
 class TargetSession(Protocol):
-    """What a process needs of the session that it belongs to."""
+    """What a target needs from its session."""
 
     launch: DebugLaunch
     references: "ReferenceIds[DebugTarget]"
@@ -85,22 +85,22 @@ class TargetSession(Protocol):
         """The process of the program itself."""
 
     def record(self, target: "DebugTarget", kind: str, body: dict[str, Any]) -> None:
-        """Keeps an event for the scripts that read recordings."""
+        """Records an event."""
 
     def note(self, text: str) -> None:
-        """Has something told with the next answer."""
+        """Adds a note to the next answer."""
 
     def join(self, parent: "DebugTarget", arguments: dict[str, Any]) -> bool:
-        """Debugs a process that the program has started; false if that cannot be done."""
+        """Debugs a process that the program has started; false if that is impossible."""
 
     def lose(self, target: "DebugTarget") -> None:
-        """Learns that a process is no longer debugged, and that nobody has said why."""
+        """Handles a process that is no longer debugged, for an unknown reason."""
 
 
 class DebugTarget:
     """A connection to an adapter that debugs one process.
 
-    Its state follows the adapter's events; whatever changes is told to the session.
+    Its state follows the adapter's events; the session is notified of every change.
     """
 
     def __init__(self, session: TargetSession, ident: str, adapter: str) -> None:
@@ -111,23 +111,23 @@ class DebugTarget:
         self.process: int | None = None
         self.state: TargetState = "starting"
         self.is_up = False
-        """Whether it was ever under the debugger."""
+        """Whether it was ever debugged."""
 
         self.stop: ProgramStop | None = None
         self.exit_code: int | None = None
         self.capabilities: dict[str, Any] = {}
         self.evaluating: str | None = None
-        """An expression that takes longer than anybody waited."""
+        """An expression that still runs after its caller stopped waiting."""
 
         self.scopes: dict[int, tuple[int, str]] = {}
-        """Frame and name of every scope that was asked about since the last stop."""
+        """Frame and name of every scope that was requested since the last stop."""
 
         self.bound: dict[Breakpoint, BoundBreakpoint] = {}
         self.hit: set[Breakpoint] = set()
-        """Those at which it stopped."""
+        """Breakpoints at which it stopped."""
 
         self._counts: dict[Breakpoint, int] = {}
-        """Hits of those that we count ourselves."""
+        """Hits of the breakpoints that we count."""
 
         self._counting: asyncio.Task[None] | None = None
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -148,14 +148,14 @@ class DebugTarget:
 
         Raises:
             Refused: with the adapter's reason.
-            Gone: it died over it.
+            AdapterGone: it died.
             TimeoutError: it does not answer.
-            OSError: nobody listens.
+            OSError: nothing listens.
         """
         dap = self._dap = await connect(self._hear, self._asked)
         dap.closed.add_done_callback(lambda _: self._lose())
         self.capabilities = await self.ask("initialize", **INITIALIZE_ARGUMENTS, adapterID=self.adapter)
-        # Answered only once all is configured, by most; and refused before that, if it cannot be done.
+        # Most adapters answer after the configuration is done, or refuse before.
         begun = dap.post(request, configuration)
         await _first(begun, self._initialized, self.over)
         if begun.done():
@@ -183,10 +183,10 @@ class DebugTarget:
             await self.ask("configurationDone")
 
     async def ask(self, command: str, timeout: float | None = None, **arguments: Any) -> dict[str, Any]:
-        """Asks the adapter, which has time until `LAUNCH_TIMEOUT_SECONDS` while the program comes up.
+        """Asks the adapter, which has `LAUNCH_TIMEOUT_SECONDS` while the program starts.
 
         Raises:
-            Refused, Gone, TimeoutError: as `Dap.request`.
+            AdapterRefused, AdapterGone, TimeoutError: as `DapConnection.request`.
         """
         if self._dap is None:
             raise AdapterGone(command)
@@ -198,20 +198,20 @@ class DebugTarget:
             raise recognize_end(error) from None
 
     def post(self, command: str, arguments: dict[str, Any]) -> asyncio.Future[DapMessage]:
-        """Sends a request whose answer may take as long as it likes."""
+        """Sends a request without waiting for the answer."""
         if self._dap is None:
             raise AdapterGone(command)
         return self._dap.post(command, arguments)
 
     async def ask_scopes(self, frame: int) -> list[dict[str, Any]]:
-        """What a frame sees, the nearest first."""
+        """The scopes of a frame, the nearest first."""
         found: list[dict[str, Any]] = (await self.ask("scopes", frameId=frame)).get("scopes") or []
         for one in found:
             self.scopes[int(one["variablesReference"])] = (frame, str(one.get("name", "")))
         return found
 
     def finish_evaluation(self) -> None:
-        """The program answers again."""
+        """Notes that the program can answer again."""
         self.evaluating = None
         self.session.signal.fire()
 
@@ -264,11 +264,11 @@ class DebugTarget:
         await self.ask("setExceptionBreakpoints", filters=filters)
 
     async def resume(self, command: str, **arguments: Any) -> None:
-        """Lets the program go on. It is running from this moment, whatever the adapter says when.
+        """Lets the program continue. It counts as running from now on, whenever the adapter confirms it.
 
         Raises:
-            Refused: it stands where it stood.
-            Gone: it ended instead.
+            AdapterRefused: it is still paused.
+            AdapterGone: it ended instead.
         """
         stop, self.stop, self.state = self.stop, None, "running"
         self._forget()
@@ -281,11 +281,11 @@ class DebugTarget:
                 self.stop, self.state = stop, "paused"
             raise
         except TimeoutError:
-            # It may have gone on all the same, and its next stop is told by an event.
+            # It may have continued anyway; an event reports its next stop.
             return
 
-    async def let_go(self) -> None:
-        """Has a process that could not be debugged run alone. It would wait for its breakpoints for ever."""
+    async def detach(self) -> None:
+        """Detaches from a process that could not be debugged: it would wait for its breakpoints for ever."""
         with contextlib.suppress(AdapterRefused, AdapterGone, TimeoutError):
             self.post("configurationDone", {})
             await self.ask("disconnect", timeout=ANSWER_TIMEOUT_SECONDS, terminateDebuggee=False)
@@ -322,7 +322,7 @@ class DebugTarget:
             case "exited":
                 self.exit_code = body.get("exitCode")
                 if self.state == "starting":
-                    # debugpy would wait a minute for a program that never came up.
+                    # debugpy would wait a minute for a program that never started.
                     self._end()
             case "breakpoint":
                 self._rebind(body)
@@ -333,7 +333,7 @@ class DebugTarget:
         self.session.signal.fire()
 
     def hear_output(self, category: str, text: str) -> None:
-        """Takes what the program wrote elsewhere than in events."""
+        """Handles output that did not arrive in events."""
         self._hear("output", {"category": category, "output": text})
 
     def _wrote(self, category: str, text: str) -> None:
@@ -342,7 +342,7 @@ class DebugTarget:
         self.session.output.add(category, adapter_dialects.plain_output(self.adapter, text))
 
     def _forget(self) -> None:
-        """What was said about frames and variables holds no longer."""
+        """Forgets frames and variables, which are no longer valid."""
         self.session.references.forget(self)
         self.scopes.clear()
 
@@ -356,7 +356,7 @@ class DebugTarget:
         self._has_stopped = True
 
     def _consider(self, body: dict[str, Any]) -> None:
-        """Takes note of a stop, at once unless hits are to be counted."""
+        """Notes a stop, at once unless its hits are counted."""
         is_counted = any(hit_conditions.must_be_counted(one, self.adapter) for one in self.bound)
         if is_counted and "breakpoint" in str(body.get("reason")):
             self._counting = asyncio.ensure_future(self._count(body))
@@ -364,7 +364,7 @@ class DebugTarget:
             self._stopped(body)
 
     async def _count(self, body: dict[str, Any]) -> None:
-        """Has the program go on if it stands at a breakpoint whose time has not come."""
+        """Lets the program continue if it is paused at a breakpoint whose count is not reached."""
         try:
             here = await self._place(body.get("threadId"))
             met = [one for one, bound in self.bound.items() if (one.path, bound.line or one.line) == here]
@@ -372,7 +372,7 @@ class DebugTarget:
                 await self.ask("continue", threadId=body.get("threadId"))
                 return
         except (AdapterRefused, AdapterGone, TimeoutError):
-            pass  # then it is as well to say that it stands
+            pass  # then report the stop
         if self.state != "terminated":
             self._stopped(body)
             self.session.signal.fire()
@@ -396,7 +396,7 @@ class DebugTarget:
                 self.bound[one] = _bound(found)
 
     def _lose(self) -> None:
-        """The connection ended. If nobody has said that the program did, the adapter is to blame."""
+        """Handles the end of the connection. Unless the program has ended, the adapter has failed."""
         if not self.over.done():
             self.session.lose(self)
         self._end()
@@ -415,15 +415,15 @@ class DebugTarget:
 
 
 def recognize_end(error: AdapterRefused) -> AdapterRefused | AdapterGone:
-    """What debugpy's adapter answers for a program that ended over the request is no refusal."""
-    # An error number in front is the adapter's own: those of the program come with their traceback.
+    """Turns debugpy's refusal for a program that ended during the request into `AdapterGone`."""
+    # A leading error number is the adapter's: those of the program have a traceback.
     is_broken = error.message.startswith("[Errno ")
     is_gone = is_broken or "No more messages" in error.message or "disconnected unexpectedly" in error.message
     return AdapterGone(error.command) if is_gone else error
 
 
 async def _first(*futures: asyncio.Future[Any]) -> None:
-    """Waits until one of them is done. Their owner sees to it that one will be."""
+    """Waits until one of them is done. Their owner guarantees that one will be."""
     await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
 
 

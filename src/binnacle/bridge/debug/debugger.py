@@ -1,4 +1,4 @@
-"""The programs of a workspace under the debugger: which there are, and which of them a call means."""
+"""The debugged programs of a workspace, and which of them a call means."""
 
 import asyncio
 import os
@@ -15,14 +15,14 @@ from binnacle.errors import BridgeError
 from binnacle.processes.keeper import Keeper
 
 MAX_LIVE_SESSIONS = 8
-"""Programs under the debugger at once."""
+"""Programs that are debugged at once."""
 
 KEPT_ENDED_SESSIONS = 20
-"""Sessions that ended, of which is still known how."""
+"""Ended sessions that are remembered."""
 
 
 class Debugger:
-    """The programs of one workspace under the debugger, and its breakpoints. Closing it ends all of them."""
+    """The debugged programs of one workspace, and its breakpoints. Closing it ends all programs."""
 
     def __init__(self, workspace: str, keeper: Keeper) -> None:
         self.workspace = os.path.realpath(workspace)
@@ -34,10 +34,10 @@ class Debugger:
         self.references = ReferenceIds[DebugTarget]()
         self.sessions: dict[str, DebugSession] = {}
         self.current: DebugSession | None = None
-        """The one that was told about last."""
+        """The session of the last answer."""
 
     async def close(self) -> None:
-        """Ends every program we started, and lets go of the others."""
+        """Ends every program that we started, and detaches from the others."""
         if self.sessions:
             await asyncio.gather(*(one.end() for one in self.sessions.values()))
 
@@ -45,7 +45,7 @@ class Debugger:
         return [one for one in self.sessions.values() if not one.is_over]
 
     def new_session(self, launch: DebugLaunch) -> DebugSession:
-        """A session that is yet to begin."""
+        """A new session, not started yet."""
         if len(self.live()) >= MAX_LIVE_SESSIONS:
             ids = ", ".join(one.id for one in self.live())
             raise debug_errors.debug_error(
@@ -67,7 +67,7 @@ class Debugger:
         return session
 
     def session(self, ident: str | None) -> DebugSession:
-        """The session of that id or of a process in it; the one told about last, or the newest that is left.
+        """The session with that id or with that process; by default that of the last answer, or the newest.
 
         Raises:
             BridgeError: E_NO_SESSION.
@@ -79,20 +79,20 @@ class Debugger:
                     f"no debug session has the id {ident}", sessions=[one.id for one in self.live()]
                 )
             if session.is_over:
-                raise debug_errors.no_session(self._epitaph(session))
+                raise debug_errors.no_session(self._describe_end(session))
             return session
         if self.current is not None and not self.current.is_over:
             return self.current
         if live := self.live():
             return live[-1]
-        raise debug_errors.no_session(self._epitaph(self.current) if self.current else "no active debug session")
+        raise debug_errors.no_session(self._describe_end(self.current) if self.current else "no active debug session")
 
     def session_of(self, target: DebugTarget) -> DebugSession:
-        """The session that a process belongs to, whose id its own begins with."""
+        """The session of a process, whose id begins with the session's."""
         return self.sessions[target.id.partition(".")[0]]
 
     def target(self, ident: str | None) -> DebugTarget:
-        """The process that stands still in a session.
+        """The paused process of a session.
 
         Raises:
             BridgeError: E_NO_SESSION, E_NOT_PAUSED, E_BUSY.
@@ -104,14 +104,14 @@ class Debugger:
         return target
 
     def standing(self, ident: str | None) -> DebugTarget | None:
-        """The process that stands still: the one that is named, or any of a session, the one told about last first."""
+        """The paused process: the named one, or any of a session, that of the last answer first."""
         session = self.session(ident)
         named = session.find(ident) if ident is not None and ident != session.id else None
         choices = [named] if named else [session.focus, *session.targets]
         return next((one for one in choices if one.state == "paused"), None)
 
     def frame(self, reference: int | None, ident: str | None) -> tuple[DebugTarget, int | None]:
-        """The process a frame belongs to, and the adapter's id of it; without one, the process that stands still."""
+        """The process of a frame, and the adapter's id of the frame; without a frame, the paused process."""
         if reference is None:
             return self.target(ident), None
         target, number = self.references.take("frame", reference)
@@ -122,12 +122,12 @@ class Debugger:
         """A path in the workspace as adapters know it."""
         return os.path.realpath(os.path.join(self.workspace, path))
 
-    def _epitaph(self, session: DebugSession) -> str:
+    def _describe_end(self, session: DebugSession) -> str:
         how = session.how or f"ended with exit code {session.root.exit_code}"
         return f"no active debug session: session {session.id} ({session.launch.title}) is over, {how}"
 
     async def explain_end(self) -> BridgeError:
-        """What to say when a program ended over a call that did not wait for that."""
+        """The error for a program that ended during a call that did not wait for its end."""
         if (session := self.current) is None:
             return debug_errors.no_session()
         await asyncio.wait([session.root.over], timeout=2)
@@ -139,7 +139,7 @@ class Debugger:
 
 
 def check_idle(target: DebugTarget) -> None:
-    """A program that still evaluates something answers nothing else.
+    """Checks that the program does not evaluate something: until then it answers nothing else.
 
     Raises:
         BridgeError: E_BUSY.

@@ -4,10 +4,10 @@ What runs in the program answers in two small writes on a socket that holds the 
 acknowledged, and acknowledgements are delayed by 40 ms (https://github.com/microsoft/debugpy/issues/2054). The
 adapter is ours, so it acknowledges at once. To be dropped when debugpy sets TCP_NODELAY in the program.
 
-A program that ends before it has called back is waited for a minute, since the adapter listens to nobody meanwhile. So
-it listens, and the process that starts the program is watched.
+If a program ends before it has called back, debugpy's adapter waits for a minute and handles nothing else meanwhile. So
+here it keeps handling messages, and the process that starts the program is watched.
 
-Run as a script, by any Python that has debugpy; it imports nothing of this package.
+It runs as a script, by any Python that has debugpy, and imports nothing of this package.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from typing import Any
 
 
 class SocketStream:
-    """A socket, read and written as debugpy expects of a file.
+    """A socket with the file interface that debugpy expects.
 
     Not a buffered file of Python: closing one waits for the lock that its reader holds while it waits for data.
     """
@@ -31,7 +31,7 @@ class SocketStream:
         self._buffer = b""
 
     def _receive(self) -> bytes:
-        # The system forgets this setting with every delay it has reason for, so it is renewed each time.
+        # The system may reset this option at any time, so it is set again each time.
         with contextlib.suppress(OSError, AttributeError):
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         return self._sock.recv(65536)
@@ -55,14 +55,14 @@ class SocketStream:
         return self._sock.send(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Does nothing: nothing is buffered."""
 
     def close(self) -> None:
-        """The socket is closed by the stream's owner."""
+        """Does nothing: the stream's owner closes the socket."""
 
 
 def from_socket(cls: Any, sock: socket.socket, name: "str | None" = None) -> Any:
-    """Takes the place of debugpy's way to make a stream of messages from a socket."""
+    """Replaces debugpy's function that makes a message stream from a socket."""
     sock.settimeout(None)
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -77,7 +77,7 @@ def from_socket(cls: Any, sock: socket.socket, name: "str | None" = None) -> Any
 
 
 def tell_of_end(session: Any, process: "subprocess.Popen[bytes]") -> None:
-    """Tells the client if the launcher ends before the program was let go: then it never will be."""
+    """Notifies the client if the launcher ends before the program was released: then it never will be."""
     code = process.wait()
     client = session.client
     if client and not client.has_started:
@@ -87,7 +87,7 @@ def tell_of_end(session: Any, process: "subprocess.Popen[bytes]") -> None:
 
 
 def listen_while_waiting(servers: Any) -> None:
-    """Takes the place of debugpy's way to wait for a program, which keeps everybody else from being heard."""
+    """Replaces debugpy's way to wait for a program, which blocks all other messages."""
     find = servers.wait_for_connection
 
     def wait_for_connection(session: Any, predicate: Any, timeout: "float | None" = None) -> Any:
@@ -107,7 +107,7 @@ def listen_while_waiting(servers: Any) -> None:
 
 
 def watch(launchers: Any) -> None:
-    """Has every launcher watched that debugpy's adapter starts."""
+    """Watches every launcher that debugpy's adapter starts."""
     spawn = launchers.spawn_debuggee
 
     def spawn_and_watch(session: Any, *args: Any, **options: Any) -> Any:
@@ -123,7 +123,7 @@ def watch(launchers: Any) -> None:
 
 
 def main() -> None:
-    # The directory of this file was put first, and its modules are nobody's business here.
+    # Python puts the directory of this file first; its modules must not be imported.
     del sys.path[0]
     import runpy
 

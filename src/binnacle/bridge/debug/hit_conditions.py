@@ -1,4 +1,4 @@
-"""Which hits of a breakpoint stop a program: the same for all adapters, who differ in what they make of a number."""
+"""Which hits of a breakpoint stop a program: the same for all adapters, which differ in how they count."""
 
 import operator
 import re
@@ -19,12 +19,12 @@ _RULES: dict[str, Callable[[int, int], bool]] = {
 }
 
 COUNTING_ADAPTERS = ("debugpy", "js-debug")
-"""Adapters that count as we do, if a breakpoint has no condition besides. With one, debugpy stops if either is true,
-and js-debug forgets the count. The others know no more than a number to begin at, or nothing."""
+"""Adapters that count as we do, if a breakpoint has no condition. With one, debugpy stops if either is true, and
+js-debug ignores the count. The others support only a number to begin at, or nothing."""
 
 
 def check_hit_condition(text: str) -> None:
-    """Returns if it says which hits.
+    """Checks a hit condition.
 
     Raises:
         BridgeError: E_INVALID_PARAMS.
@@ -47,7 +47,7 @@ def is_due(text: str, hits: int) -> bool:
 
 
 def must_be_counted(wanted: Breakpoint, adapter: str) -> bool:
-    """Whether we count the hits ourselves, and have the program go on. Where a message is written nothing stops."""
+    """Whether we count the hits ourselves, and let the program continue. A breakpoint with a message never stops."""
     if wanted.hit_condition is None or wanted.log_message is not None:
         return False
     return adapter not in COUNTING_ADAPTERS or wanted.condition is not None

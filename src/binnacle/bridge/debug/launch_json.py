@@ -15,7 +15,7 @@ from binnacle.errors import did_you_mean
 _PLATFORM = {"darwin": "osx", "win32": "windows"}.get(sys.platform, "linux")
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
-"""A text, which stays; a comment or a comma before a closing bracket, which goes."""
+"""A string, which stays; a comment or a comma before a closing bracket, which is removed."""
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
@@ -50,7 +50,7 @@ def find_configuration(folder: str, name: str, *, file: str | None) -> dict[str,
 
 
 def configuration_names(folder: str) -> list[str]:
-    """The names there are to choose from; none if there is no such file or it is damaged."""
+    """The names of all configurations; none if there is no such file or it is damaged."""
     try:
         found = _read(folder)
     except Exception:  # noqa: BLE001 - a list for a hint is not worth another error
@@ -59,7 +59,7 @@ def configuration_names(folder: str) -> list[str]:
 
 
 def without_comments(text: str) -> str:
-    """JSON as VS Code accepts it, made into what everybody accepts. Positions stay."""
+    """Plain JSON from JSON as VS Code accepts it. Positions stay the same."""
     return _TOKEN.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0]), text)
 
 

@@ -1,4 +1,4 @@
-"""What to debug and how: from the parameters of a call to the configuration an adapter gets."""
+"""Turns the parameters of a call into the configuration of an adapter."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ class StartParams(Struct, kw_only=True, rename="camel"):
     """Parameters of `debug.start`. One of the first six says what to debug."""
 
     launch: str | dict[str, Any] | None = None
-    """A name in `.vscode/launch.json`, a configuration as it stands there, or a program's file."""
+    """A name in `.vscode/launch.json`, a configuration as in that file, or a program's file."""
 
     program: str | None = None
     module: str | None = None
@@ -39,7 +39,7 @@ class StartParams(Struct, kw_only=True, rename="camel"):
     env: dict[str, str] | None = None
     python: str | None = None
     file: str | None = None
-    """What `${file}` stands for in a configuration."""
+    """The value of `${file}` in a configuration."""
 
     folder: str | None = None
     stop_on_entry: bool | None = None
@@ -59,19 +59,19 @@ class DebugLaunch(Struct, frozen=True, kw_only=True):
     """Where the adapter runs."""
 
     address: tuple[str, int] | None = None
-    """Where an adapter listens that the program has started itself."""
+    """The address of an adapter that the program itself has started."""
 
     python: str | None = None
-    """Which Python runs the program."""
+    """The Python that runs the program."""
 
     advice: str = ""
     """What to do if it fails."""
 
     is_silent_on_success: bool = False
-    """Whether the adapter tells of every exit code but 0."""
+    """Whether the adapter reports every exit code except 0."""
 
     notes: tuple[str, ...] = ()
-    """What is not done as the configuration says."""
+    """Notes on what the configuration says and is not done."""
 
     @property
     def is_attach(self) -> bool:
@@ -120,7 +120,7 @@ def _folder(folder: str | None, workspace: str) -> str:
 
 
 def _configuration(start: StartParams, folder: str) -> dict[str, Any]:
-    """A configuration as it could stand in `launch.json`."""
+    """A configuration as in `launch.json`."""
     configuration = _base(start, folder)
     overrides: dict[str, Any] = {
         "args": start.args,
@@ -138,7 +138,7 @@ def _configuration(start: StartParams, folder: str) -> dict[str, Any]:
 
 
 def _base(start: StartParams, folder: str) -> dict[str, Any]:
-    """What the one parameter says that names the program."""
+    """The configuration from the parameter that names the program."""
     python = {"type": "debugpy", "request": "launch"}
     match start:
         case StartParams(program=str(program)):
@@ -181,7 +181,7 @@ def _cwd(configuration: dict[str, Any], folder: str) -> str:
 
 
 def _program(program: str, cwd: str, folder: str) -> str:
-    """The program's absolute path. An adapter would start and only then find that it is not there."""
+    """The program's absolute path, checked before an adapter starts."""
     places = [os.path.normpath(os.path.join(one, program)) for one in (folder, cwd)]
     if found := next((path for path in places if os.path.exists(path)), None):
         return found
@@ -228,7 +228,7 @@ def _launch(configuration: dict[str, Any], adapter: Adapter, found: FoundAdapter
     match adapter.id:
         case "debugpy":
             full = _for_python(full, request)
-            # The program's own Python may be a wrapper that does not even start; this one does.
+            # The program's own Python may be a wrapper that does not start; this one does.
             full["debugLauncherPython"] = found.argv[0]
             notes += plugin_notes(full, request)
             if request == "attach" and (connect := full.get("connect")):
@@ -262,7 +262,7 @@ def _launch(configuration: dict[str, Any], adapter: Adapter, found: FoundAdapter
 
 
 def _for_python(full: dict[str, Any], request: str) -> dict[str, Any]:
-    """What debugpy is told besides. There is no terminal here, and modules' own names are of little use to a reader."""
+    """The configuration with debugpy's options: no terminal, and no module names in frames."""
     quiet = {"special": "hide", "function": "hide", "class": "hide", "protected": "inline"}
     common = {"justMyCode": True, "subProcess": True, "showReturnValue": True, "variablePresentation": quiet}
     if request == "attach":
@@ -281,7 +281,7 @@ def _for_python(full: dict[str, Any], request: str) -> dict[str, Any]:
 
 
 def _for_go(full: dict[str, Any], request: str) -> tuple[dict[str, Any], str]:
-    """What delve is told besides, and where it is to build: in the package, which is how Go finds the module."""
+    """The configuration with delve's options. It builds in the package's folder, so that Go finds the module."""
     program = str(full.get("program") or "")
     if request == "attach" or not program:
         return {"mode": "local"} | full, full["cwd"]
@@ -292,12 +292,12 @@ def _for_go(full: dict[str, Any], request: str) -> tuple[dict[str, Any], str]:
 
 
 def _in_shell(words: list[str]) -> list[str]:
-    """Runs Node in a shell, whose exit code also tells of a signal; js-debug is silent on that as it is on 0."""
+    """Runs Node in a shell, whose exit code includes signals; js-debug reports neither signals nor 0."""
     return ["-c", 'node "$@"; exit $?', "node", *words]
 
 
 def _check_process(pid: Any) -> None:
-    """Injecting the debugger into a process that is not there takes a minute to fail."""
+    """Checks that a process exists: injecting the debugger would take a minute to fail."""
     if pid is None:
         return
     try:

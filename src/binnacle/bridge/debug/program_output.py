@@ -1,13 +1,13 @@
-"""What a program has written since anybody was told."""
+"""What a program has written since the last answer."""
 
 from collections import deque
 from typing import Any
 
 MAX_OUTPUT_CHARACTERS = 4000
-"""Characters of it that stand in an answer."""
+"""Characters of it in an answer."""
 
 HIDDEN_CATEGORIES = ("telemetry",)
-"""Categories that are about the adapter and not for readers."""
+"""Categories of the adapter's own messages."""
 
 
 class ProgramOutput:
@@ -29,7 +29,7 @@ class ProgramOutput:
             self._dropped += len(part)
 
     def take(self) -> dict[str, Any]:
-        """What is new, as it stands in an answer; nothing if nothing is."""
+        """Returns and removes the new output, as fields of an answer; empty if there is none."""
         text = "".join(self._parts)
         cut = self._dropped + max(0, len(text) - MAX_OUTPUT_CHARACTERS)
         self._parts.clear()

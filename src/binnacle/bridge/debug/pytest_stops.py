@@ -1,4 +1,4 @@
-"""Has tests of pytest stop where they fail: a plugin is loaded into the pytest that is debugged."""
+"""Makes pytest's tests stop where they fail, by a plugin in the debugged pytest."""
 
 import os
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 PYTEST_PLUGIN = "binnacle_stop_at_failures"
 PLUGIN_FOLDER = os.path.join(os.path.dirname(__file__), "in_program")
-"""Where the plugin is. Nothing else is there: the program could import it."""
+"""The folder of the plugin. Nothing else is in it: the program could import it."""
 
 
 def is_pytest(configuration: Mapping[str, Any]) -> bool:
@@ -14,7 +14,7 @@ def is_pytest(configuration: Mapping[str, Any]) -> bool:
 
 
 def load_plugin(full: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    """A launch by debugpy, with the plugin if it is one of pytest. `environ` is what the program's adds to."""
+    """A launch by debugpy, with the plugin if it runs pytest. The program's environment extends `environ`."""
     if not is_pytest(full) or _ignores_path(full):
         return full
     before = full["env"].get("PYTHONPATH", environ.get("PYTHONPATH", ""))
@@ -23,7 +23,7 @@ def load_plugin(full: dict[str, Any], environ: Mapping[str, str]) -> dict[str, A
 
 
 def plugin_notes(full: Mapping[str, Any], request: str) -> tuple[str, ...]:
-    """What an agent is told where the plugin cannot be loaded."""
+    """Notes for the agent if the plugin cannot be loaded."""
     if request == "launch" and is_pytest(full) and _ignores_path(full):
         return ("failing tests do not stop: this Python is told to ignore PYTHONPATH, by -I or -E",)
     return ()

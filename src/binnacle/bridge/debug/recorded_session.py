@@ -39,7 +39,7 @@ class RecordedSession(Struct, kw_only=True):
         return [one for one in self.entries if one["type"] in kinds]
 
     def lines(self, category: Category = "all") -> list[RecordedLine]:
-        """The output, put together from the pieces it came in."""
+        """The output by lines, joined from its pieces."""
         found: list[RecordedLine] = []
         open_: dict[str, RecordedLine] = {}
         for one in self.of("output"):
@@ -57,7 +57,7 @@ class RecordedSession(Struct, kw_only=True):
         return found
 
     def exceptions(self) -> list[dict[str, Any]]:
-        """Those at which it stopped, and those it printed."""
+        """The exceptions at which it stopped, and those it printed."""
         stops = [
             {"at": one["at"], "seen": "stop", **one["body"]["exception"], "frames": one["body"].get("frames", [])}
             for one in self.of("stop")
@@ -66,13 +66,13 @@ class RecordedSession(Struct, kw_only=True):
         return sorted(stops + _tracebacks(self.lines()), key=lambda one: float(one["at"]))
 
     def exit_code(self) -> int | None:
-        """Of the program itself, if it ended by itself."""
+        """The exit code of the program, if it ended by itself."""
         found = [one["body"].get("exitCode") for one in self.of("exited", "end") if one["target"] in ("", self.id)]
         return found[-1] if found else None
 
 
 def _tracebacks(lines: list[RecordedLine]) -> list[dict[str, Any]]:
-    """What Python prints of an exception that nobody caught."""
+    """Tracebacks of uncaught exceptions in the output."""
     found = []
     places: list[str] | None = None
     for line in lines:

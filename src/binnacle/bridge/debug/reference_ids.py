@@ -1,4 +1,4 @@
-"""Ids of frames and variables as we hand them out: valid until the program goes on, and known to be old after that."""
+"""Our ids of frames and variables: valid until the program continues, and recognised as stale after that."""
 
 import time
 from typing import Generic, Literal, TypeVar
@@ -6,7 +6,7 @@ from typing import Generic, Literal, TypeVar
 from binnacle.bridge.debug.debug_errors import debug_error
 
 Owner = TypeVar("Owner")
-"""Whose ids they are: a process under the debugger."""
+"""The owner of ids: a debugged process."""
 
 Kind = Literal["frame", "variables"]
 
@@ -17,13 +17,13 @@ NEXT_STEPS = {
 
 
 class ReferenceIds(Generic[Owner]):
-    """Adapters give the same small numbers again after each step; ours are never given twice.
+    """Gives each adapter's id our own id, which is never reused: adapters use the same small numbers after each step.
 
-    So an id that was remembered from an earlier stop is refused instead of meaning something else.
+    So an id from an earlier stop is refused instead of meaning something else.
     """
 
     def __init__(self) -> None:
-        # Another host, started later for the same workspace, must not give the ids of this one again.
+        # A later host of the same workspace must not reuse the ids of this one.
         self._first = int(time.time()) % 100_000 * 1000
         self._next = self._first
         self._live: dict[int, tuple[Kind, Owner, int]] = {}
@@ -40,10 +40,10 @@ class ReferenceIds(Generic[Owner]):
         return self._next
 
     def take(self, kind: Kind, reference: int) -> tuple[Owner, int]:
-        """Whose id it is, and the adapter's own.
+        """The owner of an id, and the adapter's id.
 
         Raises:
-            BridgeError: the program has gone on since, or it never was an id.
+            BridgeError: the program has continued since, or it never was an id.
         """
         if (found := self._live.get(reference)) is not None and found[0] == kind:
             return found[1], found[2]
@@ -58,6 +58,6 @@ class ReferenceIds(Generic[Owner]):
         raise debug_error("E_INVALID_REFERENCE", f"no such id: {reference}", NEXT_STEPS[kind])
 
     def forget(self, owner: Owner) -> None:
-        """The program goes on: what was given for it is void."""
+        """Makes the ids of a program stale, because it continues."""
         for reference in self._given.pop(owner, {}).values():
             del self._live[reference]

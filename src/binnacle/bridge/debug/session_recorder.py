@@ -1,4 +1,4 @@
-"""What adapters say, written down while programs are debugged: a file for each session, bounded in size and number."""
+"""Records the events of adapters: a file for each session, bounded in size and number."""
 
 import contextlib
 import os
@@ -10,10 +10,10 @@ import msgspec
 from binnacle.config.private_files import make_private_folder
 
 MAX_RECORDING_BYTES = 4 << 20
-"""Bytes of one recording. What comes later is counted, not kept."""
+"""Bytes of one recording. Later events are only counted."""
 
 MAX_RECORDING_BYTES_WITH_END = MAX_RECORDING_BYTES + (64 << 10)
-"""Bytes up to which the end of a session is still written: how it ended matters more than what it said."""
+"""Bytes up to which the end of a session is still written: how it ended matters more than its output."""
 
 KEPT_RECORDINGS = 20
 """Recordings of a workspace. Older ones are removed."""
@@ -22,13 +22,13 @@ MAX_TEXT_CHARACTERS = 4000
 """Characters of one text in a recording."""
 
 UNRECORDED_EVENTS = ("module", "loadedSource", "debugpySockets", "debugpyWaitingForServer", "capabilities", "memory")
-"""Events that tell nobody anything later."""
+"""Events that are of no use later."""
 
 END_EVENTS = ("exited", "terminated", "end", "stop")
 
 
 class SessionRecorder:
-    """Writes one session down. What cannot be written is lost: a recording is not worth failing for."""
+    """Records one session. What cannot be written is lost: a recording is not worth an error."""
 
     def __init__(self, folder: str, about: dict[str, Any]) -> None:
         """Takes the next free number, which is the session's id."""
@@ -59,7 +59,7 @@ class SessionRecorder:
 
 
 def list_recordings(folder: str) -> list[int]:
-    """The recordings there are, oldest first."""
+    """All recordings, oldest first."""
     with contextlib.suppress(OSError):
         names = [name.removesuffix(".jsonl") for name in os.listdir(folder) if name.endswith(".jsonl")]
         return sorted(int(name) for name in names if name.isdecimal())
@@ -67,7 +67,7 @@ def list_recordings(folder: str) -> list[int]:
 
 
 def read_recording(folder: str, number: int) -> list[dict[str, Any]]:
-    """The entries of a recording. A line that was cut off by a crash is left out.
+    """The entries of a recording. A line that a crash cut off is left out.
 
     Raises:
         FileNotFoundError: there is none.
@@ -85,7 +85,7 @@ def recording_path(folder: str, number: int) -> str:
 
 
 def _create(folder: str) -> tuple[str, int | None]:
-    """A new recording, and room for it. Without a place to write to, sessions are numbered by time."""
+    """Creates a recording, and removes old ones. If nothing can be written, sessions are numbered by time."""
     try:
         make_private_folder(folder)
         found = list_recordings(folder)

@@ -1,4 +1,4 @@
-"""What an agent is told after its program went on: where it stands, with what in hand, or how it ended."""
+"""The answer after a program ran: where it is paused, with which variables, or how it ended."""
 
 import asyncio
 import os
@@ -12,35 +12,35 @@ from binnacle.bridge.debug.debug_target import DebugTarget, ProgramStop
 from binnacle.bridge.debug.variable_tree import AnswerBudget, describe_locals
 
 MAX_SHOWN_FRAMES = 5
-"""How many an answer shows."""
+"""Frames in an answer."""
 
 MAX_MESSAGE_CHARACTERS = 2000
 """Characters of an exception's message."""
 
 MAX_CAUSE_CHARACTERS = 200
-"""Characters of the message of a cause, which stands at each of its frames."""
+"""Characters of the message of a cause, which each of its frames repeats."""
 
 LOCALS_BUDGET = AnswerBudget(items=30, size=4000)
 """How much of the variables an answer shows."""
 
 
 def display_path(path: str, workspace: str) -> str:
-    """A path as it can be given back to any tool."""
+    """A path in the form that every tool accepts."""
     inside = path.startswith(workspace.rstrip(os.sep) + os.sep)
     return os.path.relpath(path, workspace) if inside else path
 
 
 async def describe_state(session: DebugSession, target: DebugTarget | None, workspace: str) -> dict[str, Any]:
-    """The answer to a call that let the program go on.
+    """The answer to a call that resumed the program.
 
     Raises:
-        BridgeError: E_SESSION_TERMINATED: it did not end by itself.
+        BridgeError: E_SESSION_TERMINATED: the session was lost.
     """
     if target is not None:
         try:
             return await describe_stop(session, target, workspace)
         except AdapterGone:
-            # It ended while it was asked about; nothing that was heard of it is worth telling.
+            # It ended meanwhile; what it answered so far is of no use.
             await asyncio.wait([target.over], timeout=5)
     if session.is_over:
         return await describe_end(session, workspace)
@@ -52,7 +52,7 @@ def describe_running(session: DebugSession) -> dict[str, Any]:
 
 
 async def describe_end(session: DebugSession, workspace: str) -> dict[str, Any]:
-    """How a program ended. An adapter that was killed tells nothing of that."""
+    """How a program ended. A killed adapter reports nothing."""
     await session.end()
     if session.how:
         raise debug_errors.session_lost(session.id, session.how, session.output.take())
@@ -72,7 +72,7 @@ async def describe_end(session: DebugSession, workspace: str) -> dict[str, Any]:
 
 
 async def describe_stop(session: DebugSession, target: DebugTarget, workspace: str) -> dict[str, Any]:
-    """Where a program stands."""
+    """Where a program is paused."""
     stop = target.stop
     if stop is None:
         raise AdapterGone("stopped")
@@ -100,7 +100,7 @@ async def describe_stop(session: DebugSession, target: DebugTarget, workspace: s
 
 
 def _note_hit(target: DebugTarget, frames: list[dict[str, Any]], workspace: str) -> None:
-    """Remembers at which breakpoints the program stopped. Few adapters say it."""
+    """Remembers at which breakpoints the program stopped. Few adapters report it."""
     if frames:
         path = os.path.realpath(os.path.join(workspace, frames[0]["file"]))
         here = (path, frames[0]["line"])
@@ -108,7 +108,7 @@ def _note_hit(target: DebugTarget, frames: list[dict[str, Any]], workspace: str)
 
 
 async def thread_of(target: DebugTarget, stop: ProgramStop) -> int:
-    """The thread that stopped, or the first there is where none was named."""
+    """The thread that stopped, or the first one if none was named."""
     if stop.thread is None:
         threads = (await target.ask("threads")).get("threads") or ()
         if not threads:
@@ -120,7 +120,7 @@ async def thread_of(target: DebugTarget, stop: ProgramStop) -> int:
 async def frames_of(
     target: DebugTarget, thread: int, workspace: str, *, limit: int, start: int = 0
 ) -> tuple[list[dict[str, Any]], int]:
-    """Frames from the innermost on, and how many there are beyond."""
+    """Frames from the innermost on, and how many more there are."""
     found = await target.ask("stackTrace", threadId=thread, startFrame=start, levels=limit)
     listed = [one for one in found.get("stackFrames") or () if one.get("presentationHint") != "label"]
     frames = [_frame(target, one, workspace) for one in listed[:limit]]
@@ -144,7 +144,7 @@ def _frame(target: DebugTarget, frame: Mapping[str, Any], workspace: str) -> dic
 
 
 def _code(frame: Mapping[str, Any]) -> str:
-    """The line where the program stands."""
+    """The source line at which the program is paused."""
     path = (frame.get("source") or {}).get("path")
     if not path or not os.path.isfile(path):
         return ""
@@ -159,7 +159,7 @@ def _code(frame: Mapping[str, Any]) -> str:
 
 
 async def _exception(target: DebugTarget, thread: int, stop: ProgramStop) -> dict[str, Any]:
-    """What was raised."""
+    """The exception that stopped the program."""
     try:
         info = await target.ask("exceptionInfo", threadId=thread)
     except (AdapterRefused, TimeoutError):
@@ -172,6 +172,6 @@ async def _exception(target: DebugTarget, thread: int, stop: ProgramStop) -> dic
 
 
 def _notes(session: DebugSession) -> dict[str, Any]:
-    """What is said once."""
+    """Notes that are reported once."""
     notes, session.notes = session.notes, ()
     return {"notes": list(notes)} if notes else {}

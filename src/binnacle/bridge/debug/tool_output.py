@@ -1,4 +1,4 @@
-"""Runs a short program and takes what it says."""
+"""Runs a short program and returns its output."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from binnacle.processes.keeper import Keeper
 async def run_tool(
     keeper: Keeper, argv: Sequence[str], *, cwd: str, seconds: float, job: ScriptCall
 ) -> tuple[int, bytes]:
-    """The exit code and the output of a program, which is ended with all it started if it takes too long.
+    """The exit code and the output of a program, which is ended with everything it started if it takes too long.
 
     Raises:
         CannotStart: it never ran.
@@ -27,7 +27,7 @@ async def run_tool(
                 )
         finally:
             os.close(write)
-        # In a thread, which ends with the last process that holds the other end.
+        # In a thread, which ends when the last process closes the other end.
         reading = asyncio.ensure_future(asyncio.to_thread(file.read))
         try:
             await wait_for_future(reading, timeout=seconds, job=job)

@@ -12,11 +12,11 @@ MAX_VALUE_CHARACTERS = 300
 """Characters of one value."""
 
 MAX_SHOWN_MEMBERS = 25
-"""How many of one variable are shown among others."""
+"""Members of one variable that are shown among others."""
 
 
 class AnswerBudget(Struct):
-    """How much of it may be told."""
+    """How much of the variables an answer may show."""
 
     items: int
     size: int
@@ -27,14 +27,14 @@ class AnswerBudget(Struct):
         return self.items <= 0 or self.size <= 0
 
     def take(self, size: int) -> bool:
-        """Whether there is room for one more."""
+        """Uses room for one more. Returns whether there was enough."""
         self.items -= 1
         self.size -= size
         return self.items >= 0 and self.size >= 0
 
 
 async def describe_locals(target: DebugTarget, frame: int, budget: AnswerBudget) -> dict[str, Any]:
-    """The variables of a frame's function, as they stand in an answer."""
+    """The variables of a frame's function, as fields of an answer."""
     _, number = target.session.references.take("frame", frame)
     room = AnswerBudget(items=budget.items, size=budget.size)
     shown: list[dict[str, Any]] = []
@@ -56,7 +56,7 @@ async def describe_locals(target: DebugTarget, frame: int, budget: AnswerBudget)
 
 
 def _local(scopes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of a function: in JavaScript, where every block has one, up to the function's own."""
+    """The local scopes: in JavaScript, where every block has one, up to that of the function."""
     for index, one in enumerate(scopes):
         if "local" in str(one.get("name", "")).lower():
             return scopes[: index + 1]
@@ -64,7 +64,7 @@ def _local(scopes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _show(target: DebugTarget, found: list[dict[str, Any]], shown: list[dict[str, Any]], room: AnswerBudget) -> int:
-    """Adds variables as long as there is room; returns how many."""
+    """Adds variables while there is room. Returns how many."""
     for count, one in enumerate(found):
         told = describe_variable(target, one)
         if not room.take(len(told["name"]) + len(told["value"]) + 40):
@@ -78,7 +78,7 @@ async def fetch_members(
 ) -> list[dict[str, Any]]:
     """Members of a variable, or a page of them.
 
-    Only for members of one kind may an adapter be asked for a page: of a mixture each gives its own idea of one.
+    A page is requested only for members of one kind: adapters differ in how they page a mixture.
     """
     arguments: dict[str, Any] = {"variablesReference": reference}
     pages = only is not None and count is not None and target.adapter != "debugpy"
@@ -94,7 +94,7 @@ async def fetch_members(
 
 
 def describe_variable(target: DebugTarget, variable: dict[str, Any]) -> dict[str, Any]:
-    """A variable as it stands in an answer."""
+    """A variable as in an answer."""
     value = str(variable.get("value", ""))
     told: dict[str, Any] = {"name": str(variable.get("name", "")), "value": value[:MAX_VALUE_CHARACTERS]}
     if len(value) > MAX_VALUE_CHARACTERS:
@@ -107,7 +107,7 @@ def describe_variable(target: DebugTarget, variable: dict[str, Any]) -> dict[str
 
 
 async def describe_tree(target: DebugTarget, reference: int, *, depth: int, room: AnswerBudget) -> dict[str, Any]:
-    """Members of a variable and theirs, level by level: names come before details when room is scarce."""
+    """Members of a variable and their members, level by level: with little room, names come before details."""
     top: dict[str, Any] = {}
     level: list[tuple[dict[str, Any], int]] = [(top, reference)]
     for deep in range(depth):
@@ -123,7 +123,7 @@ async def describe_tree(target: DebugTarget, reference: int, *, depth: int, room
 async def _grow(
     target: DebugTarget, node: dict[str, Any], reference: int, room: AnswerBudget, *, is_scope: bool
 ) -> list[tuple[dict[str, Any], int]]:
-    """Puts members into a node; returns those that have members themselves."""
+    """Adds members to a node. Returns those that have members themselves."""
     try:
         found = await fetch_members(target, reference)
     except AdapterRefused:

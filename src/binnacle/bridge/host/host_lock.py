@@ -1,4 +1,4 @@
-"""The place of the one host of a workspace: `host.lock` and `host.json`."""
+"""The lock of the one host of a workspace: `host.lock` and `host.json`."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from binnacle.config.file_lock import wait_for_lock
 from binnacle.errors import NextStep
 
 LOCK_TIMEOUT_SECONDS = 5.0
-"""Whoever has the lock on the folder has it for a few system calls."""
+"""Seconds to wait for the lock on the folder, which is held for a few system calls."""
 
 
 class HostLock:
@@ -28,7 +28,7 @@ class HostLock:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Has the place. Leaving it gives it up, unless another host has it by then.
+        """Holds the lock while the block runs. Leaving it releases the lock, unless another host has it by then.
 
         Raises:
             BridgeError: `E_HOST_EXISTS`.
@@ -50,10 +50,10 @@ class HostLock:
         write_atomically(os.path.join(self._folder, "host.json"), msgspec.json.encode(self._info))
 
     def keep(self) -> bool:
-        """Shows that the host is alive; true if everything had been deleted under it and was made again.
+        """Gives a sign of life; true if the files had been deleted and were made again.
 
         Raises:
-            BridgeError: another host has taken the place.
+            BridgeError: another host has the lock.
         """
         holder = self._holder()
         if holder is not None and holder.bridge_id != self._info.bridge_id:
@@ -75,7 +75,7 @@ class HostLock:
         return holder is None
 
     def _holder(self) -> HostInfo | None:
-        """Whoever has the place: a host with a proof, or one without whose very process is there."""
+        """The host that has the lock: one with a proof, or one without whose process runs."""
         holder = job_files.read_host_file(self._workspace, "host.lock")
         if holder is None or not (holder.is_seen() or proofs.is_proven(self._workspace, holder)):
             return None
@@ -91,13 +91,13 @@ class HostLock:
                     hint=("use that one", NextStep("or end it", "bridge stop")),
                     details={"pid": holder.pid, "kind": holder.kind},
                 )
-            # Left by a host that died, or come with a clone. Nobody else of ours is between the two lines.
+            # Left by a host that died, or part of a clone. The folder's lock excludes other hosts here.
             job_files.remove_job(self._lock)
             self._create_lock()
         proofs.remove_other_keys(self._workspace, self._info.bridge_id)
 
     def _create_lock(self) -> None:
-        """Makes the key, and the lock that is proven with it. The lock appears complete, or not at all."""
+        """Makes the key, and the lock with its proof. The lock appears completely or not at all."""
         own = f"{self._lock}.{self._info.bridge_id}"
         try:
             proofs.make_key(self._workspace, self._info.bridge_id, self.key)
@@ -120,7 +120,7 @@ class HostLock:
 
 @contextmanager
 def _alone(folder: str) -> Iterator[None]:
-    """Nobody else of ours looks at the lock meanwhile. It is held for a few system calls only."""
+    """Excludes other hosts from the lock file, for a few system calls."""
     try:
         fd = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Clears away what clients and hosts left in `.vsc-bridge`."""
+"""Removes what clients and hosts left in `.vsc-bridge`."""
 
 import os
 import time
@@ -10,19 +10,19 @@ import msgspec
 from binnacle.bridge.jobs import job_files
 
 KEEP_FINISHED_SECONDS = 24 * 3600.0
-"""Seconds that a finished job is kept which its client did not take away."""
+"""Seconds that a finished job is kept if its client does not remove it."""
 
 KEEP_UNFINISHED_SECONDS = 2 * KEEP_FINISHED_SECONDS
 KEEP_PREPARED_SECONDS = 60.0
 KEEP_UNWRITTEN_SECONDS = 5.0
-"""Seconds that a job is kept without a command: its client was killed as it wrote it, or took it away."""
+"""Seconds that a job without a command is kept: its client was killed while writing it, or removed it."""
 
 KEEP_ORPHANED_SECONDS = 60.0
-"""Seconds that a job is kept whose client seems to be gone, but may be in another container."""
+"""Seconds that a job is kept if its client seems to be gone, but may be in another container."""
 
 
 def remove_stale_jobs(workspace: str, running: Collection[str]) -> int:
-    """Takes away what nobody will look at any more; returns how many jobs that were."""
+    """Removes abandoned jobs. Returns how many there were."""
     folder = job_files.bridge_folder(workspace)
     swept = _sweep(os.path.join(folder, "prepared"), (), _is_left)
     return swept + _sweep(os.path.join(folder, "execute"), running, _is_old)
@@ -42,7 +42,7 @@ def _sweep(folder: str, spared: Collection[str], is_old: Callable[[str, float], 
 
 
 def _is_left(folder: str, age: float) -> bool:
-    """Whether a job will not be published any more."""
+    """Whether a job will never be published."""
     return age > KEEP_PREPARED_SECONDS or _is_abandoned(folder, age)
 
 

@@ -1,10 +1,10 @@
-"""Runs the jobs of a workspace: takes them, has them executed, writes what came of them, and clears up.
+"""Runs the jobs of a workspace: claims them, runs their scripts, writes the answers, and cleans up.
 
-Only jobs count that carry a proof (`proofs`): a host begins with an empty folder, and refuses what somebody puts there
-who does not have its key.
+Only jobs with a proof (`proofs`) count: a host begins with an empty folder, and refuses jobs that were not made with
+its key.
 
-What executes them is given. A job that hangs takes one place of several and nothing else; one that does not even end
-when it is cancelled is left behind, answered in its stead.
+The caller provides what runs scripts. A job that hangs uses up one of several slots and nothing else; one that does not
+even end when it is cancelled is answered and left behind.
 """
 
 import asyncio
@@ -39,18 +39,18 @@ _log = logging.getLogger(__name__)
 Run = Callable[[ScriptJob], Awaitable[Any]]
 
 HEARTBEAT_SECONDS = 1.0
-"""Seconds between signs of life: the time of `host.json`."""
+"""Seconds between heartbeats: the time of `host.json`."""
 
 CLEANUP_INTERVAL_SECONDS = 2.0
-"""Seconds between sweeps of what clients left behind."""
+"""Seconds between two clean-ups of what clients left."""
 
 SCRIPT_STOP_GRACE_SECONDS = 0.25
-"""Seconds for a job to end by itself once it knows that nobody wants it, and then once it was cancelled."""
+"""Seconds for a job to end after it is notified, and again after its task is cancelled."""
 
 SEE_LOG = "the log of the host says more; the status of the bridge says where it is"
 
 PROOF_WAIT_SECONDS = 2.0
-"""Seconds after which a job is refused that carries no proof: its client may write its files in place, one by one."""
+"""Seconds after which a job without a proof is refused: its client may write its files one by one."""
 
 
 class JobHost:
@@ -66,7 +66,7 @@ class JobHost:
         capacity: int = 10,
         idle: float | None = None,
     ) -> None:
-        """`idle` is after how many seconds without a job it ends; never where it is None."""
+        """`idle` is the number of seconds without a job after which it ends; None for never."""
         self.workspace = os.path.realpath(workspace)
         self._run = run
         self._capacity = capacity
@@ -90,7 +90,7 @@ class JobHost:
         self._last_job = time.monotonic()
         self._ended = asyncio.Event()
         self._settled: set[str] = set()
-        """Jobs in the directory that are nothing to us any more."""
+        """Jobs in the folder that are finished or not ours."""
 
         self._unproven: dict[str, float] = {}
         """When jobs without a proof were seen first."""
@@ -98,11 +98,11 @@ class JobHost:
         self._unwatch: Callable[[], None] = lambda: None
 
     def end(self) -> None:
-        """Has `serve` return, once its jobs are told so."""
+        """Makes `serve` cancel its jobs and return."""
         self._ended.set()
 
     async def serve(self) -> None:
-        """Serves the workspace until it is told to end, is idle, or another host has taken its place.
+        """Serves the workspace until `end` is called, it is idle, or another host has its lock.
 
         Raises:
             BridgeError: `E_HOST_EXISTS`, if another host serves the workspace.
@@ -136,7 +136,7 @@ class JobHost:
                     await self._ended.wait()
 
     def _is_in_place(self) -> bool:
-        """Shows that it is alive; puts back what was deleted under it. False if another host took over."""
+        """Gives a sign of life; restores deleted files. False if another host took over."""
         try:
             if self._lock.keep():
                 self._unwatch()
@@ -151,7 +151,7 @@ class JobHost:
         self._look()
 
     def _look(self) -> None:
-        """Takes every job that nobody has taken."""
+        """Claims every new job."""
         try:
             names = os.listdir(self._execute)
         except OSError:
@@ -160,7 +160,7 @@ class JobHost:
         self._unproven = {name: since for name, since in self._unproven.items() if name in names}
         for name in sorted({*names} - self._settled - self._tasks.keys()):
             if not name.startswith("."):
-                with suppress(FileNotFoundError):  # its client has taken it away
+                with suppress(FileNotFoundError):  # its client has removed it
                     self._consider(name, os.path.join(self._execute, name))
 
     def _consider(self, name: str, folder: str) -> None:
@@ -175,12 +175,12 @@ class JobHost:
         command, refusal = self._check(name, folder, content)
         if command is None or not self._claim(folder):
             return
-        # The directory is what the client waits on, whatever the command calls itself.
+        # The client waits for the folder, whatever id the command has.
         job = ScriptJob(msgspec.structs.replace(command, id=name), folder, self._lock.key)
         self._tasks[name] = asyncio.get_running_loop().create_task(self._serve_job(job, refusal))
 
     def _check(self, name: str, folder: str, content: bytes) -> tuple[JobCommand | None, BridgeError | None]:
-        """The command of a job, and why it is not run; no command while its proof may still come."""
+        """The command of a job, and why it is refused; no command while its proof may still follow."""
         unknown = JobCommand(client_id="", id=name, created_at="", script_name="")
         proof = job_files.read_plain_file(os.path.join(folder, "proof"))
         if not proofs.is_proof(proof, proofs.prove_command(self._lock.key, name, content)):
@@ -202,7 +202,7 @@ class JobHost:
         self._last_job = time.monotonic()
 
         def look() -> None:
-            if _is_given_up(job):
+            if _is_cancelled(job):
                 job.cancelled.set()
 
         unwatch = self._watcher.watch(job.folder, look)
@@ -249,7 +249,7 @@ class JobHost:
             self._running -= 1
 
     async def _bounded(self, job: ScriptJob) -> Any:
-        """What the script answers, unless it takes too long or nobody wants it any more."""
+        """The script's answer, unless it takes too long or is cancelled."""
         loop = asyncio.get_running_loop()
         work = loop.create_task(self._guarded(job))
         gone = loop.create_task(job.cancelled.wait())
@@ -273,7 +273,7 @@ class JobHost:
             return await self._run(job)
         except BridgeError:
             raise
-        except Exception as error:  # whatever a script does wrong is an answer, and no end of the host
+        except Exception as error:  # any failure of a script is an answer, and must not end the host
             _log.exception("%s failed", job.command.script_name)
             self._breaker.note_failure()
             told = f"{type(error).__name__}: {error}"
@@ -292,7 +292,7 @@ class JobHost:
             with suppress(OSError):
                 job_files.write_failure(job, wrong, duration=milliseconds)
         except FileNotFoundError:
-            pass  # the client has taken its job away
+            pass  # the client has removed its job
         except OSError as error:
             _log.warning("the answer of %s cannot be written: %s", job.command.script_name, error)
 
@@ -305,18 +305,18 @@ class JobHost:
 
 
 async def _end(work: "asyncio.Task[Any]") -> bool:
-    """Ends a script that was told to: it may end by itself, and is cancelled then. False if that is no help."""
+    """Ends a notified script: waits, then cancels it. False if it still runs."""
     done, _ = await asyncio.wait({work}, timeout=SCRIPT_STOP_GRACE_SECONDS)
     if not done:
         work.cancel()
         await asyncio.wait({work}, timeout=SCRIPT_STOP_GRACE_SECONDS)
     if work.done() and not work.cancelled():
-        work.exception()  # nobody wants to know
+        work.exception()  # its result is not needed
     return work.done()
 
 
-def _is_given_up(job: ScriptJob) -> bool:
-    """Whether the client has said so, has taken its job away, or is no more."""
+def _is_cancelled(job: ScriptJob) -> bool:
+    """Whether the client has cancelled or removed its job, or is gone."""
     is_cancelled = os.path.lexists(os.path.join(job.folder, "cancel"))
     return is_cancelled or not os.path.isdir(job.folder) or not job.command.is_wanted()
 

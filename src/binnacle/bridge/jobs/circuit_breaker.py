@@ -1,4 +1,4 @@
-"""Stops trying what fails again and again, until some time has passed."""
+"""Stops trying what keeps failing, until some time has passed."""
 
 import math
 import time
@@ -8,16 +8,16 @@ from collections.abc import Callable
 from binnacle.errors import BridgeError
 
 MAX_FAILURES = 10
-"""So many within `FAILURE_WINDOW_SECONDS` seconds are too many."""
+"""Failures within `FAILURE_WINDOW_SECONDS` that open the circuit."""
 
 FAILURE_WINDOW_SECONDS = 60.0
 
 
 class CircuitBreaker:
-    """Counts failures of one thing. Open, it lets nothing through until the oldest one is a minute ago."""
+    """Counts failures. When open, it refuses everything until the oldest failure is a minute ago."""
 
     def __init__(self, what: str, *, now: Callable[[], float] = time.monotonic) -> None:
-        """`what` failed, in the words of the error."""
+        """`what` says in the error what failed."""
         self._what = what
         self._now = now
         self._failures: deque[float] = deque(maxlen=MAX_FAILURES)
@@ -26,7 +26,7 @@ class CircuitBreaker:
         self._failures.append(self._now())
 
     def check(self) -> None:
-        """Returns if it may be tried.
+        """Checks that the circuit is closed.
 
         Raises:
             BridgeError: E_CIRCUIT_OPEN, with when to try again.

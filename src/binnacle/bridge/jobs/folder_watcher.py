@@ -1,7 +1,7 @@
-"""Tells when something in a directory has changed: by inotify where there is one, by looking again where not.
+"""Watches folders for changes: by inotify where it exists, else by polling.
 
-Whoever watches looks for itself what has changed. It is also called now and then without cause, because a notice may
-get lost: on network mounts none come, and a full queue drops them.
+The callback finds out itself what has changed. It is also called now and then without a change, because notifications
+may get lost: network mounts send none, and a full queue drops them.
 """
 
 import asyncio
@@ -15,10 +15,10 @@ from typing import Protocol
 from binnacle.processes.linux import IS_LINUX
 
 RECHECK_SECONDS = 0.5
-"""Seconds between looks without cause, beside inotify."""
+"""Seconds between two polls in addition to inotify."""
 
 POLL_SECONDS = 0.02
-"""Seconds between looks where that is all there is."""
+"""Seconds between two polls without inotify."""
 
 CREATED, DELETED, MOVED_IN, MODIFIED, SELF_GONE = 0x100, 0x200, 0x80, 0x2, 0x400 | 0x800
 OVERFLOWED = 0x4000
@@ -29,14 +29,14 @@ Look = Callable[[], None]
 
 
 class FolderWatcher:
-    """Calls back when a watched directory has changed. Closing it ends that."""
+    """Calls back when a watched folder has changed, until it is closed."""
 
     def __init__(self, *, polls: bool = False) -> None:
-        """With `polls`, as where there is no inotify."""
+        """`polls` means without inotify."""
         self._loop = asyncio.get_running_loop()
         self._looks: dict[int, Look] = {}
         self._numbers: dict[int, int] = {}
-        """What inotify calls a watch → what we do. A directory has one watch, however often it is watched."""
+        """inotify's id of a watch → our callback. A folder has one watch."""
 
         self._last = 0
         self._inotify = None if polls else _open_inotify()
@@ -49,9 +49,9 @@ class FolderWatcher:
         return self._inotify is None
 
     def watch(self, folder: str, look: Look) -> Callable[[], None]:
-        """Calls `look` when something in `folder` changes; returns what ends that.
+        """Calls `look` when something in `folder` changes. Returns a function that ends this.
 
-        Only one may watch a directory. It may be renamed meanwhile.
+        A folder can be watched only once. It may be renamed meanwhile.
         """
         self._last += 1
         number = self._last
@@ -122,7 +122,7 @@ class _Inotify(Protocol):
 
 
 def _open_inotify() -> _Inotify | None:
-    """None where there is none to be had: another system, or every instance of the user is taken."""
+    """inotify; None on another system, or if the user has no instance left."""
     if not IS_LINUX:
         return None
     with suppress(OSError, AttributeError):

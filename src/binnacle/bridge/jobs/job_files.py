@@ -1,4 +1,4 @@
-"""What clients and hosts do with the files of `.vsc-bridge`. Nothing here waits or watches."""
+"""Reads and writes the files of `.vsc-bridge`, for clients and hosts. Nothing here waits or watches."""
 
 import os
 import shutil
@@ -29,13 +29,13 @@ from binnacle.config.atomic_write import write_atomically
 from binnacle.config.private_files import make_new_private_folder
 
 MAX_INLINE_ANSWER_BYTES = 2 * 1024 * 1024
-"""Bytes from which an answer is put into a file of its own."""
+"""Bytes from which an answer goes into a separate file."""
 
 MAX_FILE_BYTES = 256 << 20
-"""More than anybody answers."""
+"""Bytes of a file that are read at most; more than any answer has."""
 
 BRIDGE_FILES = (".gitignore", "host.json", "host.lock", "host.log", "host.log.1", "starting.lock")
-"""What is in the folder besides jobs."""
+"""Other files in the folder."""
 
 
 def bridge_folder(workspace: str) -> str:
@@ -48,10 +48,10 @@ def execute_folder(workspace: str) -> str:
 
 
 def open_bridge(workspace: str) -> str:
-    """Makes the directory of the protocol where it is not there yet; git ignores it, and nobody else may enter.
+    """Makes the folder of the protocol, if it does not exist; git ignores it, and only its owner may enter.
 
     Raises:
-        BridgeError: it cannot be made, or what is there may not be used.
+        BridgeError: it cannot be made, or an existing one may not be used.
     """
     folder = bridge_folder(workspace)
     try:
@@ -73,10 +73,10 @@ def open_bridge(workspace: str) -> str:
 
 
 def _make_private(path: str) -> None:
-    """Closes a folder of ours to others. One that is not ours alone may hold anything by anybody.
+    """Makes our folder private. A folder that others can write to may contain anything.
 
     Raises:
-        BridgeError: it came from elsewhere, and may not be used.
+        BridgeError: it is not ours, and may not be used.
     """
     found = os.lstat(path)
     if stat.S_ISLNK(found.st_mode):
@@ -103,14 +103,14 @@ def _remove_unless_plain(path: str) -> None:
 
 
 def remove_all_jobs(folder: str) -> None:
-    """Takes away all jobs, whoever put them there."""
+    """Removes all jobs, also those of others."""
     with os.scandir(folder) as entries:
         for entry in entries:
             remove_job(entry.path)
 
 
 def prepare_job(workspace: str, command: JobCommand, key: bytes) -> str:
-    """Writes a job where no host looks yet, for the host that has this key; returns its directory."""
+    """Writes a job where no host looks, for the host with this key. Returns its folder."""
     folder = os.path.join(bridge_folder(workspace), "prepared", command.id)
     make_new_private_folder(folder)
     content = msgspec.json.encode(command)
@@ -123,14 +123,14 @@ def prepare_job(workspace: str, command: JobCommand, key: bytes) -> str:
 
 
 def publish_job(workspace: str, prepared: str) -> str:
-    """Hands a prepared job to the host; returns its directory from now on."""
+    """Publishes a prepared job. Returns its new folder."""
     folder = os.path.join(execute_folder(workspace), os.path.basename(prepared))
     os.rename(prepared, folder)
     return folder
 
 
 def claim_job(folder: str, claimed: JobClaim) -> bool:
-    """Takes a job, unless somebody has taken it, or taken it away."""
+    """Claims a job, unless it is claimed or removed."""
     try:
         fd = os.open(os.path.join(folder, "claimed.json"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
@@ -141,11 +141,11 @@ def claim_job(folder: str, claimed: JobClaim) -> bool:
 
 
 def write_answer(job: ScriptJob, data: Any, *, duration: float) -> None:
-    """Writes what came of a job, and that it is done.
+    """Writes the answer of a job, and that it is done.
 
     Raises:
         OSError: the client has taken the job away, or the disk is full.
-        TypeError: the answer is nothing that JSON knows.
+        TypeError: the answer cannot be encoded as JSON.
     """
     encoded = msgspec.json.encode(data)
     meta = JobMeta(request_id=job.id, timestamp=now_text(), duration=duration)
@@ -159,7 +159,7 @@ def write_answer(job: ScriptJob, data: Any, *, duration: float) -> None:
 
 
 def write_failure(job: ScriptJob, error: BridgeError, *, duration: float) -> None:
-    """Writes why a job came to nothing, and that it is done.
+    """Writes the error of a job, and that it is done.
 
     Raises:
         OSError: the client has taken the job away, or the disk is full.
@@ -176,20 +176,20 @@ def write_failure(job: ScriptJob, error: BridgeError, *, duration: float) -> Non
 
 
 def _finish(job: ScriptJob, kind: proofs.Kind, content: bytes, data: bytes = b"") -> None:
-    """Writes the answer, and the mark that comes last: the proof of it."""
+    """Writes the answer, and last its proof, which marks the job as done."""
     write_atomically(os.path.join(job.folder, f"{kind}.json"), content)
     proof = proofs.prove_answer(job.key, kind, job.id, content, data)
     write_atomically(os.path.join(job.folder, "done"), proof.encode())
 
 
 def mark_cancelled(folder: str) -> None:
-    """Tells the host that no answer is wanted."""
+    """Marks a job as cancelled."""
     with suppress(OSError):
         os.close(os.open(os.path.join(folder, "cancel"), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
 
 
 def remove_job(folder: str) -> None:
-    """Takes a job away, whatever is in it. What a host writes at that moment goes with it; links are not followed."""
+    """Removes a job with everything in it, also what a host writes at that moment; follows no links."""
     for _ in range(3):
         with suppress(OSError):
             os.unlink(folder)  # a link, or a file where a folder should be
@@ -199,10 +199,10 @@ def remove_job(folder: str) -> None:
 
 
 def read_result(folder: str, key: bytes) -> Any:
-    """What the host that has this key answered.
+    """The answer of the host with this key.
 
     Raises:
-        BridgeError: its error, or that it wrote none of the files it should.
+        BridgeError: its error, or it wrote no valid answer.
     """
     proof = read_plain_file(os.path.join(folder, "done"))
     data = read_plain_file(os.path.join(folder, "data.json")) or b""
@@ -250,7 +250,7 @@ def _error(written: bytes) -> BridgeError:
 
 
 def read_command(folder: str) -> JobCommand | None:
-    """The command of a job; None while it is not there yet.
+    """The command of a job; None if it is not written yet.
 
     Raises:
         msgspec.DecodeError: it is no command.
@@ -260,7 +260,7 @@ def read_command(folder: str) -> JobCommand | None:
 
 
 def read_events(folder: str, start: int) -> tuple[list[JobEvent], int]:
-    """The events from byte `start` on that are complete, and where the next one begins."""
+    """The complete events from byte `start` on, and where the next one begins."""
     try:
         with open(os.path.join(folder, "events.ndjson"), "rb", opener=_open_plain) as file:
             file.seek(start)
@@ -276,13 +276,13 @@ def read_events(folder: str, start: int) -> tuple[list[JobEvent], int]:
 
 
 def read_host(workspace: str) -> HostInfo | None:
-    """The host that introduced itself last, alive or not; None if no proof says that it is one of ours."""
+    """The host that introduced itself last, alive or not; None without a proof that it is ours."""
     host = read_host_file(workspace)
     return host if host is not None and proofs.is_proven(workspace, host) else None
 
 
 def read_host_file(workspace: str, name: str = "host.json") -> HostInfo | None:
-    """What is said of a host, by whomever."""
+    """A file that describes a host, with or without a proof."""
     written = read_plain_file(os.path.join(bridge_folder(workspace), name))
     with suppress(msgspec.DecodeError):
         return msgspec.json.decode(written, type=HostInfo) if written else None
@@ -299,7 +299,7 @@ def read_plain_file(path: str) -> bytes | None:
 
 
 def _open_plain(path: str, flags: int) -> int:
-    """Opens a plain file, and neither what a link leads to nor a pipe."""
+    """Opens a plain file; refuses links and pipes."""
     handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)

@@ -1,4 +1,4 @@
-"""Whether a process is there: the very one, not another that got its id."""
+"""Whether a process runs: the same one, not another with a reused id."""
 
 import os
 import signal
@@ -9,26 +9,26 @@ from binnacle.processes import facts
 
 
 class ProcessActivity(NamedTuple):
-    """What a process is doing, as far as can be seen."""
+    """What a process does, as far as it is visible."""
 
     is_stopped: bool = False
-    """Whether it was told to stand still, and does nothing until it is told to go on."""
+    """Whether it is stopped by a signal."""
 
     is_busy: bool = False
-    """Whether it works, waits for its turn to, or for a disk."""
+    """Whether it runs, or waits for the processor or a disk."""
 
     cpu_seconds: float = 0.0
-    """How much of the processors' time it has had."""
+    """The processor time it has used."""
 
 
 @cache
 def namespace() -> str:
-    """Stands for the machine or container in which a process id means what it means here."""
+    """Identifies the machine or container in which our process ids are valid."""
     return f"{os.uname().nodename} {facts.id_space()}".strip() if hasattr(os, "uname") else ""
 
 
 def is_running(pid: int, started: int = 0) -> bool:
-    """Whether a process is there; with `started`, whether it is the very one and not one that got its id."""
+    """Whether a process runs; with `started`, whether it is the same one and not a reused id."""
     if pid <= 0:
         return False
     entry = facts.find_process(pid)
@@ -36,13 +36,13 @@ def is_running(pid: int, started: int = 0) -> bool:
 
 
 def process_start(pid: int) -> int:
-    """When a process started, by which it is told from a later one of the same id; 0 where that cannot be seen."""
+    """When a process started, which distinguishes it from a later one with the same id; 0 if unknown."""
     entry = facts.find_process(pid)
     return entry.started if entry else 0
 
 
 def read_activity(pid: int) -> ProcessActivity:
-    """What a process is doing at the moment."""
+    """What a process does at the moment."""
     entry = facts.find_process(pid)
     return (
         ProcessActivity()
@@ -52,6 +52,6 @@ def read_activity(pid: int) -> ProcessActivity:
 
 
 def kill_process(pid: int, started: int, *, by: signal.Signals = signal.SIGKILL) -> None:
-    """Ends the very process, and no other that got its id."""
+    """Kills this process, but no other with a reused id."""
     if (entry := facts.find_process(pid)) is not None and entry.started == started:
         facts.send_signal(entry, by)

@@ -1,12 +1,11 @@
-"""What a host and its clients share: a secret, and the proofs made with it.
+"""The secret that a host and its clients share, and the proofs made with it.
 
-The folder of the bridge lies in the repository, so a clone may bring one that holds jobs, a host and answers. None of
-them counts without a proof: a keyed digest that only a process of the same person can make. The key is in a file of its
-own for each host, private, among the data that belongs to the path of the workspace and never in the repository. A
-host makes it when it takes its place and removes it when it leaves; so what was proven for one host is nothing to the
-next.
+The folder of the bridge is in the repository, so a clone may contain one with jobs, a host and answers. None of them
+counts without a proof: a keyed digest that only a process of the same person can make. Each host has a key, in a
+private file in the data that belongs to the path of the workspace, never in the repository. A host makes the key when
+it starts and removes it when it ends, so proofs for one host are void for the next.
 
-A proof is HMAC-SHA256, in hexadecimal, over words that are joined by zero bytes (`editors/vscode/src/proofs.ts` makes
+A proof is HMAC-SHA256, in hexadecimal, over parts that are joined by zero bytes (`editors/vscode/src/proofs.ts` makes
 the same):
 
     host.json, host.lock   host, bridgeId, kind, pid, processStart, namespace, workspace
@@ -38,7 +37,7 @@ def keys_folder(workspace: str) -> str:
 
 
 def make_key(workspace: str, bridge_id: str, key: bytes | None = None) -> bytes:
-    """Makes the key of a host, or puts it back where it was lost, and removes those of its predecessors.
+    """Makes the key of a host, or restores a lost one, and removes those of earlier hosts.
 
     Raises:
         OSError: it cannot be written.
@@ -75,13 +74,13 @@ def read_key(workspace: str, bridge_id: str) -> bytes | None:
 
 
 def remove_key(workspace: str, bridge_id: str) -> None:
-    """Makes everything void that was proven for a host."""
+    """Removes the key of a host, which makes all its proofs void."""
     with suppress(OSError):
         os.unlink(_key_file(workspace, bridge_id))
 
 
 def remove_other_keys(workspace: str, bridge_id: str) -> None:
-    """Removes what hosts left that died. Only for the host that has the place."""
+    """Removes the keys of dead hosts. Only the host with the lock may do this."""
     folder = keys_folder(workspace)
     with suppress(OSError):
         for name in os.listdir(folder):
@@ -95,7 +94,7 @@ def prove_host(key: bytes, host: HostInfo) -> str:
 
 
 def is_proven(workspace: str, host: HostInfo) -> bool:
-    """Whether a host says of itself what it said when it took its place."""
+    """Whether the proof of a host is valid for what it says."""
     key = read_key(workspace, host.bridge_id)
     return key is not None and is_proof(host.proof, prove_host(key, host))
 
@@ -105,12 +104,12 @@ def prove_command(key: bytes, job_id: str, content: bytes) -> str:
 
 
 def prove_answer(key: bytes, kind: Kind, job_id: str, content: bytes, data: bytes = b"") -> str:
-    """For an answer or an error, and for the file of its own that a large answer is in."""
+    """The proof of an answer or an error, with the separate file of a large answer."""
     return _prove(key, kind, job_id, sha256(content).hexdigest(), sha256(data).hexdigest())
 
 
 def is_proof(given: str | bytes | None, wanted: str) -> bool:
-    """Whether a proof is the one that was wanted. Takes as long whether it is nearly right or not at all."""
+    """Whether a proof is right, compared in constant time."""
     found = given.encode("utf-8", "replace") if isinstance(given, str) else given or b""
     return hmac.compare_digest(found.strip(), wanted.encode())
 

@@ -1,4 +1,4 @@
-"""The files in `.vsc-bridge` by which a client has a host run a script, and what stands in them.
+"""The files in `.vsc-bridge` by which a client runs a script on a host, and their content.
 
     .vsc-bridge/
     ├── host.lock, host.json         the host that serves the workspace, and what it can do
@@ -7,11 +7,11 @@
         ├── command.json             what to run: the client's
         ├── proof                    that it is from a client of this host (`proofs`)
         ├── claimed.json             created exclusively by the host that runs it
-        ├── events.ndjson            how far it is, a line each
-        ├── response.json            what came of it, or
-        ├── error.json               why not
+        ├── events.ndjson            progress, a line per event
+        ├── response.json            the answer, or
+        ├── error.json               the error
         ├── data.json                a large answer, named by `dataRef`
-        ├── cancel                   the client wants no answer any more
+        ├── cancel                   the client has cancelled the job
         └── done                     written last of all: the proof that the answer is the host's
 
 Every file but `events.ndjson` appears complete: it is written under another name and renamed. What is done with
@@ -37,13 +37,13 @@ __all__ = ["BridgeError", "HostInfo", "JobCommand", "ScriptJob"]
 
 BRIDGE_FOLDER = ".vsc-bridge"
 PROTOCOL_VERSION = 2
-"""Since 2, commands, answers and hosts carry proofs."""
+"""Since 2, commands, answers and hosts have proofs."""
 
 DYNAMIC_SCRIPT = "@dynamic"
 """Name of a script whose code comes with the command. No host of ours runs it."""
 
 PING_SCRIPT = "bridge.ping"
-"""Answered by every host at once: a round trip."""
+"""Every host answers it at once: a round trip."""
 
 STOP_SCRIPT = "bridge.stop"
 """Ends a host that was started for agents."""
@@ -62,7 +62,7 @@ class JobCommand(Struct, frozen=True, kw_only=True, rename="camel"):
 
     version: int = PROTOCOL_VERSION
     client_id: str
-    """`cli-<pid>`, `mcp-<pid>`: where it ends in the id of a process that is gone, nobody waits for the job."""
+    """`cli-<pid>`, `mcp-<pid>`: if that process is gone, the job is abandoned."""
 
     id: str
     created_at: str
@@ -78,13 +78,13 @@ class JobCommand(Struct, frozen=True, kw_only=True, rename="camel"):
     """When the client's process started, as in `HostInfo`."""
 
     namespace: str = ""
-    """Where the client's process id means something; see `namespace`."""
+    """Where the client's process id is valid; see `namespace`."""
 
     workspace: str = ""
-    """What paths are relative to, if not the folder that the host serves."""
+    """The base of relative paths, if not the folder that the host serves."""
 
     def is_wanted(self) -> bool:
-        """Whether the client is there, as far as can be seen."""
+        """Whether the client is still alive, as far as it is visible."""
         if not self.namespace:
             pid = self.client_id.rpartition("-")[2]
             return not pid.isdigit() or is_running(int(pid))
@@ -100,7 +100,7 @@ class JobClaim(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class JobEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something told while a script runs."""
+    """An event while a script runs."""
 
     ts: float = 0
     """Milliseconds since 1970."""
@@ -127,7 +127,7 @@ class JobMeta(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class JobResponse(Struct, frozen=True, kw_only=True):
-    """What came of a script."""
+    """The answer of a script."""
 
     ok: bool = True
     type: str = "success"
@@ -147,7 +147,7 @@ class JobError(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class JobFailure(Struct, frozen=True, kw_only=True):
-    """Why a script came to nothing."""
+    """The error of a script."""
 
     ok: bool = False
     type: str = "error"
@@ -167,46 +167,46 @@ class HostInfo(Struct, frozen=True, kw_only=True, rename="camel"):
     wsl_aware: bool = False
     kind: str = "vscode"
     process_start: int = 0
-    """When the process started, in ticks since the boot; 0 where that cannot be seen."""
+    """When the process started, in ticks since the boot; 0 if unknown."""
 
     capabilities: dict[str, Any] = {}
-    """`scripts`: the aliases it runs; whatever else it can say of itself."""
+    """`scripts`: the aliases it runs; and other facts about it."""
 
     namespace: str = ""
     proof: str = ""
-    """That a host of this person's wrote this; see `proofs`."""
+    """Proves that a host of this person wrote this; see `proofs`."""
 
     @property
     def is_near(self) -> bool:
-        """Whether its process can be seen from here; not that of a container that shares the workspace."""
+        """Whether its process is visible from here; not in another container that shares the workspace."""
         return self.namespace in ("", namespace())
 
     def is_alive(self) -> bool:
-        """Whether the very process is there. Whether it answers, only asking tells."""
+        """Whether its process runs. Only a ping shows whether it answers."""
         return not self.is_near or is_running(self.pid, self.process_start)
 
     def is_seen(self) -> bool:
-        """Whether the very process is seen from here. What came with a clone can hardly name one."""
+        """Whether its process runs and is visible from here. A file from a clone can hardly name one."""
         is_exact = self.process_start > 0 and self.namespace == namespace()
         return is_exact and is_running(self.pid, self.process_start)
 
 
 class ScriptJob:
-    """A script that runs, from the side of the host."""
+    """A running script, on the side of the host."""
 
     def __init__(self, command: JobCommand, folder: str, key: bytes) -> None:
-        """`key` is the host's, to prove its answer with."""
+        """`key` is the host's, for the proof of its answer."""
         self.id = command.id
         self.command = command
         self.folder = folder
         self.key = key
         self.cancelled = asyncio.Event()
-        """Set when the client wants no answer any more. The job's task is cancelled soon after."""
+        """Set when the client cancels. The job's task is cancelled soon after."""
 
         self._last = 0
 
     def progress(self, pct: float | None, text: str = "") -> None:
-        """Tells the client how far it is. A client that is gone is told nothing."""
+        """Reports progress to the client, unless it is gone."""
         self.tell("progress", text, pct=pct)
 
     def tell(self, kind: str, text: str, *, pct: float | None = None, data: Any = None) -> None:
@@ -214,7 +214,7 @@ class ScriptJob:
         self._last += 1
         event = JobEvent(ts=time.time_ns() // 1_000_000, seq=self._last, type=kind, pct=pct, text=text, data=data)
         with suppress(OSError):
-            # One write of one line: a reader never sees half of it end in a newline.
+            # One write per line: a reader never sees a partial line that ends in a newline.
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
             fd = os.open(os.path.join(self.folder, "events.ndjson"), flags, 0o600)
             try:
@@ -224,16 +224,16 @@ class ScriptJob:
 
 
 _numbers = itertools.count(int.from_bytes(os.urandom(2), "big"))
-# Not from one: two clients that begin in the same millisecond would differ in little else.
+# Not from 1: two clients that begin in the same millisecond would differ in little else.
 
 
 def new_id() -> str:
-    """A job's name: sorts by time, fits every file system, and is never given twice."""
+    """A new job's name: sorts by time, is valid on every file system, and is unique."""
     now = datetime.now(UTC)
     stamp = f"{now:%Y%m%dT%H%M%S}{now.microsecond // 1000:03d}Z"
     return f"{stamp}-{next(_numbers) % 10_000:04d}-{os.urandom(2).hex()}"
 
 
 def now_text() -> str:
-    """The time as it stands in the files."""
+    """The time as the files have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

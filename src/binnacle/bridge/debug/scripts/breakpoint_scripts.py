@@ -43,7 +43,7 @@ class NoParams(Struct):
 
 
 async def set_one(debugger: Debugger, params: SetBreakpointParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
-    """Has programs stop somewhere, now and in every later session."""
+    """Sets a breakpoint, for now and every later session."""
     count = None if params.hit_condition is None else str(params.hit_condition).strip()
     if count is not None:
         hit_conditions.check_hit_condition(count)
@@ -102,7 +102,7 @@ async def remove(debugger: Debugger, params: RemoveBreakpointParams, job: Script
 
 
 async def clear_file(debugger: Debugger, params: ClearFileParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
-    """Removes those of a file, which may be gone itself."""
+    """Removes the breakpoints of a file, which need not exist any more."""
     path = debugger.path(params.path)
     removed = debugger.breakpoints.remove(path)
     if not removed and not os.path.exists(path):
@@ -164,7 +164,7 @@ def _targets(debugger: Debugger) -> list[DebugTarget]:
 
 
 async def _send(debugger: Debugger, path: str) -> None:
-    """Tells every program. One that ends meanwhile need not know."""
+    """Sends breakpoints to every program, except those that end meanwhile."""
     for target in _targets(debugger):
         try:
             await target.send_lines(path, debugger.breakpoints)
@@ -173,7 +173,7 @@ async def _send(debugger: Debugger, path: str) -> None:
 
 
 def _row(debugger: Debugger, wanted: Breakpoint) -> dict[str, Any]:
-    """A breakpoint and what became of it in the programs that are debugged."""
+    """A breakpoint, and its state in the debugged programs."""
     row: dict[str, Any] = wanted.to_dap() | {"path": display_path(wanted.path, debugger.workspace)}
     bound = [target.bound[wanted] for target in _targets(debugger) if wanted in target.bound]
     row["verified"] = any(one.verified for one in bound)

@@ -1,4 +1,4 @@
-"""The script that collects what is wrong with source files, as far as it can be seen without an editor."""
+"""The script that collects errors in source files, as far as that is possible without an editor."""
 
 import asyncio
 import os
@@ -22,10 +22,10 @@ MAX_DIAGNOSTICS = 200
 """Diagnostics in one answer."""
 
 MAX_FILES = 5000
-"""Files that are looked at."""
+"""Files that are checked."""
 
 RUFF_TIMEOUT_SECONDS = 25.0
-"""For ruff to look at a project."""
+"""Seconds for ruff to check a project."""
 
 SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "venv"}
 
@@ -35,7 +35,7 @@ class CollectParams(Struct, kw_only=True):
 
 
 async def collect(debugger: Debugger, params: CollectParams, job: ScriptCall) -> dict[str, Any]:
-    """Errors of Python files: those ruff knows if it is there, else those that keep a file from being compiled."""
+    """Errors of Python files: those that ruff finds if it is installed, else those that prevent compiling."""
     path = debugger.path(params.path or "")
     if not os.path.exists(path):
         raise debug_errors.debug_error(
@@ -70,7 +70,7 @@ def _ruff(workspace: str) -> str | None:
 async def _from_ruff(
     keeper: Keeper, ruff: str, path: str, workspace: str, job: ScriptCall
 ) -> list[dict[str, Any]] | None:
-    """What ruff says, by the project's own settings; nothing if it cannot be asked."""
+    """ruff's findings, with the project's settings; None if ruff cannot be run."""
     command = (ruff, "check", "--quiet", "--output-format", "json", "--no-cache", "--force-exclude", "--", path)
     try:
         _, output = await run_tool(keeper, command, cwd=workspace, seconds=RUFF_TIMEOUT_SECONDS, job=job)
@@ -91,7 +91,7 @@ async def _from_ruff(
 
 
 def _is_error(code: str | None) -> bool:
-    """Whether it keeps a program from running, or will."""
+    """Whether it makes a program fail."""
     return code is None or code.startswith(("E9", "F63", "F7", "F82", "invalid-syntax"))
 
 

@@ -1,4 +1,4 @@
-"""Scripts that start programs, let them go on and end them."""
+"""Scripts that start, resume and end programs."""
 
 import asyncio
 import contextlib
@@ -17,36 +17,36 @@ from binnacle.bridge.debug.stop_report import describe_end, describe_running, de
 from binnacle.errors import BridgeError
 
 ATTACHED_SECONDS = 1.0
-"""Seconds for a program without breakpoints to stop or end once it is attached to."""
+"""Seconds for an attached program without breakpoints to stop or end."""
 
 
 class WaitParams(Struct, kw_only=True, rename="camel"):
-    """Parameters of what waits for a program."""
+    """Parameters of scripts that wait for a program."""
 
     session_id: str | None = None
     timeout_ms: float = 30_000
 
 
 class ResumeParams(WaitParams, kw_only=True, rename="camel"):
-    """Parameters of what lets a program go on."""
+    """Parameters of scripts that resume a program."""
 
     wait: bool = True
 
 
 class SessionParams(Struct, kw_only=True, rename="camel"):
-    """Parameters of what needs to know the session at most."""
+    """Parameters of scripts that take only a session."""
 
     session_id: str | None = None
 
 
 async def start(debugger: Debugger, params: StartParams, job: ScriptCall) -> dict[str, Any]:
-    """Puts a program under the debugger and waits for its first stop."""
+    """Starts a program under the debugger and waits for its first stop."""
     launch = prepare_launch(params, debugger.workspace)
     return await begin(debugger, launch, seconds=params.timeout_ms / 1000 if params.wait else None, job=job)
 
 
 async def begin(debugger: Debugger, launch: DebugLaunch, *, seconds: float | None, job: ScriptCall) -> dict[str, Any]:
-    """Starts what was prepared; without `seconds` does not wait for what it does then."""
+    """Starts a prepared launch; without `seconds`, does not wait for its first stop."""
     session = debugger.new_session(launch)
     job.progress(None, f"starting {launch.title} as session {session.id}")
     try:
@@ -61,7 +61,7 @@ async def begin(debugger: Debugger, launch: DebugLaunch, *, seconds: float | Non
         return await _first(debugger, session, seconds, job)
     except BridgeError as error:
         if error.code == "E_CANCELLED":
-            # Nobody knows its id, so nobody could end it.
+            # The caller does not know its id, so could not end it.
             session.end_soon()
         raise
     except asyncio.CancelledError:
@@ -96,7 +96,7 @@ async def _resume(debugger: Debugger, params: ResumeParams, job: ScriptCall, com
 
 
 async def pause(debugger: Debugger, params: WaitParams, job: ScriptCall) -> dict[str, Any]:
-    """Has a running program stand still, wherever it is; of one that stands already, says where."""
+    """Pauses a running program; for a paused one, returns its position."""
     debugger.current = session = debugger.session(params.session_id)
     if (standing := session.untold() or debugger.standing(params.session_id)) is not None:
         session.focus = standing
@@ -111,7 +111,7 @@ async def pause(debugger: Debugger, params: WaitParams, job: ScriptCall) -> dict
 
 
 async def wait_for_hit(debugger: Debugger, params: WaitParams, job: ScriptCall) -> dict[str, Any]:
-    """Waits for a program that was left running; tells at once of one that stands or has ended since."""
+    """Waits for a running program; returns at once if it is paused or has ended."""
     current = debugger.current
     if current is not None and current.is_over and not current.is_told and params.session_id in (None, current.id):
         return await _end_of(debugger, current)
@@ -122,7 +122,7 @@ async def wait_for_hit(debugger: Debugger, params: WaitParams, job: ScriptCall) 
 
 
 async def stop(debugger: Debugger, params: SessionParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
-    """Ends a program, its adapter and all they started; one that was attached to goes on alone."""
+    """Ends a program, its adapter and everything they started; an attached program continues alone."""
     session = debugger.session(params.session_id)
     session.how = "it was stopped using debug_stop"
     await session.end()
@@ -136,7 +136,7 @@ async def stop(debugger: Debugger, params: SessionParams, job: ScriptCall) -> di
 
 
 async def restart(debugger: Debugger, params: ResumeParams, job: ScriptCall) -> dict[str, Any]:
-    """Ends a program and starts it again, also one that has ended by itself."""
+    """Ends a program and starts it again, also if it has already ended."""
     current = debugger.current
     over = current if current is not None and params.session_id in (None, current.id) else None
     session = over if over is not None and not debugger.live() else debugger.session(params.session_id)
@@ -148,21 +148,21 @@ async def restart(debugger: Debugger, params: ResumeParams, job: ScriptCall) -> 
 
 
 async def status(debugger: Debugger, params: SessionParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
-    """Where a program stands, and which others there are."""
+    """The state of a program, and the other sessions."""
     debugger.current = session = debugger.session(params.session_id)
     told = await _now(debugger, session)
     return told | {"sessions": [_overview(one) for one in debugger.live()]}
 
 
 async def tracker(debugger: Debugger, params: SessionParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
-    """What is known of every session since this host began."""
+    """Every session since this host started."""
     if not debugger.sessions:
         raise debug_errors.no_session()
     return {"sessions": [_overview(one) | {"events": one.events} for one in debugger.sessions.values()]}
 
 
 async def threads(debugger: Debugger, params: SessionParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
-    """The threads of a program, and which of them stands at a breakpoint."""
+    """The threads of a program, and which of them is at a breakpoint."""
     session = debugger.session(params.session_id)
     target = session.find(params.session_id or "") or (
         session.focus if session.focus in session.live() else session.root
@@ -174,7 +174,7 @@ async def threads(debugger: Debugger, params: SessionParams, job: ScriptCall) ->
 
 
 async def _now(debugger: Debugger, session: DebugSession) -> dict[str, Any]:
-    """An answer that waits for nothing."""
+    """The state of a session now."""
     if session.is_over:
         return await _end_of(debugger, session)
     standing = session.untold() or (session.focus if session.focus.state == "paused" else None)
@@ -185,7 +185,7 @@ async def _now(debugger: Debugger, session: DebugSession) -> dict[str, Any]:
 
 
 async def _first(debugger: Debugger, session: DebugSession, seconds: float, job: ScriptCall) -> dict[str, Any]:
-    """What a program does first. One that is attached to ran before, and is not expected to stop or end."""
+    """Waits for a program's first stop. An attached program ran before, and may neither stop nor end."""
     if not session.launch.is_attach:
         return await _next(debugger, session, None, seconds, job)
     if not debugger.breakpoints.lines and not debugger.breakpoints.functions:

@@ -1,4 +1,4 @@
-"""Scripts that look into a program that stands still, and change what they find."""
+"""Scripts that inspect a paused program, and change its variables."""
 
 import re
 from typing import Any, Literal
@@ -21,7 +21,7 @@ TREE_BUDGET = AnswerBudget(items=400, size=16_000)
 """How much of all variables one answer shows."""
 
 SCOPE_WORDS = {"local": ("local", "argument"), "closure": ("closure", "block", "catch"), "global": ("global", "static")}
-"""How adapters call what we call scopes; part of the name suffices."""
+"""Adapters' names of our scopes; a part of the name suffices."""
 
 
 class StackParams(Struct, kw_only=True, rename="camel"):
@@ -97,7 +97,7 @@ async def scopes(debugger: Debugger, params: ScopesParams, job: ScriptCall) -> d
 
 
 async def list_variables(debugger: Debugger, params: ListVariablesParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
-    """What a frame sees, some levels deep, as far as it fits."""
+    """The variables of a frame, some levels deep, within a budget."""
     target, number = debugger.frame(params.frame_id, params.session_id)
     room = AnswerBudget(items=TREE_BUDGET.items, size=TREE_BUDGET.size)
     rows = []
@@ -148,7 +148,7 @@ async def set_variable(debugger: Debugger, params: SetVariableParams, job: Scrip
         reference = found
     value = _written(target, params.value)
     if target.adapter == "debugpy" and (scope := target.scopes.get(reference)):
-        # Here debugpy would keep the old value without a word if the new one cannot be evaluated.
+        # Here debugpy would silently keep the old value if the new one cannot be evaluated.
         place = f"globals()[{params.name!r}]" if scope[1] == "Globals" else params.name
         return await _set_expression(target, scope[0], place, value) | {"name": params.name}
     try:
@@ -161,14 +161,14 @@ async def set_variable(debugger: Debugger, params: SetVariableParams, job: Scrip
 
 
 def _written(target: DebugTarget, value: Any) -> str:
-    """A value in the program's language; text is in it already."""
+    """A value in the program's language; a string already is."""
     if isinstance(value, str):
         return value
     return repr(value) if target.adapter == "debugpy" else msgspec.json.encode(value).decode()
 
 
 async def evaluate(debugger: Debugger, params: EvaluateParams, job: ScriptCall) -> dict[str, Any]:
-    """The value of an expression where the program stands."""
+    """The value of an expression where the program is paused."""
     target, frame = debugger.frame(params.frame_id, params.session_id)
     try:
         found = await ask_value(
@@ -196,10 +196,10 @@ async def evaluate(debugger: Debugger, params: EvaluateParams, job: ScriptCall) 
 async def ask_value(
     target: DebugTarget, frame: int | None, expression: str, *, context: str, seconds: float, job: ScriptCall
 ) -> dict[str, Any]:
-    """Has an expression evaluated. Nobody can take it back: if it takes too long, that is said.
+    """Evaluates an expression. It cannot be cancelled: if it takes too long, the error says so.
 
     Raises:
-        Refused: it failed.
+        AdapterRefused: it failed.
         BridgeError: E_TIMEOUT or E_CANCELLED; it still runs.
     """
     if frame is None:
@@ -254,7 +254,7 @@ async def _find(target: DebugTarget, reference: int, name: str) -> None:
 
 
 async def _find_in_scopes(target: DebugTarget, frame: int | None, name: str) -> int | None:
-    """The scope that has a variable of that name; none if it is no name at all but an expression."""
+    """The scope with a variable of that name; None if there is none, as for an expression."""
     for scope in await _scopes(target, frame):
         reference = int(scope["variablesReference"])
         if any(one.get("name") == name for one in await fetch_members(target, reference)):
@@ -296,7 +296,7 @@ def _set_failed(name: str, error: AdapterRefused) -> Exception:
 
 
 def _hidden(found: list[dict[str, Any]]) -> str:
-    """How to get what debugpy does not list: it shows the first of many and then how many there are."""
+    """How to get what debugpy does not list: it lists the first members and the total number."""
     last = found[-1] if found else {}
     if last.get("name") != "len()" or not str(last.get("value", "")).isdecimal():
         return ""

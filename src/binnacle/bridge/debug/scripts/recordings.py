@@ -1,4 +1,4 @@
-"""Scripts about what programs did under the debugger, also long after: they read the recordings."""
+"""Scripts that read the recordings of debug sessions, also long after them."""
 
 import os
 import re
@@ -297,7 +297,7 @@ def _pattern(text: str, *, case_sensitive: bool = False, code: str = "E_INVALID_
 
 
 def _since(given: Any, record: RecordedSession, *, otherwise: float = 0.0) -> float:
-    """A moment: written as ISO 8601, or in seconds after the session began, or before its end if negative."""
+    """A time: ISO 8601, or seconds after the session began, or before its end if negative."""
     if given is None or given == "":
         return otherwise
     try:

@@ -27,7 +27,7 @@ SCRIPTS: dict[str, tuple[Any, Any]] = {
     **diagnostics.SCRIPTS,
     **recordings.SCRIPTS,
 }
-"""For each alias the type of its parameters and the function that does it."""
+"""For each alias the type of its parameters and its function."""
 
 EDITOR_SCRIPTS = (
     "code.replace-method",
@@ -40,16 +40,16 @@ EDITOR_SCRIPTS = (
     "symbol.rename",
     "util.restart-vscode",
 )
-"""What only an editor can do."""
+"""Scripts that only an editor can run."""
 
 
 def list_capabilities() -> dict[str, Any]:
-    """Which scripts this host runs. Adapters are looked for when they are wanted: they come and go."""
+    """The scripts of this host. Adapters are not listed: they are looked for when they are needed."""
     return {"scripts": sorted(SCRIPTS)}
 
 
 async def run_script(debugger: Debugger, script: str, params: dict[str, Any], job: ScriptCall) -> Any:
-    """Does what a script is for.
+    """Runs a script.
 
     Raises:
         BridgeError: with the tool to call next as its hint.

@@ -1,4 +1,4 @@
-"""The script that debugs the test at a line, and how that test is found without running anything."""
+"""The script that debugs the test at a line, which it finds without running anything."""
 
 import ast
 import os
@@ -50,7 +50,7 @@ def find_test(path: str, line: int) -> str:
     """The test around a line, as pytest names it within its file.
 
     Raises:
-        BridgeError: E_DISCOVERY_FAILED, E_NO_TEST_AT_CURSOR with those there are.
+        BridgeError: E_DISCOVERY_FAILED, or E_NO_TEST_AT_CURSOR with the tests of the file.
     """
     with open(path, "rb") as file:
         source = file.read()
@@ -89,7 +89,7 @@ def _first_line(node: Function) -> int:
 
 
 def _options(python: str) -> list[str]:
-    """In one process, and without measuring coverage: both would be in the debugger's way."""
+    """Options for one process without coverage: both would disturb the debugger."""
     options = {"xdist": "-n0", "pytest_cov": "--no-cov"}
     return [option for package, option in options.items() if adapters.has_package(python, package)]
 

@@ -20,13 +20,13 @@ from binnacle.config.private_files import make_folder
 from binnacle.config.repository_files import is_below, write_inside
 
 EXPORT_TIMEOUT_SECONDS = 25.0
-"""How long the program may take to spell the variable."""
+"""Seconds that the program may take to encode the variable."""
 
 MAX_MEMBERS = 1_000_000
 """Members that are written at most."""
 
-# debugpy lists only the first of many members, so the program itself spells them all, in one expression that leaves
-# nothing behind. Texts, numbers and what is made of them are written as they are, everything else as Python shows it.
+# debugpy lists only the first of many members, so the program itself encodes them all, in one expression that leaves
+# nothing behind. Strings, numbers and collections of them are written as JSON, everything else as its repr.
 PYTHON_EXPORT = """(lambda v, n, j, i: (lambda m: None if m is None else j.dumps([[*(
     [repr(k), type(x).__name__, x] for k, x in i.islice(m, n))], len(v) if hasattr(v, '__len__') else None
     ], default=repr, skipkeys=True))(
@@ -48,7 +48,7 @@ class SaveVariableParams(Struct, kw_only=True, rename="camel"):
 
 
 async def save(debugger: Debugger, params: SaveVariableParams, job: ScriptCall) -> dict[str, Any]:
-    """Writes what an expression holds. The file is there whole or not at all."""
+    """Writes the value of an expression. The file appears completely or not at all."""
     target, frame = debugger.frame(params.frame_id, params.session_id)
     path = os.path.normpath(os.path.join(debugger.workspace, params.output_path))
     if os.path.isdir(path):
@@ -76,7 +76,7 @@ async def _spell_python(
 ) -> tuple[list[bytes], int | None]:
     program = PYTHON_EXPORT.replace("LIMIT", str(limit)).replace("EXPRESSION", params.expression)
     one_line = " ".join(program.split("\n")) if "\n" not in params.expression else program
-    # In this context alone debugpy gives a text whole, and an error as a value.
+    # Only in this context does debugpy return a complete string, and an error as a value.
     found = await ask_value(target, frame, one_line, context="clipboard", seconds=EXPORT_TIMEOUT_SECONDS, job=job)
     if found.get("type") == "NoneType":
         raise _not_expandable(params.expression)
@@ -124,7 +124,7 @@ def _not_expandable(expression: str) -> Exception:
 
 
 def _write(path: str, lines: list[bytes], workspace: str) -> None:
-    """The values of a program may be secrets: the file is for nobody else."""
+    """Writes a private file: the values of a program may be secrets."""
     content = b"".join(line + b"\n" for line in lines)
     try:
         if is_below(workspace, path):
