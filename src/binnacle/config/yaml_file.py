@@ -49,9 +49,10 @@ def load(file: str, kind: type[Value], *, root: str | None = None) -> tuple[Valu
 def parse(text: str, kind: type[Value], *, file: str) -> tuple[Value, YamlLines]:
     """The same for text that was read from `file`."""
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
         lines = YamlLines(file, dict(_lines(node, file, set())))
-        data = yaml.safe_load(text)
+        data = None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{file}:{line}: not YAML: {error.problem}", hint="check indentation and quotes") from error
