@@ -18,14 +18,21 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 ENTRY_POINTS = __file__
-FIXTURE = str(Path(__file__).parent / "server" / "fixture.py")
-WATCHED = str(Path(__file__).parent / "hostile_repository" / "watched.py")
-PROGRAMS = (FIXTURE, WATCHED)
-"""The programs of the tests that can be forked."""
+PROGRAMS = tuple(
+    str(Path(__file__).parent / name)
+    for name in (
+        "server/fixture.py",
+        "hostile_repository/watched.py",
+        "identity/client_process.py",
+        "hostile_agent/agent_process.py",
+    )
+)
+"""The programs of the tests that can be forked. Each has a `main`."""
 
 PRELOADED = (
     "cli", "app", "serving", "server", "sessions", "project", "plan", "tools", "store", "upstream", "work", "lifecycle",
@@ -61,13 +68,26 @@ def serve(requests: socket.socket) -> None:
             return
         pid = fork_as_sibling()
         if pid == 0:
-            _become(Request(**json.loads(message)), streams, requests.fileno())
+            _become(Request(**json.loads(message)), streams)
         for fd in streams:
             os.close(fd)
         requests.send(b"%d" % pid)
 
 
-def _become(request: Request, streams: Sequence[int], unused: int) -> NoReturn:
+def is_fork() -> bool:
+    """Whether this process is a fork of the server, so that it has loaded `bn` and may fork itself."""
+    return getattr(sys.modules["__main__"], "__file__", None) == ENTRY_POINTS
+
+
+def fork_child(request: Request, streams: Sequence[int]) -> int:
+    """Forks this process, which is a fork itself: a client that starts `bn`. The id of the child."""
+    pid = os.fork()
+    if pid == 0:
+        _become(request, streams)
+    return pid
+
+
+def _become(request: Request, streams: Sequence[int]) -> NoReturn:
     """Makes this fork the program that was asked for."""
     code = 70
     try:
@@ -75,7 +95,9 @@ def _become(request: Request, streams: Sequence[int], unused: int) -> NoReturn:
             os.setsid()
         for number, fd in enumerate(streams):
             os.dup2(fd, number)
-        os.closerange(3, max(*streams, unused) + 1)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        # The parent may have read ahead, and what it has read is not for this one.
+        sys.stdin = open(0, encoding=sys.stdin.encoding, errors=sys.stdin.errors, closefd=False)  # noqa: SIM115
         os.chdir(request.cwd)
         os.environ.clear()
         os.environ.update(request.env)
@@ -116,25 +138,16 @@ def _run_to_exit() -> int:
 
 
 def _entry_point(program: str) -> Callable[[], object]:
-    if program == FIXTURE:
-        sys.path.insert(0, str(Path(FIXTURE).parent))
-        import fixture
-
-        return fixture.main
-    if program == WATCHED:
-        import runpy
-
-        runpy.run_path(WATCHED, run_name="__main__")
-    from binnacle.cli.main import run
-
-    return run
+    if program not in PROGRAMS:
+        return import_module("binnacle.cli.main").run
+    sys.path.insert(0, str(Path(program).parent))
+    return import_module(Path(program).stem).main
 
 
 def preload() -> None:
     """Loads what nearly every command needs, and keeps the collector from touching it in every fork."""
     import gc
     import pkgutil
-    from importlib import import_module
 
     import binnacle
     from binnacle.cli.main import _load_msgspec

@@ -1,10 +1,10 @@
 """Starts `bn` as a fork of a process that has loaded it: about a tenth of the time of an interpreter of its own.
 
-`start` is `subprocess.Popen` for commands of `bn` and for the test server (`server/fixture.py`), and `run` waits for
-their end. What they start runs the real entry point as a child of this process, with its own words, variables, folder,
-streams, session and command line (`fork_server`), so what it does, says and leaves behind is what `bn` does. What tells
-it from one that was executed is that imports have happened. Where that could matter, and in tests about the start
-itself, programs are started with `subprocess`.
+`start` is `subprocess.Popen` for commands of `bn` and for some programs of the tests, and `run` waits for their end.
+What they start runs the real entry point as a child of this process, with its own words, variables, folder, streams,
+session and command line (`fork_server`), so what it does, says and leaves behind is what `bn` does. What tells it from
+one that was executed is that imports have happened. Where that could matter, and in tests about the start itself,
+programs are started with `subprocess`.
 
 One server belongs to each test process and ends with it: its socket closes.
 """
@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fork_server import ENTRY_POINTS, MAX_REQUEST_BYTES, PROGRAMS, Request
+from fork_server import ENTRY_POINTS, MAX_REQUEST_BYTES, PROGRAMS, Request, fork_child, is_fork
 
 BN = str(Path(sys.executable).with_name("bn"))
 
@@ -56,8 +56,9 @@ def run(
 def may_fork(command: Sequence[str], env: Mapping[str, str]) -> bool:
     """Whether a command is one that the server has loaded, and its variables let it be the same in a fork."""
     is_known = command[0] == BN or (command[0] == sys.executable and command[1] in PROGRAMS)
-    is_test = "pytest" in sys.modules  # what a test starts is no home for a server: it does not live long enough
-    return is_known and is_test and _at_start(env) == _at_start(os.environ)
+    # What a test starts does not live long enough for a server of its own.
+    can_ask = "pytest" in sys.modules or is_fork()
+    return is_known and can_ask and _at_start(env) == _at_start(os.environ)
 
 
 def _at_start(env: Mapping[str, str]) -> dict[str, str]:
@@ -78,7 +79,8 @@ class ForkedProcess(subprocess.Popen[Any]):
             env=dict(named["env"] or os.environ),
             is_leader=named["start_new_session"],
         )
-        self.pid = server().fork(request, [number if fd == -1 else fd for number, fd in enumerate(streams)])
+        fork = fork_child if is_fork() else server().fork
+        self.pid = fork(request, [number if fd == -1 else fd for number, fd in enumerate(streams)])
         self._child_created = True
         self._close_pipe_fds(*(named[name] for name in _PIPES))
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import forked_bn
 from binnacle.store import agents, events, sessions
 from binnacle.store.store import Store
 from binnacle.work.actor import SYSTEM
@@ -40,7 +41,7 @@ class HostileAgent:
 
     def __init__(self, bn: Bn, secret: str) -> None:
         env = bn.env | {"BN_SESSION": secret}
-        self.process = subprocess.Popen(
+        self.process = forked_bn.start(
             [sys.executable, PROCESS], cwd=bn.repo, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._unread = b""

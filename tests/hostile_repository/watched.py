@@ -3,7 +3,7 @@
 import os
 import sys
 
-from binnacle.cli.main import main
+from binnacle.cli.main import main as run_bn
 
 OPENING = ("open", "os.listdir", "os.scandir")
 OURS = "binnacle.inside"
@@ -23,6 +23,10 @@ def watch(log: int, repo: str) -> None:
     sys.addaudithook(note)
 
 
-if __name__ == "__main__":
+def main() -> None:
     watch(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), os.getcwd())
-    sys.exit(main(sys.argv[2:]))
+    sys.exit(run_bn(sys.argv[2:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""An agent client in a process of its own: `client_process.py BN`.
+"""An agent client in a process of its own: `client_process.py`.
 
 It is told what to do by lines of JSON on standard input, and answers each with one on standard output. It opens MCP
 connections, on stdio and on HTTP and of either era, calls tools, and runs `bn` in a shell, as an agent client does. So
@@ -11,8 +11,13 @@ import os
 import subprocess
 import sys
 import urllib.parse
+from pathlib import Path
 
-BN = sys.argv[1]
+sys.path.append(str(Path(__file__).parents[1]))
+
+import forked_bn
+from forked_bn import BN
+
 OLD, NEW = "2025-11-25", "2026-07-28"
 META = "io.modelcontextprotocol/"
 HELLO = {"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "stub", "version": "1"}}
@@ -25,7 +30,7 @@ class Pipe:
     def __init__(self, era: str, cwd: str, env: dict, options: list) -> None:
         self.era = era
         command = [BN, "mcp", "serve", *options]
-        self.server = subprocess.Popen(
+        self.server = forked_bn.start(
             command, cwd=cwd, env=os.environ | env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self.heard: list = []
@@ -105,9 +110,8 @@ def shell(words: list, cwd: str, env: dict, through: str) -> dict:
     command = [BN, *words]
     if through == "shell":
         command = ["bash", "-c", 'out=$("$@"); code=$?; printf %s "$out"; exit $code', "bash", *command]
-    env = os.environ | env
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    return {"code": done.returncode, "out": done.stdout, "err": done.stderr}
+    done = forked_bn.run(command, cwd=cwd, env=os.environ | env, timeout=TIMEOUT)
+    return {"code": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode()}
 
 
 connections: dict = {}
@@ -139,10 +143,15 @@ def answer(asked: dict) -> object:
     return ORDERS[asked.pop("do")](**asked)
 
 
-for line in sys.stdin:
-    try:
-        said = {"answer": answer(json.loads(line))}
-    except Exception as error:  # the test is told, and decides
-        said = {"failed": f"{type(error).__name__}: {error}"}
-    sys.stdout.write(json.dumps(said) + "\n")
-    sys.stdout.flush()
+def main() -> None:
+    for line in sys.stdin:
+        try:
+            said = {"answer": answer(json.loads(line))}
+        except Exception as error:  # the test is told, and decides
+            said = {"failed": f"{type(error).__name__}: {error}"}
+        sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

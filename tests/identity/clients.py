@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-from cli.conftest import BN, Bn
+import forked_bn
+from cli.conftest import Bn
 
 STUB = str(Path(__file__).with_name("client_process.py"))
 WAIT = 60.0
@@ -23,8 +24,8 @@ class Client:
     def __init__(self, bn: Bn, *, through: tuple[str, ...] = (), **env: str) -> None:
         """`through` is a command that starts the client, whose words are added to it."""
         self.bn = bn
-        command = [*through, sys.executable, "-S", STUB, BN]
-        self.process = subprocess.Popen(command, env=bn.env | env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command = [*through, sys.executable, STUB]
+        self.process = forked_bn.start(command, env=bn.env | env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._unread = b""
 
     def __enter__(self) -> Self:
