@@ -14,6 +14,18 @@ from demo_commands import DEMO_AGENT
 
 ROOT = Path(__file__).parents[2]
 
+SPEC = """# A shop that says hello
+
+## Tasks
+
+1. Greet the customers
+
+   ```text hello.txt
+   Hello!
+   ```
+"""
+"""Work that is done at once: what an agent does with a debugger and tests, `demo_agent` shows."""
+
 FILES = {
     "src/api.py": "def login(): ...\n",
     "src/cart.py": "\n" * 10 + "def total(items):\n    return sum(items)\n",
@@ -21,6 +33,7 @@ FILES = {
     "ideas.txt": "A shop that sells hats.\n",
     ".binnacle/hooks.yaml": "post_iteration: 'true'\n",
     "other.md": "Do the next task.\n",
+    "spec.md": SPEC,
 }
 """What the examples name, beside what is in the shop of the demo."""
 
