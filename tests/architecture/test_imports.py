@@ -2,11 +2,12 @@
 
 from graphlib import CycleError, TopologicalSorter
 
-from architecture.sources import imports_of, read_modules
+import grimp
 
 
 def test_no_modules_import_each_other():
+    graph = grimp.build_graph("binnacle", cache_dir=None)
     try:
-        TopologicalSorter({name: imports_of(name) for name in read_modules()}).prepare()
+        TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
     except CycleError as error:
         raise AssertionError(" → ".join(error.args[1])) from error
