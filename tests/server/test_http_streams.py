@@ -4,7 +4,8 @@ import json
 import select
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -19,6 +20,7 @@ from server.clients import (
     request,
     stateless,
     text_of,
+    wait_for,
 )
 
 
@@ -203,6 +205,16 @@ def test_a_head_without_end_is_refused(http: Http):
     assert received.startswith(b"HTTP/1.1 431 ")
 
 
+def is_refused(server: Http) -> bool:
+    """Whether nobody takes connections at its port any more."""
+    url = httpx.URL(server.url)
+    try:
+        socket.create_connection((url.host, url.port), timeout=WAIT).close()
+    except OSError:
+        return True
+    return False
+
+
 class TestStopping:
     def test_ends_streams_of_changes_and_says_so_where_the_era_has_words(self, server: Http):
         session = server.session()
@@ -216,23 +228,27 @@ class TestStopping:
         assert server.wait() == 0
         assert server.said == ""
 
-    def test_lets_requests_under_way_finish(self, server: Http):
-        answers = self.stopped_during(server, "work")
+    def test_lets_requests_under_way_finish(self, server: Http, tmp_path: Path):
+        end_work = tmp_path / "end"
+        answers = self.stopped_during(server, "work", str(end_work), then=end_work.touch)
         assert [text_of(answer.json()) for answer in answers] == ["done"]
         assert server.said == ""
 
     def test_cancels_requests_that_do_not_finish_soon(self):
         with Http("--stop-within", "0.2") as server:
-            assert [answer.status_code for answer in self.stopped_during(server, "hold")] == [202]
+            answers = self.stopped_during(server, "hold", "a", then=lambda: None)
+            assert [answer.status_code for answer in answers] == [202]
             assert server.said == "a was cancelled\n"
 
-    def stopped_during(self, server: Http, tool: str) -> list[httpx.Response]:
-        """What comes back for a request during which the server is told to stop."""
+    def stopped_during(self, server: Http, tool: str, name: str, *, then: Callable[[], None]) -> list[httpx.Response]:
+        """What comes back for a request during which the server is told to stop. `then` it takes no others."""
         answers: list[httpx.Response] = []
-        post = threading.Thread(target=lambda: answers.append(server.post(new_call("h", tool, name="a"))))
+        post = threading.Thread(target=lambda: answers.append(server.post(new_call("h", tool, name=name))))
         post.start()
-        server.ask(new_call(1, "wait_until", name="a", state="holding"))
+        server.ask(new_call(1, "wait_until", name=name, state="holding"))
         server.terminate()
+        wait_for(lambda: is_refused(server), "the server does not begin to stop")
+        then()
         assert server.wait() == 0
         post.join(timeout=WAIT)
         return answers
