@@ -80,7 +80,9 @@ class McpOverStdio:
         self._grace = grace
         self._peer = Peer(self._announce, RequestOrigin(find_process=_client_process))
         self._lines = LineDecoder(line_limit)
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[asyncio.Task[Any], bytes | None] = {}
+        """What is under way, each with the id of its request if it answers one."""
+
         self._is_reading = True
         self._listening: dict[bytes, ChangeListener] = {}
         self._missed: dict[bytes, None] = {}
@@ -178,7 +180,7 @@ class McpOverStdio:
         if isinstance(message, list):
             self._begin_batch(message)
         elif isinstance(message, Request):
-            self._peer.begin(message.id, self._keep(self._reply(message)))
+            self._peer.running[message.id] = self._keep(self._reply(message), message.id)
         elif answer := self._take(message):
             self._write(answer)
 
@@ -228,9 +230,8 @@ class McpOverStdio:
     def _begin_batch(self, messages: list[Message]) -> None:
         """Starts a batch, which only 2025-03-26 has; we accept it from every client."""
         requests = [message for message in messages if isinstance(message, Request)]
-        tasks = [self._keep(self._answer(request)) for request in requests]
-        for request, task in zip(requests, tasks, strict=True):
-            self._peer.begin(request.id, task)
+        tasks = [self._keep(self._answer(request), request.id) for request in requests]
+        self._peer.running.update((request.id, task) for request, task in zip(requests, tasks, strict=True))
         others = [self._take(message) for message in messages if not isinstance(message, Request)]
         self._keep(self._answer_batch(tasks, others))
 
@@ -240,15 +241,17 @@ class McpOverStdio:
         if found:
             self._write(b"[%b]" % b",".join(found))
 
-    def _keep(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def _keep(self, work: Coroutine[Any, Any, Any], request_id: bytes | None = None) -> asyncio.Task[Any]:
         task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
+        self._tasks[task] = request_id
         task.add_done_callback(self._forget)
         self._regulate()
         return task
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
+        request_id = self._tasks.pop(task)
+        if request_id is not None:
+            self._peer.end(request_id, task)
         self._regulate()
 
     def _regulate(self) -> None:

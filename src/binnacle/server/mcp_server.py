@@ -110,24 +110,21 @@ class McpServer:
     async def _handle(self, request: Request, peer: Peer, era: Era, send: Send) -> Result:
         kind, handler = self._find(request.method, era)
         params = decode_params(request.params, kind)
-        subject = f"{request.method} {getattr(params, 'name', getattr(params, 'uri', ''))}"
         if isinstance(params.request_state, str):
-            params.request_state = self._unseal(params.request_state, subject)
-        result = await self._run(handler, McpRequest(peer, era, params, send), params)
-        if "requestState" in result:
-            result["requestState"] = self._seal(result["requestState"], subject)
-        return self._add_era_fields(request.method, era, result)
-
-    async def _run(self, handler: Handler, call: McpRequest, params: Params) -> Result:
-        """Runs a handler. Its last progress message is sent before the answer, unless the request was cancelled."""
+            params.request_state = self._unseal(params.request_state, _subject(request.method, params))
+        call = McpRequest(peer, era, params, send)
         is_wanted = True
         try:
-            return await handler(call, params)
+            result = await handler(call, params)
         except asyncio.CancelledError:
             is_wanted = False
             raise
         finally:
+            # Its last word about its progress comes before the answer, unless nobody waits for it.
             call.end_progress(is_wanted=is_wanted)
+        if "requestState" in result:
+            result["requestState"] = self._seal(result["requestState"], _subject(request.method, params))
+        return result if era == "handshake" else self._add_stateless_fields(request.method, result)
 
     def _find(self, method: str, era: Era) -> tuple[type[Params], Handler]:
         foreign = ONLY_HANDSHAKE if era == "stateless" else ONLY_STATELESS
@@ -136,10 +133,8 @@ class McpServer:
             raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")
         return found
 
-    def _add_era_fields(self, method: str, era: Era, result: Result) -> Result:
+    def _add_stateless_fields(self, method: str, result: Result) -> Result:
         """Adds the fields that the stateless era requires in every result."""
-        if era == "handshake":
-            return result
         kind = "input_required" if "inputRequests" in result else "complete"
         cache = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
         meta = {**result.get("_meta", {}), SERVER_INFO_KEY: self.provider.info}
@@ -271,3 +266,8 @@ class McpServer:
         from hmac import new
 
         return new(self._key, f"{body} {subject}".encode(), "sha256").hexdigest()[:32]
+
+
+def _subject(method: str, params: Params) -> str:
+    """What a state belongs to that goes through the client's hands: the tool, prompt or resource asked for."""
+    return f"{method} {getattr(params, 'name', getattr(params, 'uri', ''))}"

@@ -68,9 +68,10 @@ class Peer:
     def begin(self, request_id: bytes, task: asyncio.Task[Any]) -> None:
         """Registers a request by its id until it ends."""
         self.running[request_id] = task
-        task.add_done_callback(lambda _: self._end(request_id, task))
+        task.add_done_callback(lambda _: self.end(request_id, task))
 
-    def _end(self, request_id: bytes, task: asyncio.Task[Any]) -> None:
+    def end(self, request_id: bytes, task: asyncio.Task[Any]) -> None:
+        """Forgets a request that is over."""
         if self.running.get(request_id) is task:  # a client may use an id twice
             del self.running[request_id]
 

@@ -1,6 +1,6 @@
 """What the server needs of a project: its tools, its resources, and the agents that work in it."""
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from typing import Protocol
 
 from binnacle.server.upstream_content import ForeignContent
@@ -26,7 +26,7 @@ class ServedProject(Protocol):
     def listing_with_session(self) -> bytes:
         """The same with a `session` parameter for every tool."""
 
-    async def call(self, name: str, raw: bytes, caller: Caller) -> Outcome:
+    def call(self, name: str, raw: bytes, caller: Caller) -> Awaitable[Outcome]:
         """Calls a tool."""
 
     def foreign_content(self) -> ForeignContent:

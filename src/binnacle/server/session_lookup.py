@@ -109,7 +109,7 @@ class Sessions:
         Raises:
             NotReady: no session of this client has that handle.
         """
-        scope = await self._find_scope(call)
+        scope = self._connected.get(call.peer) or await self._find_scope(call)
         session = scope.own if handle is None else await self._find_named(scope, handle)
         return session, Caller(
             session=session.session,

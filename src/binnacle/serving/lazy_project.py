@@ -5,7 +5,7 @@ A client starts its server and asks at once which tools it has. The answer is th
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from binnacle.config.directories import brings_settings
@@ -117,9 +117,9 @@ class LazyProject:
         """What other servers have besides tools."""
         return (self._box.content if self._box else None) or NoForeignContent()
 
-    async def call(self, name: str, raw: bytes, caller: Caller) -> "Outcome":
+    def call(self, name: str, raw: bytes, caller: Caller) -> "Awaitable[Outcome]":
         """Calls one tool."""
-        return await self.box().dispatcher.call(name, raw, caller)
+        return self.box().dispatcher.call(name, raw, caller)
 
     def box(self) -> "SessionToolbox":
         """What executes the tools."""

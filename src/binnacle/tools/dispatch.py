@@ -58,7 +58,8 @@ class Dispatcher:
         worded: Worded | None = None
         try:
             spec, alias = self._find(name)
-            prefix, is_structured, worded = spec.prefix, not spec.promises_structure, self._worded(spec)
+            prefix, is_structured = spec.prefix, not spec.promises_structure
+            worded = self._worded(spec) if spec.has_remarks else None
             reply = await self._answer(spec, alias, raw, caller)
             if worded is not None:
                 reply = _fit_reply(reply, worded)
@@ -97,13 +98,17 @@ class Dispatcher:
     def _worded(self, spec: ToolSpec) -> Worded | None:
         """What fits a tool's remarks to this session, if the tool names others without knowing which it has."""
         one = self._by_tool.get(spec.name)
-        return one.worded if one is not None and spec.has_remarks else None
+        return one.worded if one is not None else None
 
     async def _answer(self, spec: ToolSpec, alias: ToolAlias | None, raw: bytes, caller: Caller) -> ToolReply:
         values = arguments.parse(spec, alias, raw)
-        _check_identity(spec, caller)
-        self._check_prerequisites(spec, caller)
-        return await _run_within_deadline(spec, caller, values)
+        if caller.is_ambiguous:
+            _check_identity(spec)
+        if spec.prerequisites:
+            self._check_prerequisites(spec, caller)
+        if spec.timeout is None:
+            return await spec.run(caller, values)
+        return await _run_within(spec.timeout, spec, caller, values)
 
     def _check_prerequisites(self, spec: ToolSpec, caller: Caller) -> None:
         for name in spec.prerequisites:
@@ -122,22 +127,20 @@ def disabled_tool(name: str, other: str | None, *, otherwise: Hint) -> ToolDisab
     return ToolDisabled(f"{name} is not enabled in this session", hint=f"use {other} instead" if other else otherwise)
 
 
-async def _run_within_deadline(spec: ToolSpec, caller: Caller, values: Any) -> ToolReply:
-    """Runs the tool under its deadline. Nothing of it keeps running afterwards."""
-    if spec.timeout is None:
-        return await spec.run(caller, values)
+async def _run_within(seconds: float, spec: ToolSpec, caller: Caller, values: Any) -> ToolReply:
+    """Runs a tool under its deadline. Nothing of it keeps running afterwards."""
     try:
-        async with asyncio.timeout(spec.timeout):
+        async with asyncio.timeout(seconds):
             return await spec.run(caller, values)
     except TimeoutError as error:
         raise TimedOut(
-            f"{spec.name} did not finish within {spec.timeout:g} s", hint="try again with less to do, or later"
+            f"{spec.name} did not finish within {seconds:g} s", hint="try again with less to do, or later"
         ) from error
 
 
-def _check_identity(spec: ToolSpec, caller: Caller) -> None:
+def _check_identity(spec: ToolSpec) -> None:
     """Refuses a change that does not say which of the connection's agents makes it."""
-    if caller.is_ambiguous and not spec.hints.read_only and not spec.opens_session:
+    if not spec.hints.read_only and not spec.opens_session:
         raise NotReady(
             f"several agents use this connection, and {spec.name} does not say which one calls it",
             hint=("pass the `session` that was returned to you", steps.OPEN_SESSION),

@@ -62,17 +62,6 @@ class StoreAccess:
         """Runs `work` in its own transaction, on behalf of the caller's agent."""
         if caller.control is not None and not caller.control.is_identified:
             caller.session = await caller.control.identify(registers=writes)
-        return await self._run(caller, work, writes=writes, claims=claims)
-
-    async def change(self, work: Callable[[Writer], Result]) -> Result:
-        """Runs `work` as a change made by Binnacle itself."""
-        return await self._run(Caller(session=Session(actor=SYSTEM)), work, writes=True, claims=False)
-
-    async def look(self, work: Callable[[Reader], Result]) -> Result:
-        """Runs `work` in a read transaction."""
-        return await self._run(Caller(session=Session(actor=SYSTEM)), work, writes=False, claims=False)
-
-    async def _run(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
         if self._quick is None:
             self._quick = self._open(MAX_BLOCKING_SECONDS)
         if self._quick.dialect.name == "sqlite":
@@ -82,6 +71,19 @@ class StoreAccess:
                 return self._read(self._quick, work)
             except StoreBusy:
                 pass
+        return await self._run_in_thread(caller, work, writes=writes, claims=claims)
+
+    async def change(self, work: Callable[[Writer], Result]) -> Result:
+        """Runs `work` as a change made by Binnacle itself."""
+        return await self.run(Caller(session=Session(actor=SYSTEM)), work, writes=True)
+
+    async def look(self, work: Callable[[Reader], Result]) -> Result:
+        """Runs `work` in a read transaction."""
+        return await self.run(Caller(session=Session(actor=SYSTEM)), work, writes=False)
+
+    async def _run_in_thread(
+        self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool
+    ) -> Result:
         loop = asyncio.get_running_loop()
         begun = threading.Event()
 
@@ -114,7 +116,8 @@ class StoreAccess:
         if self._commit_at is None:
             store.begin_group()
             self._commit_at = loop.call_soon(self._commit)
-        with store.write(by=caller.actor, session=caller.session.id) as writer:
+        session = caller.session
+        with store.write(by=session.actor, session=session.id) as writer:
             _confirm(writer, caller)
             result = work(writer)
         committed = loop.create_future()
@@ -190,5 +193,5 @@ def _transact(store: Store, caller: Caller, work: Callable[[Any], Result], *, wr
 
 
 def _confirm(tx: Writer, caller: Caller) -> None:
-    if caller.actor.kind == "agent":
+    if tx.by.kind == "agent":
         agents.confirm(tx, is_sign_of_life=caller.activity.is_sign_of_life_due())

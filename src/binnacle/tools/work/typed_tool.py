@@ -94,11 +94,14 @@ def _spec(function: Function, options: dict[str, Any], access: StoreAccess) -> T
 
     async def run(caller: Caller, values: Any) -> ToolReply:
         given = {name: getattr(values, name) for name in names}
-        given |= {name: value for name in optional if (value := getattr(values, name)) is not None}
+        for name in optional:
+            if (value := getattr(values, name)) is not None:
+                given[name] = value
 
         def work(tx: Any) -> ToolReply:
-            # The caller is known only now: `access` identifies it first.
-            return function(tx, **given, **dict.fromkeys(actors, caller.actor))
+            for name in actors:  # the caller is known only now: `access` identifies it first
+                given[name] = caller.actor
+            return function(tx, **given)
 
         return await access.run(caller, work, writes=writes, claims=claims)
 
