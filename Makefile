@@ -91,7 +91,7 @@ $(EDITOR)/node_modules/.installed: $(EDITOR)/package.json
 	@cd $(EDITOR) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
-bench: install  ## measure, print a table and write bench/results/
+bench: install  ## measure against peers and floors, under ten minutes, and write docs/performance.md
 	@$(BIN)/python -m bench
 
 docs: install  ## write the reference pages again

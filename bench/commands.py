@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bench.environment import nothing, program, project
+from bench.environment import nothing, of_checkout, program, project
 from bench.measure import Action, Command, take_turns
 from bench.plan import Plan
 from bench.report import Result, count, timed
@@ -27,15 +27,21 @@ COMMANDS = {
 def measure_cold(plan: Plan) -> Iterator[Result]:
     """How much `bn` adds to what starting Python costs anyway."""
     python, version = nothing(plan), program(plan, "bn", "--version")
-    ready = turn(project(plan, plan.sizes[0]), "ready")
+    bn = project(plan, plan.sizes[0])
+    contestants = {
+        "python": turn(python),
+        "version": turn(version),
+        "wheel": turn(bn, "ready"),
+        "checkout": turn(of_checkout(bn), "ready"),
+    }
     plan.say("cold: starting processes")
-    contestants = {"python": turn(python), "version": turn(version), "ready": ready}
     taken = take_turns(contestants, rounds=plan.rounds * 3, yardstick=turn(python))
     group, floor = "cold start", "python -c pass"
     yield timed(group, floor, taken["python"])
     yield timed(group, "bn --version", taken["version"], taken["python"], of=floor, limit=VERSION_BUDGET)
-    name = f"bn ready, {count(plan.sizes[0])}"
-    yield timed(group, name, taken["ready"], taken["python"], of=floor, limit=READY_BUDGET)
+    for place in ("wheel", "checkout"):
+        name = f"bn ready, {count(plan.sizes[0])}, from a {place}"
+        yield timed(group, name, taken[place], taken["python"], of=floor, limit=READY_BUDGET)
     yield Result(group="memory", name=floor, value=python.peak(), unit="MB")
 
 

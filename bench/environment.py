@@ -37,6 +37,11 @@ def project(plan: Plan, size: int, *, suffix: str = "") -> Command:
     return bn
 
 
+def of_checkout(bn: Command) -> Command:
+    """The same command as people have it who work on the program: editable, beside their tools."""
+    return bn._replace(argv=(os.path.join(os.path.dirname(sys.executable), "bn"), *bn.argv[1:]))
+
+
 def store_file(bn: Command) -> str:
     """Where the store of a `project` is."""
     return os.path.join(bn.env["BN_DATA_DIR"], project_key(bn.argv[-1]), STORE_FILE)

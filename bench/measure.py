@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from statistics import median
+from statistics import quantiles
 from typing import NamedTuple, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -18,6 +18,11 @@ Action = Callable[[int], object]
 
 TIMEOUT = 600
 """Seconds after which a program is given up."""
+
+MAX_MEASUREMENT_SECONDS = 10.0
+"""Seconds after which a measurement is content with the rounds that it has, if it has `MIN_ROUNDS`."""
+
+MIN_ROUNDS = 5
 
 _LAUNCHER = """
 import os, sys
@@ -93,9 +98,17 @@ class Taken(NamedTuple):
     paces: list[float]
     """The same as multiples of what the yardstick took in that round: comparable with another run, or nearly."""
 
-    def ratio(self, reference: "Taken") -> float:
+    def ratios(self, reference: "Taken") -> list[float]:
         """How many times longer, round by round: a slow moment of the machine hits both sides of one round."""
-        return median(one / other for one, other in zip(self.times, reference.times, strict=True))
+        return [one / other for one, other in zip(self.times, reference.times, strict=True)]
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float]:
+    """Between which two values the middle half of them lies."""
+    if len(values) < 2:
+        return values[0], values[0]
+    low, _, high = quantiles(values, n=4, method="inclusive")
+    return low, high
 
 
 @contextmanager
@@ -128,8 +141,11 @@ def take_readings(
     contestants: Mapping[Key, Callable[[int], Sequence[float]]], *, rounds: int, yardstick: Action = compute
 ) -> dict[Key, list[Taken]]:
     """The same for contestants who time themselves: each turn gives milliseconds, of one or of several things."""
+    end = time.monotonic() + MAX_MEASUREMENT_SECONDS
     readings: dict[Key, list[tuple[float, Sequence[float]]]] = {key: [] for key in contestants}
     for turn in range(rounds + 1):
+        if turn > MIN_ROUNDS and time.monotonic() > end:
+            break
         pace = _milliseconds(yardstick, turn)
         # Every other round goes backwards, so that nobody always follows the same neighbour.
         for key in list(contestants) if turn % 2 else reversed(list(contestants)):

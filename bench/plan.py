@@ -24,6 +24,11 @@ class Plan:
 
     started: float = field(default_factory=time.monotonic)
 
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.monotonic() - self.started
+
     def say(self, text: str) -> None:
         """Tells the person waiting what is under way."""
-        print(f"[{time.monotonic() - self.started:5.1f} s] {text}", file=sys.stderr, flush=True)
+        print(f"[{self.seconds:5.1f} s] {text}", file=sys.stderr, flush=True)

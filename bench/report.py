@@ -1,17 +1,19 @@
-"""Results: a table for people, JSON for the next run to compare with."""
+"""Results: a table for people, JSON for the next run to compare with and for `docs/performance.md`."""
 
 import json
 import os
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
-from bench.measure import Failed, Taken, run
+from bench.measure import Taken, quartiles
 
 FOLDER = os.path.join(os.path.dirname(__file__), "results")
+
+PUBLISHED = os.path.join(os.path.dirname(__file__), "results.json")
+"""The results of the run that `docs/performance.md` shows."""
 
 NOTICEABLE = 1.4
 """A change by this factor is pointed out. On a busy machine two runs differ by up to 1.1, PostgreSQL by up to 1.35."""
@@ -24,13 +26,19 @@ class Result:
     group: str
     name: str
     value: float | None = None
+    """The median of several rounds."""
+
+    spread: tuple[float, float] | None = None
+    """Between which two values the middle half of the rounds lies."""
+
     unit: str = "ms"
     pace: float | None = None
     """A time as a multiple of the yardstick's, which a busier or slower machine changes little."""
 
     ratio: float | None = None
+    ratio_spread: tuple[float, float] | None = None
     of: str = ""
-    """What the ratio is taken against, in the same rounds."""
+    """What the ratio is taken against, in the same rounds: a peer, a floor, or fewer tasks."""
 
     budget: str = ""
     met: bool | None = None
@@ -43,24 +51,29 @@ def timed(
     group: str, name: str, taken: Taken, reference: Taken | None = None, *, of: str = "", limit: float | None = None
 ) -> Result:
     """The median of what was taken, and its ratio to the reference, which may be at most `limit`."""
-    result = Result(group=group, name=name, value=median(taken.times), pace=median(taken.paces))
+    spread = quartiles(taken.times)
+    result = Result(group=group, name=name, value=median(taken.times), spread=spread, pace=median(taken.paces))
     if reference is None:
         return result
-    factor = taken.ratio(reference)
+    ratios = taken.ratios(reference)
+    factor = median(ratios)
     budget, met = (f"≤ {limit:.3g}×", factor <= limit) if limit else ("", None)
-    return replace(result, ratio=factor, of=of, budget=budget, met=met)
+    return replace(result, ratio=factor, ratio_spread=quartiles(ratios), of=of, budget=budget, met=met)
 
 
 def throughput(
     group: str, name: str, taken: Taken, reference: Taken | None = None, *, of: str = "", least: float | None = None
 ) -> Result:
     """Calls in a second, from what one took, and how many times the reference's they are: at least `least`."""
-    result = Result(group=group, name=name, value=1000 / median(taken.times), unit="calls/s", pace=median(taken.paces))
+    rates = [1000 / one for one in taken.times]
+    pace, spread = median(taken.paces), quartiles(rates)
+    result = Result(group=group, name=name, value=median(rates), spread=spread, unit="calls/s", pace=pace)
     if reference is None:
         return result
-    factor = 1 / taken.ratio(reference)
+    ratios = [1 / one for one in taken.ratios(reference)]
+    factor = median(ratios)
     budget, met = (f"≥ {least:g}×", factor >= least) if least else ("", None)
-    return replace(result, ratio=factor, of=of, budget=budget, met=met)
+    return replace(result, ratio=factor, ratio_spread=quartiles(ratios), of=of, budget=budget, met=met)
 
 
 def count(number: int) -> str:
@@ -86,21 +99,32 @@ def table(results: Sequence[Result], before: Mapping[tuple[str, str], dict[str, 
     return "\n".join(lines)
 
 
-def write(results: Sequence[Result]) -> str:
-    """Writes the results into a file of their own and returns its path."""
-    os.makedirs(FOLDER, exist_ok=True)
-    at = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime())
+def write(results: Sequence[Result], facts: Mapping[str, Any], failures: Sequence[str], *, is_published: bool) -> str:
+    """Writes the results into a file of their own, or where the documentation finds them, and returns its path."""
     content = {
-        "at": at,
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "results": [asdict(result) for result in results],
+        "at": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        **facts,
+        "failures": [one.splitlines()[0] for one in failures],
+        "results": [_compact(asdict(result)) for result in results],
     }
-    path = os.path.join(FOLDER, f"{at}.json")
+    path = PUBLISHED if is_published else os.path.join(FOLDER, time.strftime("%Y-%m-%dT%H%M%SZ.json", time.gmtime()))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1, ensure_ascii=False)
+        rows = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in content.pop("results"))
+        head = json.dumps(content, indent=1, ensure_ascii=False).removesuffix("\n}")
+        file.write(f'{head},\n "results": [\n{rows}\n ]\n}}\n')
     return path
+
+
+def _compact(row: dict[str, Any]) -> dict[str, Any]:
+    """A result without what it does not say, and without digits that the next run changes."""
+    return {key: _rounded(value) for key, value in row.items() if value not in (None, "")}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_rounded(one) for one in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def _value(result: Result) -> str:
@@ -116,10 +140,3 @@ def _change(result: Result, then: dict[str, Any]) -> str:
     if not now or not before:
         return ""
     return f"{now / before:.2f}× of before" + (" WORSE" if now / before > NOTICEABLE else "")
-
-
-def _commit() -> str:
-    try:
-        return run(["git", "describe", "--always", "--dirty"], cwd=FOLDER).strip()
-    except Failed:
-        return "unknown"

@@ -1,4 +1,4 @@
-"""Writes the reference pages from the code they describe: commands, errors, settings.
+"""Writes the reference pages from the code they describe: commands, errors, settings; and what was measured.
 
     make docs
 
@@ -6,6 +6,7 @@ A test runs this and compares: a command, an error code or a setting that is not
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 from binnacle import errors
@@ -20,7 +21,18 @@ HERE = Path(__file__).parent
 
 def pages() -> dict[str, str]:
     """Every generated page, by file name."""
-    return {"commands.md": commands_page(), "errors.md": errors_page(), "settings.md": settings_page()}
+    reference = {"commands.md": commands_page(), "errors.md": errors_page(), "settings.md": settings_page()}
+    return reference | performance_files()
+
+
+def performance_files() -> dict[str, str]:
+    """The page of the last whole run of the benchmarks, and its chart."""
+    sys.path.insert(0, str(HERE.parent))
+    try:
+        from bench.page import files
+    finally:
+        sys.path.pop(0)
+    return files()
 
 
 def commands_page() -> str:

@@ -25,7 +25,7 @@ def generator():
     return module
 
 
-@pytest.mark.parametrize("name", ["commands.md", "errors.md", "settings.md"])
+@pytest.mark.parametrize("name", ["commands.md", "errors.md", "settings.md", "performance.md", "performance.svg"])
 def test_generated_pages_are_up_to_date(name):
     assert (ROOT / "docs" / name).read_text() == generator().pages()[name], "run: make docs"
 
