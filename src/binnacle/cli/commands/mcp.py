@@ -178,12 +178,18 @@ async def _mcp_servers(context: Context, args: Namespace, timeout: float) -> Asy
         await upstreams.aclose()
 
 
+def _collect_garbage() -> None:
+    """Begins to collect garbage, but for what was loaded until now: that stays, and would be looked at every time."""
+    gc.freeze()
+    gc.enable()
+
+
 async def _serve_stdio(context: Context, args: Namespace, session: SessionRequest, timeout: float) -> None:
     from binnacle.server.mcp_over_stdio import McpOverStdio, take_stdio
 
     source, sink = take_stdio()
     async with _mcp_servers(context, args, timeout) as open_mcp_server, open_mcp_server(session) as mcp_server:
-        gc.enable()
+        _collect_garbage()
         await McpOverStdio(mcp_server, source=source, sink=sink).serve()
 
 
@@ -228,7 +234,7 @@ async def _serve_http(
 
     hosts = LOCAL | {shown.lower()}
     async with _mcp_servers(context, args, timeout) as open_mcp_server, open_mcp_server(session) as mcp_server:
-        gc.enable()
+        _collect_garbage()
         endpoints = SessionEndpoints(
             McpOverHttp(mcp_server, tokens=tokens, hosts=hosts, path=PATH), PATH, open_endpoint
         )

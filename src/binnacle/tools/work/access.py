@@ -37,6 +37,17 @@ LOOK_SECONDS = 1.0
 """Seconds between checks for lapsed claims."""
 
 
+class _SharedCommit:
+    """The commit of all changes that were made in one turn of the event loop."""
+
+    def __init__(self, at: asyncio.Handle) -> None:
+        self.at = at
+        """When the event loop makes it, unless somebody has to read before."""
+
+        self.is_over = False
+        self.failure: BaseException | None = None
+
+
 class StoreAccess:
     """The access of the tools to one store. Closing it closes every connection."""
 
@@ -48,9 +59,8 @@ class StoreAccess:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._look_at = 0.0
         self._has_written = False
-        self._commit_at: asyncio.Handle | None = None
-        self._waiting: list[asyncio.Future[None]] = []
-        """Calls that wait for the commit of the changes made in this turn of the event loop."""
+        self._next_commit: _SharedCommit | None = None
+        """Of the changes made in this turn of the event loop; None if there are none."""
 
     def __enter__(self) -> Self:
         return self
@@ -111,39 +121,36 @@ class StoreAccess:
             return work(reader)
 
     async def _join(self, store: Store, caller: Caller, work: Callable[[Any], Result]) -> Result:
-        """Makes a change and waits for the commit that it shares with the other changes of this event loop turn."""
-        loop = asyncio.get_running_loop()
-        if self._commit_at is None:
+        """Makes a change, and waits for the commit that it shares with others of this turn of the event loop."""
+        if self._next_commit is None:
             store.begin_group()
-            self._commit_at = loop.call_soon(self._commit)
+            self._next_commit = _SharedCommit(asyncio.get_running_loop().call_soon(self._commit))
+        commit = self._next_commit
         session = caller.session
         with store.write(by=session.actor, session=session.id) as writer:
             _confirm(writer, caller)
             result = work(writer)
-        committed = loop.create_future()
-        self._waiting.append(committed)
-        await committed
+        # One turn suffices: the loop takes up what was put off in order, and the commit was put off before this.
+        while not commit.is_over:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        if commit.failure is not None:
+            raise commit.failure
         return result
 
     def _commit(self) -> None:
-        if self._quick is None or self._commit_at is None:
+        commit, self._next_commit = self._next_commit, None
+        if self._quick is None or commit is None:
             return
-        self._commit_at.cancel()
-        self._commit_at = None
-        failure: BinnacleError | None = None
+        commit.at.cancel()
         self._has_written = True
         try:
             self._quick.commit_group()
-        except BinnacleError as error:
-            failure = error
-        waiting, self._waiting = self._waiting, []
-        for committed in waiting:
-            if committed.cancelled():
-                continue
-            if failure is None:
-                committed.set_result(None)
-            else:
-                committed.set_exception(failure)
+        except BaseException as error:
+            commit.failure = error  # whoever waits for it has to hear of it, whatever it is
+            if not isinstance(error, BinnacleError):
+                raise
+        finally:
+            commit.is_over = True
 
     def _wait(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
         if self._patient is None:
