@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from binnacle.config import settings, trust
+from binnacle.config.directories import PROJECT_DIR
+from binnacle.config.repository_files import is_folder_inside
 from binnacle.config.trust import How, State, TrustedItem, TrustItem
 from binnacle.errors import BinnacleError, ConfigError
 from binnacle.project.project import Project, current_person
 from binnacle.project.store_opening import open_store
+from binnacle.store.features import list_disciplines
 from binnacle.work.actor import Actor
 
 HOW: dict[How, str] = {
@@ -82,8 +85,6 @@ def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
 
 def _recipes(project: Project) -> list[TrustItem]:
     """Recipes that need trust. Loads nothing if the project has no recipes."""
-    from binnacle.config.directories import PROJECT_DIR
-    from binnacle.config.repository_files import is_folder_inside
 
     if not is_folder_inside(project.repo, f"{PROJECT_DIR}/recipes"):
         return []
@@ -95,7 +96,6 @@ def _recipes(project: Project) -> list[TrustItem]:
 
 def _find_discipline_servers(project: Project) -> list[Mapping[str, object]]:
     """The servers of disciplines; none while the store cannot be read, because then no session can use them."""
-    from binnacle.store.features import list_disciplines
 
     with suppress(BinnacleError), open_store(project, create=False) as store, store.read() as tx:
         return [one.upstreams for one in list_disciplines(tx) if one.upstreams]

@@ -5,10 +5,9 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from binnacle.cli.output import is_for_person
+from binnacle.cli.output import Format, is_for_person
 
 if TYPE_CHECKING:
-    from binnacle.cli.output import Format
     from binnacle.plan.rights import SessionRights
     from binnacle.project.project import Project
     from binnacle.store.store import Store
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 class Context:
     """One run of `bn`. Closing it closes the store."""
 
-    def __init__(self, *, repo: str | None, asked: "Format | None") -> None:
+    def __init__(self, *, repo: str | None, asked: Format | None) -> None:
         self.start = repo
         self.asked = asked
         """What the command line says about the form of the answer."""

@@ -6,7 +6,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from binnacle.errors import BinnacleError, UsageError
+from binnacle import __version__
+from binnacle.errors import BinnacleError, NoProject, StoreFull, UsageError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -75,12 +76,8 @@ def main(argv: list[str]) -> int:
 def _explain(error: Exception) -> BinnacleError:
     """An error that nobody foresaw; of those a full disk and a folder that is gone are not ours."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        from binnacle.errors import StoreFull
-
         return StoreFull(f"no space left: {error}", hint="free some space, then repeat it")
     if isinstance(error, FileNotFoundError) and _is_adrift():
-        from binnacle.errors import NoProject
-
         return NoProject("the current directory was deleted", hint="go to one that is there, or name one: bn -C DIR")
     return BinnacleError(
         f"unexpected {type(error).__name__}: {error}", hint="this is a defect in bn; BN_DEBUG=1 shows where it happened"
@@ -101,8 +98,6 @@ def _dispatch(argv: list[str]) -> int:
     if words[:1] == ["help"]:
         options["--help"], words = "yes", words[1:]
     if "--version" in options:
-        from binnacle import __version__
-
         print(f"bn {__version__}")
         return 0
     if "--help" in options and not words:

@@ -13,6 +13,7 @@ from binnacle.errors import BinnacleError, ConfigError, Duplicate, NotFound, did
 from binnacle.store import features
 from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.denials import check_denied
+from binnacle.tools.work import all_work_tools
 from binnacle.work.feature import DISCIPLINE_FIELDS, Discipline, change_discipline
 from binnacle.work.text import clean_name
 
@@ -142,6 +143,5 @@ def _naming_line(place: str, key: str) -> Generator[None]:
 
 
 def _work_tool_names() -> list[str]:
-    from binnacle.tools.work import all_work_tools  # slow: it declares every tool
 
     return all_work_tools.names()

@@ -13,7 +13,7 @@ from binnacle.config.identity import carries, is_same_repository, record_file
 from binnacle.config.identity_files import become
 from binnacle.config.project_record import read_record
 from binnacle.errors import Ambiguous, ConfigError, NotFound, Refused, StoreReadOnly
-from binnacle.project.project import Project
+from binnacle.project.project import Project, find_project
 from binnacle.store.maintenance.checks import StoreFinding
 from binnacle.store.maintenance.file_summary import summarise_file
 
@@ -154,7 +154,6 @@ def adopt(project: Project, key: str, *, force: bool = False) -> KnownStore:
             become(project.place, wanted.id)
     except OSError as error:
         raise StoreReadOnly(f"cannot adopt {wanted.id}: {error.strerror}", hint="nothing was changed") from error
-    from binnacle.project.project import find_project
 
     now = find_project(project.repo)
     return find_store(list_stores(now), now.id)

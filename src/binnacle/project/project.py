@@ -7,6 +7,7 @@ from binnacle.config.directories import STORE_FILE, Place
 from binnacle.config.identity import ProjectIdentity, identify
 from binnacle.config.place import find_place
 from binnacle.config.settings import Settings, load_settings
+from binnacle.errors import NoProject
 
 
 class Project(NamedTuple):
@@ -49,8 +50,6 @@ def require_project(path: str | None = None) -> Project:
     """
     project = find_project(path)
     if not project.is_known:
-        from binnacle.errors import NoProject
-
         raise NoProject(
             f"not a project: {project.repo!r}",
             hint="give a folder inside a project, or make this one with 'git init', or 'bn store init' without git",

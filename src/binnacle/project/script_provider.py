@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from binnacle.bridge.jobs.protocol import JobEvent
 from binnacle.bridge.manifest import shipped_scripts
 from binnacle.bridge.project_scripts import ProjectScript, check_trusted, find_project_scripts
 from binnacle.project.project import Project
@@ -15,7 +16,6 @@ from binnacle.tools.tool_spec import ToolSpec
 if TYPE_CHECKING:
     from binnacle.bridge.client.bridge_client import BridgeClient
     from binnacle.bridge.client.bridge_status import BridgeStatus
-    from binnacle.bridge.jobs.protocol import JobEvent
     from binnacle.processes.keeper import Keeper
 
 _log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class ScriptProvider:
         if host.kind not in about.hosts or (isinstance(scripts, list) and about.alias not in scripts):
             raise unsupported(about, host.kind)
 
-        def on_event(event: "JobEvent") -> None:
+        def on_event(event: JobEvent) -> None:
             work.tell(event.pct, event.text or event.msg)
 
         return await client.call(about.alias, work.params, timeout=work.timeout, on_event=on_event)

@@ -1,16 +1,13 @@
 """Opens the store of a project: a SQLite file in its data directory, or a database that several machines share."""
 
 import os
-from typing import TYPE_CHECKING
 
 from binnacle.project.project import Project
-
-if TYPE_CHECKING:
-    from binnacle.store.store import Store
-    from binnacle.work.session import Agent
+from binnacle.store.store import Store
+from binnacle.work.session import Agent
 
 
-def open_store(project: Project, *, create: bool = True, timeout: float | None = None, outage: float = 0.0) -> "Store":
+def open_store(project: Project, *, create: bool = True, timeout: float | None = None, outage: float = 0.0) -> Store:
     """Opens the project's store; the caller closes it. Without `create`, a missing one reads as empty.
 
     A store that is made or found has its place written down. `timeout` is how long to wait for a

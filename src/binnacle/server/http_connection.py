@@ -43,15 +43,14 @@ import logging
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import httptools
 
+from binnacle.lifecycle.caller import is_terminal_or_editor
+from binnacle.lifecycle.process import Process
 from binnacle.server.http_exchange import HttpExchange, HttpReply, status_line
 from binnacle.server.http_request_head import RequestHead
-
-if TYPE_CHECKING:
-    from binnacle.lifecycle.process import Process
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +76,7 @@ DRAIN_SECONDS = 2.0
 class HttpApplication(Protocol):
     """What answers requests. Its methods are called in the event loop and must not block."""
 
-    def admit(self, exchange: HttpExchange) -> "asyncio.Future[None] | None":
+    def admit(self, exchange: HttpExchange) -> asyncio.Future[None] | None:
         """Checks a request before its body is read, and sets its token.
 
         Returns None if the request is admitted, or a future that decides. Until then nothing more is read; an
@@ -162,10 +161,9 @@ class ServedConnection(asyncio.Protocol):
     def unread(self) -> int:
         return int(self._transport.get_write_buffer_size())
 
-    def find_client(self) -> "Process | None":
+    def find_client(self) -> Process | None:
         """The process at the other end. Looked up once, because that takes milliseconds."""
         if not self._is_client_known:
-            from binnacle.lifecycle.caller import is_terminal_or_editor
             from binnacle.lifecycle.loopback_peer import PeerAddress, find_peer
 
             peer, own = (self._transport.get_extra_info(name) for name in ("peername", "sockname"))
@@ -375,7 +373,7 @@ class ServedConnection(asyncio.Protocol):
             asked.add_done_callback(partial(self._hear, one, self._head))
             self._move()
 
-    def _hear(self, one: _Waiting, head: RequestHead, asked: "asyncio.Future[None]") -> None:
+    def _hear(self, one: _Waiting, head: RequestHead, asked: asyncio.Future[None]) -> None:
         """Continues with a request whose admission was decided later."""
         if one.exchange.is_answered or one.refusal is not None:
             return

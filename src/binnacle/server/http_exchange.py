@@ -4,10 +4,9 @@ import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from binnacle.lifecycle.process import Process
+from binnacle.lifecycle.process import Process
 
 PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 """Headers that show that a proxy forwards the request of another client."""
@@ -39,7 +38,7 @@ class AnswerSink(Protocol):
 
     def write(self, data: bytes) -> None: ...
 
-    def find_client(self) -> "Process | None":
+    def find_client(self) -> Process | None:
         """The process at the other end, if it is on this machine and can be found."""
 
     def finish(self, *, is_last: bool) -> None:
@@ -74,7 +73,7 @@ class HttpExchange:
         self._is_streaming = False
         self._spoke_at = time.monotonic()
 
-    def find_client(self) -> "Process | None":
+    def find_client(self) -> Process | None:
         """The process that sent the request, if it is on this machine and can be found. None behind a proxy."""
         if any(name in self.headers for name in PROXY_HEADERS):
             return None

@@ -27,17 +27,15 @@ import signal
 import stat
 import sys
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from binnacle.lifecycle.process import Process, ancestors
 from binnacle.server.mcp_server import ChangeListener, McpServer
 from binnacle.server.request import Peer, RequestOrigin
 from binnacle.wire import jsonrpc
 from binnacle.wire.framing import LineDecoder, OversizedLine
 from binnacle.wire.jsonrpc import Invalid, Message, Notification, Request, Response, RpcError
 from binnacle.wire.mcp import CancelParams, decode_params, era_of, meta_of
-
-if TYPE_CHECKING:
-    from binnacle.lifecycle.process import Process
 
 MAX_LINE_BYTES = 32 << 20
 """Bytes of one message. A longer one is skipped and answered with an error."""
@@ -318,10 +316,9 @@ class McpOverStdio:
         self.stop()
 
 
-def _client_process() -> "Process | None":
+def _client_process() -> Process | None:
     """The process that started this server, if that is a client."""
     from binnacle.lifecycle.caller import find_client
-    from binnacle.lifecycle.process import ancestors
 
     return find_client(ancestors())
 

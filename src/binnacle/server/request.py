@@ -2,16 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
+from binnacle.lifecycle.process import Process
 from binnacle.server.progress_report import ProgressReport
 from binnacle.wire.jsonrpc import INVALID_REQUEST, RpcError, notification_message, request_message
 from binnacle.wire.mcp import LEVELS, Era, Params
-
-if TYPE_CHECKING:
-    from binnacle.lifecycle.process import Process
 from binnacle.wire.pending import PendingRequests
 
 MAX_PENDING_QUESTIONS = 1000
@@ -21,7 +19,7 @@ Send = Callable[[bytes], None]
 """Passes a message to a transport, which limits what it buffers."""
 
 
-def _no_process() -> "Process | None":
+def _no_process() -> Process | None:
     return None
 
 
@@ -31,7 +29,7 @@ class RequestOrigin(NamedTuple):
     token: str = ""
     """Name of its bearer token."""
 
-    find_process: "Callable[[], Process | None]" = _no_process
+    find_process: Callable[[], Process | None] = _no_process
     """Finds the client's process; called only when needed."""
 
     is_single: bool = False

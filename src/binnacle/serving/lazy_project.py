@@ -17,12 +17,12 @@ from binnacle.serving.tool_list_cache import ToolList, fingerprint, read_or_make
 from binnacle.sessions.session_request import SessionRequest
 from binnacle.tools.caller import Caller
 from binnacle.tools.client_facts import ClientFacts
+from binnacle.tools.outcome import Outcome
 from binnacle.upstream.configuration.server_config import ConfigProblem, warn_agents
 from binnacle.work.session import Agent
 
 if TYPE_CHECKING:
     from binnacle.serving.toolbox import SessionToolbox
-    from binnacle.tools.outcome import Outcome
     from binnacle.upstream.gateway import Gateway
 
 IDLE_SECONDS = 0.3
@@ -117,7 +117,7 @@ class LazyProject:
         """What other servers have besides tools."""
         return (self._box.content if self._box else None) or NoForeignContent()
 
-    def call(self, name: str, raw: bytes, caller: Caller) -> "Awaitable[Outcome]":
+    def call(self, name: str, raw: bytes, caller: Caller) -> Awaitable[Outcome]:
         """Calls one tool."""
         return self.box().dispatcher.call(name, raw, caller)
 

@@ -18,6 +18,7 @@ from binnacle.project.project import Project
 from binnacle.project.script_provider import ScriptProvider
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import open_access, own_tools
+from binnacle.serving.upstream_connections import UpstreamConnections
 from binnacle.store import agents, tasks
 from binnacle.store.transaction import Reader, Writer
 from binnacle.store.views import overview
@@ -30,16 +31,16 @@ from binnacle.tools.outcome import ToolReply
 from binnacle.tools.recent_tools import RecentTools
 from binnacle.tools.tool_search import FINDERS, ToolFinder, ToolIndex
 from binnacle.tools.tool_spec import ToolSpec
+from binnacle.tools.upstream_tools import upstream_tools
 from binnacle.upstream.configuration.config_paths import upstream_folder
+from binnacle.upstream.gateway import Gateway
+from binnacle.upstream.toolsets.prefixed import OfferedTool
 from binnacle.work.feature import Discipline
 from binnacle.work.session import Agent, SessionTerms
 from binnacle.work.task import brief
 
 if TYPE_CHECKING:
-    from binnacle.serving.upstream_connections import UpstreamConnections
     from binnacle.tools.permitted_content import PermittedContent
-    from binnacle.upstream.gateway import Gateway
-    from binnacle.upstream.toolsets.prefixed import OfferedTool
 
 
 class SessionToolbox:
@@ -53,7 +54,7 @@ class SessionToolbox:
         first: Recipe | None,
         start: str | None,
         timeout: float,
-        upstreams: "Callable[[bool], UpstreamConnections | None]",
+        upstreams: Callable[[bool], UpstreamConnections | None],
         heard: Callable[[], None],
         updated: Callable[[str], None],
     ) -> None:
@@ -164,7 +165,6 @@ class SessionToolbox:
         """The tools of upstream servers, for which nothing is loaded where there are none."""
         if self.gateway is None:
             return ()
-        from binnacle.tools.upstream_tools import upstream_tools
 
         return upstream_tools(self.gateway, self._recent.note)
 

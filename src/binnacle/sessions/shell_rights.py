@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING
 
 from binnacle.config.directories import PROJECT_DIR
 from binnacle.project.project import Project
+from binnacle.store.transaction import Reader
+from binnacle.tools.agent_identity import find_in_shell
+from binnacle.tools.planned_session import find_bound
 from binnacle.work.session import BARE, SessionRecord, SessionTerms
 
 if TYPE_CHECKING:
     from binnacle.plan.recipe import Recipe
     from binnacle.plan.rights import SessionRights
-    from binnacle.store.transaction import Reader
 
 
-def find_rights(project: Project, tx: "Reader") -> "SessionRights | None":
+def find_rights(project: Project, tx: Reader) -> "SessionRights | None":
     """What the session that runs this command may do; None where it may do all that is not left to people.
 
     A person may do everything. An agent without a planned session is under the recipe `default`, which leaves nothing
     out but what is left to people, unless the project has one of its own.
     """
-    from binnacle.tools.agent_identity import find_in_shell
-    from binnacle.tools.planned_session import find_bound
 
     bound = find_bound(tx, os.environ)
     if bound is not None:
@@ -30,9 +30,7 @@ def find_rights(project: Project, tx: "Reader") -> "SessionRights | None":
     return load_rights(project, tx, BARE)
 
 
-def load_rights(
-    project: Project, tx: "Reader", terms: SessionTerms, *, first: "Recipe | None" = None
-) -> "SessionRights":
+def load_rights(project: Project, tx: Reader, terms: SessionTerms, *, first: "Recipe | None" = None) -> "SessionRights":
     """What a session under these terms may do, as things stand now, with nothing that `first` did not have."""
     from binnacle.plan.recipe_limits import narrow
     from binnacle.plan.recipe_loader import load_recipe
@@ -45,7 +43,7 @@ def load_rights(
     return SessionRights(recipe, catalog, subject(tx, terms.discipline, terms.feature, terms.task))
 
 
-def _rights_of(project: Project, tx: "Reader", session: SessionRecord) -> "SessionRights":
+def _rights_of(project: Project, tx: Reader, session: SessionRecord) -> "SessionRights":
     """What a planned session may do now: a run plans its sessions again for every iteration."""
     from binnacle.plan.session_files import is_kept, read
     from binnacle.sessions.planning import session_folder, terms_of

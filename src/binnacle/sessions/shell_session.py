@@ -2,18 +2,16 @@
 
 import os
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 from binnacle.project.project import Project, current_person
 from binnacle.project.store_opening import open_store
+from binnacle.store.store import Store
+from binnacle.tools.agent_identity import find_in_shell
 from binnacle.work.actor import Actor
 from binnacle.work.session import Agent, Proof, Session, is_planned
 
-if TYPE_CHECKING:
-    from binnacle.store.store import Store
 
-
-def find_session(project: Project, store: "Store | None" = None) -> Session:
+def find_session(project: Project, store: Store | None = None) -> Session:
     """Who runs this command: the agent in whose shell it runs, or the person at the keyboard.
 
     `store` is used if it is open already.
@@ -23,7 +21,6 @@ def find_session(project: Project, store: "Store | None" = None) -> Session:
         NotReady: BN_SESSION is not the secret of an active session.
         Refused: the process above is several agents, and nothing says which of them this is.
     """
-    from binnacle.tools.agent_identity import find_in_shell
 
     with (
         nullcontext(store) if store and not store.is_busy else open_store(project, create=False) as opened,

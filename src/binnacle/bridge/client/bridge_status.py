@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict, cast
 
 from binnacle.bridge.client.bridge_client import BridgeClient
+from binnacle.bridge.debug import adapters
 from binnacle.bridge.jobs.job_files import bridge_folder
 from binnacle.bridge.jobs.protocol import EDITOR_NEEDED, BridgeError, HostInfo
 from binnacle.bridge.manifest import ScriptManifest
@@ -111,6 +112,5 @@ async def _health(client: BridgeClient, host: HostInfo) -> HostHealth:
 
 
 def _adapters(workspace: str) -> list[dict[str, object]]:
-    from binnacle.bridge.debug import adapters
 
     return adapters.list_adapters(workspace)

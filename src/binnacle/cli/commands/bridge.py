@@ -8,6 +8,7 @@ from binnacle.cli.command import READS, Group, arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import UsageError
+from binnacle.project.workspace import workspace_of
 
 if TYPE_CHECKING:
     from binnacle.app.editors import InstalledExtension
@@ -18,7 +19,6 @@ BRIDGE = Group("bridge")
 
 
 def _workspace(context: Context) -> str:
-    from binnacle.project.workspace import workspace_of
 
     return workspace_of(context.project, context.start)
 

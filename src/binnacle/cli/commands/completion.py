@@ -6,6 +6,8 @@ from argparse import Namespace
 from binnacle.cli.command import READS, Argument, Command, Group, arg
 from binnacle.cli.command_index import GROUPS, SHORT_FORMS
 from binnacle.cli.context import Context
+from binnacle.cli.output import HUMAN_HELP, JSON_HELP
+from binnacle.cli.parser import expand, find_command, load_group
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import BinnacleError
 
@@ -79,7 +81,6 @@ def words(context: Context, args: Namespace) -> None:
 
 
 def _candidates(context: Context, before: list[str], last: str) -> list[tuple[str, str]]:
-    from binnacle.cli.parser import expand, find_command, load_group
 
     while before and before[0].startswith("-"):
         before = before[2:] if before[0] in ("-C", "--repo") else before[1:]
@@ -101,7 +102,6 @@ def _continues(words: str, typed: list[str]) -> bool:
 
 
 def _options(command: Command | None) -> list[tuple[str, str]]:
-    from binnacle.cli.output import HUMAN_HELP, JSON_HELP
 
     own = command.arguments if command else ()
     found = [(name, one.options.get("help", "")) for one in own for name in one.names if name.startswith("--")]

@@ -1,18 +1,15 @@
 """`bn task dep …`: what waits for what."""
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from binnacle.cli.command import CommandAnswer, CommandNeeds, arg, call, calls, reads
 from binnacle.cli.commands.task import FORCE, ID, TASK
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.cli.task_batch import ChangedTaskAnswer, changed_task, show_changed_task
-from binnacle.store import dependencies
+from binnacle.store import dependencies, tasks
 from binnacle.work.ids import TaskId
-
-if TYPE_CHECKING:
-    from binnacle.work.task import Brief
+from binnacle.work.task import Brief
 
 ON = arg("on", metavar="ON", completes="task", help="the task it waits for")
 
@@ -25,7 +22,7 @@ class DependencyTreeAnswer(CommandAnswer):
     """A task with all that it waits for."""
 
     root: TaskId
-    nodes: "list[Brief]"
+    nodes: list[Brief]
     edges: list[tuple[str, str]]
     cut: bool
 
@@ -76,7 +73,6 @@ def remove(context: Context, args: Namespace) -> ChangedTaskAnswer:
     needs=reads("task_dependencies", "task_get"),
 )
 def tree(context: Context, args: Namespace) -> DependencyTreeAnswer:
-    from binnacle.store import tasks
     from binnacle.store.views.dependency_graph import load_reachable
 
     with context.reading() as tx:

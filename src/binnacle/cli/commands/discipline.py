@@ -12,6 +12,7 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput
 from binnacle.store import features
+from binnacle.tools.denials import check_denied
 from binnacle.tools.policy import check_discipline_change
 from binnacle.work.feature import Discipline
 
@@ -75,7 +76,6 @@ class ImportedDisciplinesAnswer(CommandAnswer):
 
 
 def _fields(context: Context, args: Namespace) -> dict[str, Any]:
-    from binnacle.tools.denials import check_denied
     from binnacle.tools.work import all_work_tools
 
     found = given_fields(args, _NAMES)

@@ -9,6 +9,7 @@ from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import StoreCorrupt
+from binnacle.project.machine_stores import examine_place
 from binnacle.store.maintenance.checks import StoreFinding, check_store
 
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ def doctor(context: Context, args: Namespace) -> DoctorAnswer:
 
 
 def _examine_place(context: Context, *, is_readable: bool) -> list[StoreFinding]:
-    from binnacle.project.machine_stores import examine_place
 
     if not is_readable:
         return []

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from binnacle.cli.command import READS, CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
+from binnacle.config.trust import is_trusted
 from binnacle.errors import Refused
+from binnacle.store.tasks import get
 
 if TYPE_CHECKING:
     from binnacle.runner.hooks.hook_file import Hook
@@ -74,7 +76,6 @@ def _limits(one: ListedHook) -> str:
     "list", "the hooks of the project, and which wait to be trusted", "bn hook list", view=_show_list, needs=READS
 )
 def list_hooks(context: Context, args: Namespace) -> HookListAnswer:  # noqa: ARG001 - it has no arguments
-    from binnacle.config.trust import is_trusted
     from binnacle.runner.hooks.hook_file import find_hooks, trust_item_of
 
     repo = context.project.repo
@@ -125,8 +126,6 @@ def run(context: Context, args: Namespace) -> HookRunAnswer:
     chosen = select_hooks(find_hooks(context.project.repo), args.names)
     task_id = title = ""
     if args.task:
-        from binnacle.store.tasks import get
-
         with context.reading() as tx:
             task = get(tx, args.task)
         task_id, title = task.id, task.title
@@ -139,7 +138,6 @@ def run(context: Context, args: Namespace) -> HookRunAnswer:
 
 
 async def _run(context: Context, hooks: "Sequence[Hook]", about: "HookInput") -> list[TriedHook]:
-    from binnacle.config.trust import is_trusted
     from binnacle.processes.keeper import Keeper
     from binnacle.runner.hooks.hook_file import trust_item_of
     from binnacle.runner.hooks.hook_runner import run_hook

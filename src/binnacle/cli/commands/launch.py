@@ -9,17 +9,23 @@ from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.plan import PLAN, SUBJECT
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
+from binnacle.config.child_environment import for_agent
 from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, NotFound, Refused, UsageError, did_you_mean
+from binnacle.plan.recipe import Recipe
+from binnacle.project.session_locks import present
+from binnacle.project.store_opening import open_store
+from binnacle.store.sessions import issue_secret
+from binnacle.store.transaction import Writer
+from binnacle.upstream.configuration.variable_expansion import variables_in
+from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import SessionTerms
+from binnacle.work.text import clean_text
 
 if TYPE_CHECKING:
     from binnacle.config.clients.client_start import ClientLauncher, ClientStart
-    from binnacle.plan.recipe import Recipe
     from binnacle.plan.session_plan import SessionPlan
     from binnacle.sessions.planning import PlanWithRecipe
-    from binnacle.store.transaction import Writer
-    from binnacle.work.actor import Actor
 
 MAX_ARGUMENT_BYTES = 128 * 1024
 """Bytes that Linux allows one argument of a command, its end included."""
@@ -35,7 +41,7 @@ class PreparedSession(NamedTuple):
     """A session whose files are written."""
 
     session: str
-    recipe: "Recipe"
+    recipe: Recipe
     start: "ClientStart"
     secret: str
     """What proves to `bn` that the client and its shells belong to the session."""
@@ -78,8 +84,6 @@ def _show(answer: LaunchAnswer, screen: Screen) -> None:
 )
 def launch(context: Context, args: Namespace) -> LaunchAnswer | None:
     import shutil
-
-    from binnacle.work.text import clean_text
 
     launcher = _launcher(args.client)
     program = shutil.which(args.client)
@@ -125,12 +129,10 @@ def _preview(
 
 
 def _begin(
-    context: Context, args: Namespace, launcher: "ClientLauncher", terms: SessionTerms, said: str, *, by: "Actor"
+    context: Context, args: Namespace, launcher: "ClientLauncher", terms: SessionTerms, said: str, *, by: Actor
 ) -> PreparedSession:
     """Opens the session and writes its files: both, or neither."""
-    from binnacle.project.store_opening import open_store
     from binnacle.sessions.planning import session_folder
-    from binnacle.store.sessions import issue_secret
 
     project, folder = context.project, ""
     # Closed again before the client starts: it may run for hours.
@@ -149,7 +151,7 @@ def _begin(
     return PreparedSession(plan.session, recipe, start, secret, _named_variables(plan, project.repo))
 
 
-def _make_plan(tx: "Writer", context: Context, args: Namespace, terms: SessionTerms, said: str) -> "PlanWithRecipe":
+def _make_plan(tx: Writer, context: Context, args: Namespace, terms: SessionTerms, said: str) -> "PlanWithRecipe":
     from binnacle.plan.recipe_loader import load_recipe
     from binnacle.project.tool_catalog import catalog_of
     from binnacle.sessions.planning import begin_session, make_plan
@@ -197,7 +199,6 @@ def _named_variables(plan: "SessionPlan", cwd: str) -> frozenset[str]:
     import msgspec
 
     from binnacle.plan.session_files import session_servers
-    from binnacle.upstream.configuration.variable_expansion import variables_in
 
     return frozenset(variables_in(msgspec.json.encode(session_servers(plan, cwd=cwd).entries).decode()))
 
@@ -243,10 +244,8 @@ def _run(context: Context, args: Namespace, program: str, begun: PreparedSession
     """Runs the client until it ends, and the session with it. Returns what the client ended with."""
     from contextlib import ExitStack
 
-    from binnacle.config.child_environment import for_agent
     from binnacle.config.store_access import password_in_file
     from binnacle.lifecycle.foreground import ForegroundProgram
-    from binnacle.project.session_locks import present
     from binnacle.sessions.planning import session_folder
 
     project = context.project
@@ -275,9 +274,7 @@ def _run(context: Context, args: Namespace, program: str, begun: PreparedSession
 
 
 def _end(context: Context, begun: PreparedSession, reason: str) -> None:
-    from binnacle.project.store_opening import open_store
     from binnacle.sessions.planning import end_session
-    from binnacle.work.actor import SYSTEM
 
     with open_store(context.project) as store, store.write(by=SYSTEM, session=begun.session) as tx:
         end_session(tx, begun.recipe, begun.session, reason=reason)

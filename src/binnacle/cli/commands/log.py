@@ -4,7 +4,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,12 +12,11 @@ from binnacle.cli.context import Context
 from binnacle.cli.escaping import escape_for_terminal
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
+from binnacle.errors import BinnacleError
 from binnacle.store import events
+from binnacle.store.store import Store
+from binnacle.store.transaction import Reader
 from binnacle.work.journal import Event, is_about
-
-if TYPE_CHECKING:
-    from binnacle.store.store import Store
-    from binnacle.store.transaction import Reader
 
 LOG = Group("log")
 
@@ -95,13 +93,12 @@ def show(context: Context, args: Namespace) -> LogAnswer | None:
     return None
 
 
-def _find_titles(store: "Store", found: Sequence[Event]) -> dict[str, str]:
+def _find_titles(store: Store, found: Sequence[Event]) -> dict[str, str]:
     with store.read() as tx:
         return events.find_titles(tx, found)
 
 
-def _entity(tx: "Reader", text: str) -> str:
-    from binnacle.errors import BinnacleError
+def _entity(tx: Reader, text: str) -> str:
     from binnacle.store.tasks import resolve
 
     try:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.mcp import MCP
 from binnacle.cli.context import Context
+from binnacle.cli.screen import Screen
 from binnacle.errors import Refused, UsageError
 
 if TYPE_CHECKING:
-    from binnacle.cli.screen import Screen
     from binnacle.server.bearer_tokens import NamedTokens
 
 
@@ -52,12 +52,12 @@ def _check_person(context: Context) -> None:
         raise Refused("tokens are given by people, not by agents", hint="ask the person you work for")
 
 
-def _show_added(answer: NewTokenAnswer, screen: "Screen") -> None:
+def _show_added(answer: NewTokenAnswer, screen: Screen) -> None:
     screen.line(answer.token)
     screen.line("This is shown once. Clients send it as: Authorization: Bearer TOKEN")
 
 
-def _show_list(answer: TokenListAnswer, screen: "Screen") -> None:
+def _show_list(answer: TokenListAnswer, screen: Screen) -> None:
     from binnacle.cli.views import ago
 
     if not answer.tokens:
@@ -67,7 +67,7 @@ def _show_list(answer: TokenListAnswer, screen: "Screen") -> None:
     screen.table(rows, flexible=0, headings=("NAME", "CREATED"))
 
 
-def _show_revoked(answer: RevokedTokenAnswer, screen: "Screen") -> None:
+def _show_revoked(answer: RevokedTokenAnswer, screen: Screen) -> None:
     screen.line(f"Revoked {answer.revoked}. Running servers refuse it within a second.")
 
 

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
+from binnacle.errors import Refused
+from binnacle.plan.recipe import Recipe
+from binnacle.store import sessions
+from binnacle.tools.catalog import Catalog
 from binnacle.work.session import SessionTerms
 
 if TYPE_CHECKING:
-    from binnacle.plan.recipe import Recipe
     from binnacle.plan.session_plan import PlannedTool, SessionPlan
     from binnacle.sessions.planning import PlanWithRecipe
-    from binnacle.tools.catalog import Catalog
 
 PLAN = Group("plan")
 
@@ -122,7 +124,7 @@ def _make(context: Context, args: Namespace, *, recipe: str, said: str = "") -> 
         return make_plan(tx, context.project, catalog_of(context.project), terms, said=said)
 
 
-def _all(context: Context, *, only: str | None = None) -> "tuple[Catalog, list[Recipe]]":
+def _all(context: Context, *, only: str | None = None) -> tuple[Catalog, list[Recipe]]:
     """Every tool and every recipe, or the one that is named."""
     from binnacle.plan.recipe_loader import load_recipe, recipe_files
     from binnacle.project.tool_catalog import catalog_of
@@ -313,10 +315,8 @@ def _show_renewed(answer: RenewedPlanAnswer, screen: Screen) -> None:
 def renew(context: Context, args: Namespace) -> RenewedPlanAnswer:
     from contextlib import suppress
 
-    from binnacle.errors import Refused
     from binnacle.project.tool_catalog import catalog_of
     from binnacle.sessions.planning import keep_plan, kept_input, make_plan, terms_of
-    from binnacle.store import sessions
 
     project, said = context.project, ""
     with context.reading() as tx:

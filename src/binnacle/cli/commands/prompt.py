@@ -9,6 +9,8 @@ from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.commands.plan import SUBJECT, PlanTokens, make_session_plan, tokens_of
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
+from binnacle.config.private_files import make_folder
+from binnacle.config.repository_files import hint_of, is_below, write_inside
 from binnacle.errors import Duplicate, InvalidInput
 from binnacle.work.session import SessionTerms
 
@@ -108,7 +110,6 @@ def _show_template(answer: TemplateAnswer, screen: Screen) -> None:
     needs=lambda args: by_person("write a template to a file") if args.output else READS,
 )
 def template(context: Context, args: Namespace) -> TemplateAnswer:
-    from binnacle.config.repository_files import hint_of
     from binnacle.runner.prompt_template import DEFAULT_TEMPLATE, TEMPLATE_FILE, TEMPLATE_VARIABLES, find_template
 
     text = find_template(context.project.repo, DEFAULT_TEMPLATE).text
@@ -132,8 +133,6 @@ def template(context: Context, args: Namespace) -> TemplateAnswer:
 
 def _write(path: str, text: str, repo: str, *, is_new: bool) -> None:
     """Writes a template: in the project through no link that leads out of it, elsewhere where a person wants it."""
-    from binnacle.config.private_files import make_folder
-    from binnacle.config.repository_files import is_below, write_inside
 
     if is_below(repo, path):
         write_inside(repo, path, text.encode(), is_new=is_new)

@@ -7,15 +7,19 @@ from argparse import Namespace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from binnacle.app.trust_review import grant, look
 from binnacle.cli.command import Group, arg, by_person
+from binnacle.cli.commands.trust import ask_to_trust
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
+from binnacle.config.store_access import password_in_file
 from binnacle.errors import ConfigError, InvalidInput, UsageError, did_you_mean
+from binnacle.runner.budget import parse_budget
+from binnacle.runner.run_events import RunEnded
 
 if TYPE_CHECKING:
     from binnacle.app.run import RunRequest
     from binnacle.runner.agents.permissions import Approve
-    from binnacle.runner.run_events import RunEnded
 
 RUN = Group("run")
 
@@ -24,7 +28,7 @@ APPROVE = ("ask", "edits", "all", "none")
 INTERRUPTED = 130
 
 
-def _ended(answer: "RunEnded", screen: Screen) -> None:
+def _ended(answer: RunEnded, screen: Screen) -> None:
     """The last lines of a run, for people."""
     from binnacle.cli.run_lines import show_end
 
@@ -59,10 +63,8 @@ def _ended(answer: "RunEnded", screen: Screen) -> None:
     arg("--headless", action="store_true", help="plain lines instead of the live view; nobody is asked anything"),
     view=_ended, needs=by_person("start a run"),
 )  # fmt: skip
-def run(context: Context, args: Namespace) -> "RunEnded | None":
+def run(context: Context, args: Namespace) -> RunEnded | None:
     import asyncio
-
-    from binnacle.config.store_access import password_in_file
 
     _ask_about_project(context, args)
     # In this process every session has an agent of its own, whoever started us.
@@ -80,8 +82,6 @@ def run(context: Context, args: Namespace) -> "RunEnded | None":
 
 def _ask_about_project(context: Context, args: Namespace) -> None:
     """Asks about what the run would use and nobody has trusted, where there is somebody; the rest has no effect."""
-    from binnacle.app.trust_review import grant, look
-    from binnacle.cli.commands.trust import ask_to_trust
 
     found = look(context.project).standings
     waiting = [one for one in found if one.state != "trusted" and one.item.kind in ("setting", "hook", "template")]
@@ -99,7 +99,6 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
     from binnacle.app.prompt_templates import read_template
     from binnacle.app.run import RunRequest
     from binnacle.runner.agents.agent_commands import resolve_agent
-    from binnacle.runner.budget import parse_budget
 
     settings = context.project.settings
     words = args.agent or settings.text("run.agent")
@@ -171,13 +170,12 @@ def _has_person(context: Context, args: Namespace) -> bool:
     return not (args.headless or context.asked == "json") and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> "RunEnded":
+async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> RunEnded:
     import asyncio
     import signal
 
     from binnacle.app import run
     from binnacle.cli.run_lines import RunLines, print_json
-    from binnacle.cli.screen import Screen
     from binnacle.runner.run_control import RunControl
 
     control = RunControl()

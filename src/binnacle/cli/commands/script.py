@@ -2,22 +2,22 @@
 
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import field
 
+from binnacle.bridge.manifest import ScriptEntry, ScriptManifest, shipped_scripts
+from binnacle.bridge.metadata import ScriptMetadata
+from binnacle.bridge.project_scripts import ProjectScript, find_project_scripts
 from binnacle.cli.command import READS, CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.outcome_answer import OutcomeAnswer, answer_with, show_outcome
 from binnacle.cli.problem_list import ListedProblem, list_problems, show_problems
 from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput, NotFound, did_you_mean
-
-if TYPE_CHECKING:
-    from binnacle.bridge.manifest import ScriptEntry
-    from binnacle.bridge.metadata import ScriptMetadata
-    from binnacle.bridge.project_scripts import ProjectScript
-    from binnacle.tools.outcome import Outcome
+from binnacle.tools.caller import Caller
+from binnacle.tools.json_schema import schema_of
+from binnacle.tools.outcome import Outcome
 
 SCRIPT = Group("script")
 
@@ -51,19 +51,17 @@ class ScriptAnswer(CommandAnswer, kw_only=True):
     program: str | None = None
     trusted: bool | None = None
     hosts: list[str] | None = None
-    metadata: "ScriptMetadata"
+    metadata: ScriptMetadata
     schema: dict[str, Any]
 
 
-def find_entry(context: Context, name: str) -> "tuple[ScriptEntry, ProjectScript | None]":
+def find_entry(context: Context, name: str) -> tuple[ScriptEntry, ProjectScript | None]:
     """A script by alias or by any name of its tool; with it the program, if it is one of the project's.
 
     Raises:
         NotFound: there is none.
         ConfigError: there is, but its metadata is wrong.
     """
-    from binnacle.bridge.manifest import shipped_scripts
-    from binnacle.bridge.project_scripts import find_project_scripts
 
     own = find_project_scripts(context.project.repo)
     for alias, one in own.scripts.items():
@@ -97,8 +95,6 @@ def _show_list(answer: ScriptListAnswer, screen: Screen) -> None:
     needs=READS,
 )
 def list_scripts(context: Context, args: Namespace) -> ScriptListAnswer:  # noqa: ARG001 - it has no arguments
-    from binnacle.bridge.manifest import shipped_scripts
-    from binnacle.bridge.project_scripts import find_project_scripts
 
     own = find_project_scripts(context.project.repo)
     rows = [_row(one.entry.metadata, "project", _state(one)) for one in own.scripts.values()]
@@ -109,7 +105,7 @@ def list_scripts(context: Context, args: Namespace) -> ScriptListAnswer:  # noqa
     return ScriptListAnswer(scripts=rows, problems=list_problems(own.problems))
 
 
-def _state(one: "ProjectScript") -> str:
+def _state(one: ProjectScript) -> str:
     if not one.program:
         return "no program"
     if not one.is_trusted:
@@ -117,7 +113,7 @@ def _state(one: "ProjectScript") -> str:
     return "" if one.entry.metadata.mcp.enabled else "no tool"
 
 
-def _row(about: "ScriptMetadata", source: str, state: str) -> ListedScript:
+def _row(about: ScriptMetadata, source: str, state: str) -> ListedScript:
     return ListedScript(
         alias=about.alias,
         tool=about.tool,
@@ -155,7 +151,6 @@ def _describe_parameter(one: dict[str, Any]) -> str:
     "info", "what a script takes and answers", "bn script info debug.start", NAME, view=_show_info, needs=READS
 )
 def info(context: Context, args: Namespace) -> ScriptAnswer:
-    from binnacle.tools.json_schema import schema_of
     from binnacle.tools.script_tools import parameter_struct
 
     entry, own = find_entry(context, args.name)
@@ -196,13 +191,11 @@ def run(context: Context, args: Namespace) -> OutcomeAnswer | None:
     return answer_with(context, asyncio.run(_call(context, entry, own, raw)))
 
 
-async def _call(context: Context, entry: "ScriptEntry", own: "ProjectScript | None", raw: bytes) -> "Outcome":
+async def _call(context: Context, entry: ScriptEntry, own: ProjectScript | None, raw: bytes) -> Outcome:
     """Runs it through the one dispatch, whether it is a tool or not."""
     import os
 
-    from binnacle.bridge.manifest import ScriptManifest
     from binnacle.project.script_provider import ScriptProvider
-    from binnacle.tools.caller import Caller
     from binnacle.tools.catalog import Catalog
     from binnacle.tools.dispatch import Dispatcher
     from binnacle.tools.script_tools import ScriptPlace, ScriptRunner, script_tools
@@ -228,7 +221,7 @@ def _tell(done: float, total: float | None, message: str) -> None:
     Screen(sys.stderr).line(f"{share}{message}")
 
 
-def _parameters(about: "ScriptMetadata", words: list[str]) -> dict[str, Any]:
+def _parameters(about: ScriptMetadata, words: list[str]) -> dict[str, Any]:
     """`k=v` as values. Lists and objects are JSON; a list may also be given item by item."""
     synonyms = {word: name for name, one in about.params.items() for word in one.aliases}
     found: dict[str, Any] = {}

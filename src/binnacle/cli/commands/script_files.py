@@ -5,11 +5,27 @@ from argparse import Namespace
 
 from msgspec.structs import replace
 
+from binnacle.bridge.manifest import (
+    MANIFEST_FILE,
+    MAX_SCRIPTS,
+    SHIPPED_FOLDER,
+    gather_scripts,
+    shipped_scripts,
+    write_manifest,
+)
+from binnacle.bridge.metadata import METADATA_SUFFIX, is_alias, tool_name
+from binnacle.bridge.project_scripts import (
+    RESERVED_TOOL_PREFIXES,
+    find_project_scripts,
+    is_reserved_tool,
+    scripts_folder,
+)
 from binnacle.cli.command import CommandAnswer, arg, by_person, changes
 from binnacle.cli.commands.script import SCRIPT
 from binnacle.cli.context import Context
 from binnacle.cli.problem_list import ListedProblem, list_problems, show_problems
 from binnacle.cli.screen import Screen, printable
+from binnacle.config.repository_files import hint_of, write_inside
 from binnacle.errors import Duplicate, InvalidInput, NotFound, UsageError
 
 METADATA = """\
@@ -89,14 +105,6 @@ def _show_new(answer: NewScriptAnswer, screen: Screen) -> None:
 )
 def new(context: Context, args: Namespace) -> NewScriptAnswer:
     from binnacle.app.trust_review import grant_written
-    from binnacle.bridge.manifest import shipped_scripts
-    from binnacle.bridge.metadata import METADATA_SUFFIX, is_alias, tool_name
-    from binnacle.bridge.project_scripts import (
-        RESERVED_TOOL_PREFIXES,
-        find_project_scripts,
-        is_reserved_tool,
-        scripts_folder,
-    )
     from binnacle.project.tool_catalog import catalog_of
 
     if args.python and args.sh:
@@ -124,7 +132,6 @@ def new(context: Context, args: Namespace) -> NewScriptAnswer:
 
 
 def _write(path: str, content: str, repo: str, *, mode: int) -> None:
-    from binnacle.config.repository_files import hint_of, write_inside
 
     try:
         write_inside(repo, path, content.encode(), mode=mode, is_new=True)
@@ -153,16 +160,6 @@ def _show_build(answer: ManifestAnswer, screen: Screen) -> None:
 )
 def build(context: Context, args: Namespace) -> ManifestAnswer:
     from datetime import UTC, datetime
-
-    from binnacle.bridge.manifest import (
-        MANIFEST_FILE,
-        MAX_SCRIPTS,
-        SHIPPED_FOLDER,
-        gather_scripts,
-        shipped_scripts,
-        write_manifest,
-    )
-    from binnacle.bridge.project_scripts import scripts_folder
 
     folder = os.path.abspath(args.folder) if args.folder else scripts_folder(context.project.repo)
     if not os.path.isdir(folder):

@@ -4,7 +4,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from msgspec import structs
 
@@ -14,9 +14,8 @@ from binnacle.cli.progress_bar import ProgressBar
 from binnacle.cli.screen import Screen
 from binnacle.config.private_files import make_private_folder, private_opener
 from binnacle.errors import InvalidInput, StoreError, UsageError
-
-if TYPE_CHECKING:
-    from binnacle.store.store import Store
+from binnacle.store.schema_migration import LATEST_SCHEMA
+from binnacle.store.store import Store
 
 STORE = Group("store")
 
@@ -102,7 +101,6 @@ def _show_import(answer: ImportAnswer, screen: Screen) -> None:
 )
 def show(context: Context, args: Namespace) -> StoreAnswer:  # noqa: ARG001
     from binnacle.store.maintenance.export_format import TABLES
-    from binnacle.store.schema_migration import LATEST_SCHEMA
 
     store = context.store(create=False)
     path = context.project.store_file
@@ -150,7 +148,7 @@ def export(context: Context, args: Namespace) -> ExportAnswer | None:
     return ExportAnswer(file=os.path.abspath(args.file), lines=written)
 
 
-def export_file(store: "Store", name: str) -> int:
+def export_file(store: Store, name: str) -> int:
     """Writes an export so that the file is whole or not there."""
     temporary = f"{name}.{os.getpid()}.part"
     try:
@@ -167,7 +165,7 @@ def export_file(store: "Store", name: str) -> int:
     return written
 
 
-def _export(store: "Store", file: IO[bytes]) -> int:
+def _export(store: Store, file: IO[bytes]) -> int:
     from binnacle.store.maintenance.export_format import TABLES, export_lines
 
     written = 0
@@ -239,7 +237,7 @@ def clear_store(context: Context, args: Namespace) -> ClearedStoreAnswer:
     return ClearedStoreAnswer(removed=removed, backup=backup)
 
 
-def _backup(context: Context, store: "Store") -> str:
+def _backup(context: Context, store: Store) -> str:
     from datetime import UTC, datetime
 
     folder = os.path.join(context.project.data_dir, "backups")

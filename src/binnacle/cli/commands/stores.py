@@ -10,6 +10,7 @@ from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.store import STORE
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
+from binnacle.config.directories import show_path
 from binnacle.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +74,6 @@ def _show_pruned(answer: PrunedStoresAnswer, screen: Screen) -> None:
 
 def _printable(store: "KnownStore") -> "KnownStore":
     """The store with its place in characters, whatever bytes that has."""
-    from binnacle.config.directories import show_path
 
     return msgspec.structs.replace(store, place=show_path(store.place))
 
@@ -86,7 +86,6 @@ def _printable(store: "KnownStore") -> "KnownStore":
     needs=by_person("make a folder a project"),
 )
 def init(context: Context, args: Namespace) -> InitialisedStoreAnswer:  # noqa: ARG001
-    from binnacle.config.directories import show_path
 
     is_new = not context.project.is_known
     store = context.store(create=True)

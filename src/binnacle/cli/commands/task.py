@@ -24,13 +24,14 @@ from binnacle.cli.task_batch import (
     view_each,
 )
 from binnacle.errors import InvalidInput, UsageError
+from binnacle.store import comments, queue, task_moves, tasks
+from binnacle.store.transaction import Writer
+from binnacle.work.journal import Comment
 from binnacle.work.status import Provenance, parse_kind, parse_priority, parse_status
 from binnacle.work.task import Brief, NewTask, brief
 
 if TYPE_CHECKING:
-    from binnacle.store.transaction import Writer
     from binnacle.store.views.task_details import TaskDetails
-    from binnacle.work.journal import Comment
 
 TASK = Group("task")
 
@@ -78,7 +79,7 @@ class TasksAnswer(CommandAnswer):
 class CommentAnswer(CommandAnswer):
     """A comment that was added."""
 
-    comment: "Comment"
+    comment: Comment
 
 
 def fields_of(context: Context, args: Namespace) -> dict[str, Any]:
@@ -190,7 +191,6 @@ def _show_details(answer: "TaskDetails", screen: Screen) -> None:
     needs=_needs_of_add,
 )
 def add(context: Context, args: Namespace) -> TasksAnswer:
-    from binnacle.store import queue, tasks
 
     drafts = _drafts(context, args)
     with context.writing() as tx:
@@ -256,7 +256,6 @@ def _within_plan(context: Context, draft: NewTask) -> NewTask:
     needs=reads("task_list"),
 )
 def list_tasks(context: Context, args: Namespace) -> TaskPageAnswer:
-    from binnacle.store import tasks
 
     mine = context.actor.name if args.mine else None
     with context.reading() as tx:
@@ -303,7 +302,6 @@ def show(context: Context, args: Namespace) -> "TaskDetails | BatchAnswer[TaskDe
     needs=needs_of_each(_needs_of_update),
 )
 def update(context: Context, args: Namespace) -> EachChanged:
-    from binnacle.store import task_moves, tasks
 
     changes = fields_of(context, args)
     add = args.add_tag or ()
@@ -315,7 +313,7 @@ def update(context: Context, args: Namespace) -> EachChanged:
         raise UsageError("bn task update: nothing to change", hint="see: bn task update --help")
     status = parse_status(args.status) if args.status is not None else None
 
-    def change(tx: "Writer", text: str) -> ChangedTaskAnswer:
+    def change(tx: Writer, text: str) -> ChangedTaskAnswer:
         task = tasks.get(tx, text)
         tags = changes.get("tags", task.tags)
         remove = removed_tags(args.remove_tag or (), task.tags)
@@ -340,7 +338,6 @@ def update(context: Context, args: Namespace) -> EachChanged:
     needs=_needs_of_move,
 )
 def move(context: Context, args: Namespace) -> TasksAnswer:
-    from binnacle.store import tasks
 
     with context.writing() as tx:
         moved = [tasks.update(tx, text, {"feature": args.to}, force=args.force) for text in args.ids]
@@ -381,7 +378,6 @@ def delete(context: Context, args: Namespace) -> EachChanged:
     needs=lambda args: calls(call("comment_add", task_id=args.id, body=args.text)),
 )
 def comment(context: Context, args: Namespace) -> CommentAnswer:
-    from binnacle.store import comments
 
     body = context.read_input("-") if args.text == "-" else args.text
     with context.writing() as tx:

@@ -7,9 +7,11 @@ from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.outcome_answer import OutcomeAnswer, answer_with, show_outcome
 from binnacle.cli.screen import Screen
+from binnacle.tools.caller import Caller
+from binnacle.tools.catalog import Catalog
+from binnacle.tools.json_schema import input_schema
 
 if TYPE_CHECKING:
-    from binnacle.tools.catalog import Catalog
     from binnacle.tools.dispatch import Dispatcher
     from binnacle.tools.work.access import StoreAccess
 
@@ -63,9 +65,6 @@ def call(context: Context, args: Namespace) -> ToolListAnswer | ToolSchemaAnswer
     import asyncio
 
     from binnacle.project.tool_catalog import open_access
-    from binnacle.tools.caller import Caller
-    from binnacle.tools.catalog import Catalog
-    from binnacle.tools.json_schema import input_schema
     from binnacle.tools.work.all_work_tools import work_tools
 
     with open_access(context.project) as access:
@@ -85,7 +84,7 @@ def call(context: Context, args: Namespace) -> ToolListAnswer | ToolSchemaAnswer
     return answer_with(context, outcome)
 
 
-def _dispatcher(context: Context, catalog: "Catalog", access: "StoreAccess") -> "Dispatcher":
+def _dispatcher(context: Context, catalog: Catalog, access: "StoreAccess") -> "Dispatcher":
     """Calls the tools of the catalog that the caller may call, within the limits of their session."""
     from binnacle.tools.dispatch import Dispatcher
 

@@ -3,17 +3,16 @@
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from binnacle.app.trust_review import TrustFindings, TrustStanding, grant, look
+from binnacle.app.trust_review import revoke as take_back
 from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.problem_list import ListedProblem, list_problems, show_problems
 from binnacle.cli.screen import Screen, printable
+from binnacle.config.trust import How, differences, find_trusted
 from binnacle.errors import NotFound, UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from binnacle.app.trust_review import TrustFindings, TrustStanding
-    from binnacle.config.trust import How
+from binnacle.project.person_only import is_at_terminal
 
 TRUST = Group("trust")
 
@@ -98,7 +97,6 @@ def _show_answer(answer: TrustAnswer, screen: Screen) -> None:
     needs=by_person("trust a project"),
 )
 def trust(context: Context, args: Namespace) -> TrustAnswer:
-    from binnacle.app.trust_review import grant
 
     found = _look(context)
     chosen = _named(found, args.names)
@@ -114,13 +112,12 @@ def trust(context: Context, args: Namespace) -> TrustAnswer:
     )
 
 
-def ask_to_trust(waiting: "Sequence[TrustStanding]", *, yes: bool) -> "tuple[Sequence[TrustStanding], How]":
+def ask_to_trust(waiting: Sequence[TrustStanding], *, yes: bool) -> tuple[Sequence[TrustStanding], How]:
     """What a person trusts of it, and how they said so. One screen shows all, and there is no default but no.
 
     Raises:
         UsageError: there is no terminal to ask on.
     """
-    from binnacle.project.person_only import is_at_terminal
 
     if not waiting or yes:
         return waiting, "yes" if yes else "terminal"
@@ -149,9 +146,8 @@ def _ask(question: str, screen: Screen) -> str:
     return sys.stdin.readline().strip().lower()
 
 
-def _show_standing(one: "TrustStanding", screen: Screen) -> None:
+def _show_standing(one: TrustStanding, screen: Screen) -> None:
     """An item before it is trusted: all of it, or all that changed since."""
-    from binnacle.config.trust import differences
 
     item = one.item
     screen.line()
@@ -205,7 +201,7 @@ def show(context: Context, args: Namespace) -> TrustListAnswer:
     )
 
 
-def _row(one: "TrustStanding", *, whole: bool) -> ListedTrustItem:
+def _row(one: TrustStanding, *, whole: bool) -> ListedTrustItem:
     item, before = one.item, one.before
     return ListedTrustItem(
         key=item.key,
@@ -235,21 +231,18 @@ def _show_revoked(answer: RevokedTrustAnswer, screen: Screen) -> None:
     needs=by_person("take trust back"),
 )
 def revoke(context: Context, args: Namespace) -> RevokedTrustAnswer:
-    from binnacle.app.trust_review import revoke as take_back
-    from binnacle.config.trust import find_trusted
 
     known = find_trusted(context.project.repo)
     keys = None if not args.names else [key for key in known if _is_named(key, args.names)]
     return RevokedTrustAnswer(revoked=take_back(context.project, keys))
 
 
-def _look(context: Context) -> "TrustFindings":
-    from binnacle.app.trust_review import look
+def _look(context: Context) -> TrustFindings:
 
     return look(context.project)
 
 
-def _named(found: "TrustFindings", names: Sequence[str]) -> "list[TrustStanding]":
+def _named(found: TrustFindings, names: Sequence[str]) -> list[TrustStanding]:
     """The items of these names, or of all.
 
     Raises:

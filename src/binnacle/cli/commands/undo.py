@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from binnacle.cli.command import READS, CommandAnswer, CommandNeeds, Group, arg, by_person
 from binnacle.cli.context import Context
-from binnacle.cli.paging import say_how_many_more
+from binnacle.cli.paging import UNLIMITED, say_how_many_more
 from binnacle.cli.screen import Screen
 from binnacle.errors import UsageError
 
@@ -155,7 +155,6 @@ def _parse_number(text: str) -> int:
 
 
 def _list(context: Context, args: Namespace) -> ChangeListAnswer:
-    from binnacle.cli.paging import UNLIMITED
     from binnacle.store.undo import list_changes
 
     limit = LISTED_CHANGES if args.limit is None else args.limit or UNLIMITED

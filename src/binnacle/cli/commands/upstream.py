@@ -8,9 +8,10 @@ from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
+from binnacle.store.features import get_discipline, list_disciplines
+from binnacle.upstream.configuration.server_config import ConfigProblem
 
 if TYPE_CHECKING:
-    from binnacle.upstream.configuration.server_config import ConfigProblem
     from binnacle.upstream.configuration.server_overview import ConfiguredServer, ServerRow, ServersOverview
 
 UPSTREAM = Group("upstream")
@@ -24,7 +25,7 @@ class ServerListAnswer(CommandAnswer):
 
     repo: str
     servers: "list[ServerRow]"
-    problems: "tuple[ConfigProblem, ...]"
+    problems: tuple[ConfigProblem, ...]
 
 
 def find_server(found: "ServersOverview", name: str, context: Context | None = None) -> "ConfiguredServer":
@@ -47,7 +48,6 @@ def find_server(found: "ServersOverview", name: str, context: Context | None = N
 
 def _bringing(context: Context, name: str) -> list[str]:
     """The disciplines that bring a server of that name."""
-    from binnacle.store.features import list_disciplines
 
     try:
         with context.reading() as tx:
@@ -62,8 +62,6 @@ def look_around(context: Context, discipline: str | None = None) -> "ServersOver
 
     servers = None
     if discipline:
-        from binnacle.store.features import get_discipline
-
         with context.reading() as tx:
             servers = get_discipline(tx, discipline).upstreams
     return read_overview(context.project.repo, discipline=servers)
@@ -101,7 +99,7 @@ def _show_list(answer: ServerListAnswer, screen: Screen) -> None:
         screen.line(f"look at them and let them in: bn trust {' '.join(f'server:{name}' for name in waiting)}")
 
 
-def show_problem(problem: "ConfigProblem", screen: Screen, repo: str) -> None:
+def show_problem(problem: ConfigProblem, screen: Screen, repo: str) -> None:
     """Something wrong in the configuration, with the next step."""
     name = f"{problem.server}: " if problem.server else ""
     text = f"{short(problem.where, repo)}: {name}{problem.message}"

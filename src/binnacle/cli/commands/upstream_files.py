@@ -11,12 +11,16 @@ from binnacle.cli.command import CommandAnswer, arg, by_person
 from binnacle.cli.commands.upstream import NAME, UPSTREAM, find_server, look_around, refuse_agents, short, show_problem
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
+from binnacle.config.trust import forget
 from binnacle.errors import ConfigError, Duplicate, InvalidInput, UsageError
+from binnacle.upstream.configuration.config_paths import ConfigFile, config_files
+from binnacle.upstream.configuration.secret_masking import find_literal_secrets
+from binnacle.upstream.configuration.server_config import ConfigProblem, ConfigSource, SourceKind
+from binnacle.upstream.configuration.server_entry import TRANSPORTS, ServerEntry, build_server
+from binnacle.upstream.configuration.variable_expansion import ProjectVariables, has_variable
 
 if TYPE_CHECKING:
     from binnacle.upstream.configuration.config_edit import EditedFile
-    from binnacle.upstream.configuration.server_config import ConfigProblem, SourceKind
-    from binnacle.upstream.configuration.server_entry import ServerEntry
     from binnacle.upstream.configuration.server_overview import ConfiguredServer
 
 USER = arg("--user", action="store_true", help="in your own file, for all projects")
@@ -31,7 +35,7 @@ class WrittenServerAnswer(CommandAnswer):
     repo: str
     backup: str | None = None
     warnings: list[str] | None = None
-    problems: "tuple[ConfigProblem, ...] | None" = None
+    problems: tuple[ConfigProblem, ...] | None = None
     next: str = ""
 
     def warning(self, text: str) -> "WrittenServerAnswer":
@@ -103,7 +107,6 @@ def add(context: Context, args: Namespace) -> WrittenServerAnswer:
     needs=by_person("configure upstream servers"),
 )
 def remove(context: Context, args: Namespace) -> WrittenServerAnswer:
-    from binnacle.config.trust import forget
     from binnacle.upstream.configuration.config_edit import take_server
 
     server = _in_file(context, args.name)
@@ -155,22 +158,20 @@ def _in_file(context: Context, name: str) -> "ConfiguredServer":
     return server
 
 
-def file_for(context: Context, kind: "SourceKind", command: str) -> str:
+def file_for(context: Context, kind: SourceKind, command: str) -> str:
     """The file that new servers go to. What is in a person's own starts at once: agents leave it alone."""
-    from binnacle.upstream.configuration.config_paths import config_files
 
     if kind == "user":
         refuse_agents(context, "add to their own file", command)
     return next(one.path for one in config_files(context.project.repo) if one.kind == kind)
 
 
-def _entries_of(path: str, kind: "SourceKind") -> "list[ServerEntry]":
+def _entries_of(path: str, kind: SourceKind) -> list[ServerEntry]:
     """The entries in one file.
 
     Raises:
         ConfigError: it cannot be read, and should be fixed before it is changed.
     """
-    from binnacle.upstream.configuration.config_paths import ConfigFile
     from binnacle.upstream.configuration.server_loader import read_config
 
     entries, problems = read_config(ConfigFile(kind, path))
@@ -182,7 +183,6 @@ def _entries_of(path: str, kind: "SourceKind") -> "list[ServerEntry]":
 
 def _entry(args: Namespace) -> dict[str, Any]:
     """What the options say about a server, in the shape of the file."""
-    from binnacle.upstream.configuration.server_entry import TRANSPORTS
 
     first, *rest = args.target
     is_url = "://" in first or TRANSPORTS.get(args.transport, "stdio") != "stdio"
@@ -210,9 +210,6 @@ def _pairs(option: str, given: list[str]) -> dict[str, str]:
 
 def faults(name: str, entry: dict[str, Any], repo: str) -> Iterator[tuple[str, str]]:
     """What is wrong with an entry wherever it is used. Variables that are not defined here may be elsewhere."""
-    from binnacle.upstream.configuration.server_config import ConfigSource
-    from binnacle.upstream.configuration.server_entry import ServerEntry, build_server
-    from binnacle.upstream.configuration.variable_expansion import ProjectVariables, has_variable
 
     words = str(entry)
     # An entry that is switched off is held to its shape only, not to what its variables stand for.
@@ -239,7 +236,6 @@ def _answer(
 
 def secret_warnings(entry: dict[str, Any], file: str, repo: str) -> Iterator[str]:
     """Says which keys hold a secret that stands in the file itself."""
-    from binnacle.upstream.configuration.secret_masking import find_literal_secrets
 
     shared = ", which others may see" if file.startswith(repo + os.sep) else ""
     for key in find_literal_secrets(entry):

@@ -11,6 +11,7 @@ from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import InvalidInput, NotFound, UsageError, did_you_mean
+from binnacle.upstream.configuration.config_paths import log_file, upstream_folder
 
 if TYPE_CHECKING:
     from binnacle.upstream.listing.pins import PinChange
@@ -63,7 +64,6 @@ def _show_log(answer: ServerLogAnswer, screen: Screen) -> None:
 )
 def logs(context: Context, args: Namespace) -> ServerLogAnswer:
     from binnacle.processes.rolling_file import last_lines
-    from binnacle.upstream.configuration.config_paths import log_file
 
     server = find_server(look_around(context, args.discipline), args.name, context)
     if server.config is not None and server.config.transport != "stdio":
@@ -95,7 +95,6 @@ def _show_accepted(answer: AcceptedToolsAnswer, screen: Screen) -> None:
     needs=by_person("accept changed tools"),
 )
 def accept(context: Context, args: Namespace) -> AcceptedToolsAnswer:
-    from binnacle.upstream.configuration.config_paths import upstream_folder
     from binnacle.upstream.listing.pins import Pins
 
     refuse_agents(context, "accept changed tools", f"bn upstream accept {args.name}")

@@ -12,10 +12,11 @@ from binnacle.cli.commands.upstream_files import faults, file_for, secret_warnin
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError
+from binnacle.upstream.configuration.server_config import SourceKind
+from binnacle.upstream.configuration.server_entry import usable_name
 
 if TYPE_CHECKING:
     from binnacle.upstream.configuration.client_import import ClientFile, ImportableServer
-    from binnacle.upstream.configuration.server_config import SourceKind
 
 
 class TakenServer(CommandAnswer):
@@ -153,7 +154,6 @@ def _take(
 ) -> TakenServer | ThereServer | UnusableServer:
     """Takes over one server, or says why not."""
     from binnacle.upstream.configuration.config_edit import put_server
-    from binnacle.upstream.configuration.server_entry import usable_name
 
     repo, name = context.project.repo, usable_name(one.name)
     if name in there and one.entry:
@@ -179,7 +179,7 @@ def _take(
     )
 
 
-def _reason(context: Context, name: str, one: "ImportableServer", kind: "SourceKind") -> str:
+def _reason(context: Context, name: str, one: "ImportableServer", kind: SourceKind) -> str:
     """Why a server cannot be taken over, if so."""
     if one.reason:
         return one.reason

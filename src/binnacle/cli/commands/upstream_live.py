@@ -12,10 +12,10 @@ from binnacle.cli.commands.upstream import DISCIPLINE, UPSTREAM, find_server, lo
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError, InvalidInput
+from binnacle.upstream.configuration.server_config import ConfigProblem
 
 if TYPE_CHECKING:
     from binnacle.app.upstream_probe import ServerCheckup, ToolSummary, UpstreamProbe
-    from binnacle.upstream.configuration.server_config import ConfigProblem
     from binnacle.upstream.configuration.server_overview import ServersOverview
 
 NAMES = arg("names", nargs="*", metavar="NAME", help="the servers; all when left out")
@@ -34,7 +34,7 @@ class UpstreamDoctorAnswer(CommandAnswer):
 
     repo: str
     servers: "list[ServerCheckup]"
-    problems: "tuple[ConfigProblem, ...]"
+    problems: tuple[ConfigProblem, ...]
 
 
 class OfferedToolsAnswer(CommandAnswer):

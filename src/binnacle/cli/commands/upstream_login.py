@@ -11,10 +11,11 @@ from binnacle.cli.commands.upstream import DISCIPLINE, NAME, UPSTREAM, find_serv
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.errors import ConfigError, Refused
+from binnacle.upstream.configuration.config_paths import logins_folder
+from binnacle.upstream.configuration.server_config import ServerConfig
 
 if TYPE_CHECKING:
     from binnacle.upstream.auth.login import SignedOut
-    from binnacle.upstream.configuration.server_config import ServerConfig
 
 
 class LoginAnswer(CommandAnswer):
@@ -118,7 +119,7 @@ def logout(context: Context, args: Namespace) -> LogoutAnswer:
     return LogoutAnswer(name=args.name, was_there=done.was_there, still_good=done.still_good)
 
 
-def _config(context: Context, args: Namespace) -> "ServerConfig":
+def _config(context: Context, args: Namespace) -> ServerConfig:
     server = find_server(look_around(context, args.discipline), args.name, context)
     if server.config is None:
         problem = server.problems[0]
@@ -150,7 +151,6 @@ async def _read_line() -> str:
 
 def _tell_running_servers() -> None:
     """They look at this folder, also where the login itself is in a keyring."""
-    from binnacle.upstream.configuration.config_paths import logins_folder
 
     with contextlib.suppress(OSError):
         os.utime(logins_folder())

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
 
+from binnacle.config.clients import agents_section
 from binnacle.config.clients.config_text import NAME, ConfigText, EntryPlace, TextEditor, find_recipe
 from binnacle.config.clients.foreign_files import backups, locked, read, write
 from binnacle.config.clients.known_clients import KnownClient
@@ -46,7 +47,6 @@ class FileChange(NamedTuple):
 
 def agents_target(path: str, *, root: str | None = None) -> SetupTarget:
     """AGENTS.md with our section, in the checkout `root`."""
-    from binnacle.config.clients import agents_section
 
     return SetupTarget(AGENTS, path, TextEditor(agents_section.put, agents_section.take, agents_section.BEGIN), root)
 

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from binnacle.upstream.auth.provider_discovery import covers
 from binnacle.upstream.auth.url_checks import resource_of
 from binnacle.upstream.configuration.server_config import ServerConfig
 
@@ -103,7 +104,6 @@ def decode(text: str | None, config: ServerConfig) -> LoginGrant | None:
         grant = msgspec.json.decode(text, type=LoginGrant)
     except (msgspec.DecodeError, UnicodeError):
         return None  # written by a newer Binnacle, or damaged: signing in again fixes both
-    from binnacle.upstream.auth.provider_discovery import covers
 
     return grant if covers(grant.resource, config.url) else None
 

@@ -2,18 +2,16 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from binnacle.config.directories import PROJECT_DIR
-
-if TYPE_CHECKING:
-    from binnacle.upstream.configuration.server_config import SourceKind
+from binnacle.upstream.configuration.server_config import SourceKind
 
 
 class ConfigFile(NamedTuple):
     """A file that servers may be configured in."""
 
-    kind: "SourceKind"
+    kind: SourceKind
     path: str
 
 
