@@ -42,6 +42,7 @@ def reached_from(module: str) -> frozenset[str]:
     return frozenset(reached)
 
 
+@cache
 def loaded_with(module: str) -> set[str]:
     """What a module imports outside of functions, and not for type checkers alone."""
     found: set[str] = set()
