@@ -3,6 +3,7 @@
 project_server      serves a project over MCP, on stdio or on HTTP
 served_session      which session a new MCP server is for
 mcp_serving         the MCP server of a session
+client_launch       starts an agent client on a session of its own
 run                 a run: its sessions, its server, its prompts and the loop
 prompt_templates    prompts that a project writes itself
 upstream_probe      connects to upstream servers for one command
