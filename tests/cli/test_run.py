@@ -79,7 +79,7 @@ class TestCommand:
             (("--agent", AGENT, "--budget", "hours=3"), "one of: iterations, minutes, tokens, cost"),
             (("--agent", AGENT, "--workers", "0"), "not a number of workers"),
             (("--agent", AGENT, "--name", "a b"), "not a name for a run"),
-            (("--agent", AGENT, "--resume"), "to go on with"),
+            (("--agent", AGENT, "--resume"), "to resume"),
             (("--agent", AGENT, "--recipe", "lop"), "did you mean 'loop'?"),
             (("--agent", AGENT, "--feature", "nowhere"), "nowhere"),
             (("nowhere.md", "--agent", AGENT), "cannot read 'nowhere.md'"),

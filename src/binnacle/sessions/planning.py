@@ -1,4 +1,4 @@
-"""Makes the plans of sessions from what the project and its store hold, and keeps them for clients to start from."""
+"""Makes the plans of sessions from the project and its store, and saves them for clients to start from."""
 
 import os
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.session import SessionRecord, SessionTerms
 
 REPORTS = ("report_done", "done")
-"""The tool, by its names, by which a recipe is known to let its agent report what came of a task."""
+"""The names of the tool that marks a recipe whose agent reports the result of its task."""
 
 
 class PlanWithRecipe(NamedTuple):
@@ -46,9 +46,9 @@ def make_plan(
     extra: str = "",
     first: Recipe | None = None,
 ) -> PlanWithRecipe:
-    """The plan of a session under these terms, as things stand now, with nothing that `first` did not have.
+    """The current plan of a session under these terms, without any right that `first` did not give.
 
-    `said` is what a person wants of it, `extra` what else its agent is to know.
+    `said` is what a person wants from the session, `extra` what else its agent should know.
     """
     recipe = narrow(load_recipe(terms.recipe, catalog, repo=project.repo), first, catalog)
     about = subject(tx, terms.discipline, terms.feature, terms.task)
@@ -71,11 +71,11 @@ def begin_session(
 ) -> SessionRecord:
     """Opens a session under these terms.
 
-    What a session on the same task left undecided when it was killed is decided first. Where the recipe has the
-    tools to report on the task, the session takes it: nobody else does until its end.
+    Earlier sessions on the same task that were killed are settled first. If the recipe has the tools to report on the
+    task, the session takes it until its end.
 
     Raises:
-        Claimed: someone else is at work on the task.
+        Claimed: someone else works on the task.
     """
     about = subject(tx, terms.discipline, terms.feature, terms.task)
     session = sessions.start(
@@ -88,14 +88,14 @@ def begin_session(
     )
     join_session(tx, session.id, name=name or terms.recipe)
     if about.task is not None:
-        _bury(tx, project, about.task.id, but=session.id)
+        _end_abandoned(tx, project, about.task.id, but=session.id)
         if _has_reports(recipe):
             with tx.acting_as(agent_of(tx, session.id), session=session.id):
                 task_moves.start(tx, about.task.id)
     return session
 
 
-def _bury(tx: Writer, project: Project, task_id: str, *, but: str) -> None:
+def _end_abandoned(tx: Writer, project: Project, task_id: str, *, but: str) -> None:
     """Settles and ends the sessions on a task whose server was killed."""
     others = [session.id for session in sessions.list_active_on(tx, task_id) if session.id != but]
     dead = [session for session in others if is_abandoned(project, session)]
@@ -105,13 +105,13 @@ def _bury(tx: Writer, project: Project, task_id: str, *, but: str) -> None:
 
 
 def join_session(tx: Writer, session_id: str, *, name: str) -> None:
-    """Makes the agent of a planned session known, with this process as the one that serves it."""
+    """Registers the agent of a planned session, served by this process."""
     here = this_process()
     agents.join_session(tx, session_id, name=name, client=name, server_pid=here.pid, server_started=here.started)
 
 
 def agent_of(tx: Reader, session: str) -> Actor:
-    """In whose name the clients of a session act: the agent that started the server, or the session.
+    """The actor of a session's clients: the agent that started the server, or the session.
 
     Raises:
         NotFound: BN_AGENT_ID names an agent that is unknown or has ended.
@@ -122,7 +122,7 @@ def agent_of(tx: Reader, session: str) -> Actor:
 
 @contextmanager
 def serving_session(project: Project, terms: SessionTerms) -> Iterator[str]:
-    """A session that lasts as long as its server. Leaving it decides what becomes of its task."""
+    """A session that lasts as long as its server. Leaving the block settles its task."""
     recipe = load_recipe(terms.recipe, catalog_of(project), repo=project.repo)
     with open_store(project) as store:
         with store.write(by=SYSTEM) as tx:
@@ -136,10 +136,10 @@ def serving_session(project: Project, terms: SessionTerms) -> Iterator[str]:
 
 
 def end_session(tx: Writer, recipe: Recipe, session_id: str, *, reason: str) -> None:
-    """Decides what becomes of a session's task, and ends the session if nobody has.
+    """Settles a session's task, and ends the session if it has not ended.
 
-    Where the recipe has the tools to report, no report means that the agent was stuck; elsewhere only
-    a task that it still holds does.
+    If the recipe has the tools to report, no report means that the agent was stuck; otherwise the agent was
+    stuck only if it still holds the task.
     """
     session = sessions.get(tx, session_id)
     if session.task_id and (_has_reports(recipe) or reports.is_due(tx, session)):
@@ -153,10 +153,10 @@ def _has_reports(recipe: Recipe) -> bool:
 
 
 def resume_session(project: Project, session: str) -> SessionTerms:
-    """The terms of a session that was planned before, once its files were found as they were written.
+    """Resumes a planned session and returns its terms, after checking that its files are unchanged.
 
     Raises:
-        NotFound: no such session.
+        NotFound: there is no such session.
         Refused: it has ended, or one of its files was edited.
     """
     with open_store(project, create=False) as store, store.read() as tx:
@@ -171,21 +171,21 @@ def resume_session(project: Project, session: str) -> SessionTerms:
 
 
 def check_secret(project: Project, session: str, secret: str) -> None:
-    """Checks that somebody belongs to a session.
+    """Checks the secret of a session.
 
     Raises:
-        NotReady: they do not have its secret.
+        NotReady: the secret is wrong.
     """
     with open_store(project, create=False) as store, store.read() as tx:
         if not sessions.has_secret(tx, session, secret):
             raise NotReady(
-                f"session {session[:40]!r} wants its own token",
+                f"session {session[:40]!r} needs its own token",
                 hint=f"make one with: bn mcp token add --session {session[:40]}",
             )
 
 
 def prompt_of(project: Project, session: SessionRequest) -> str:
-    """The prompt of a session, as things stand now."""
+    """The current prompt of a session."""
     with open_store(project, create=False) as store, store.read() as tx:
         said = kept_input(project, session.id) if session.id else ""
         made = make_plan(tx, project, catalog_of(project), session.terms, session=session.id or "", said=said)
@@ -193,7 +193,7 @@ def prompt_of(project: Project, session: SessionRequest) -> str:
 
 
 def kept_limits(project: Project, session: str, recipe: str) -> Recipe | None:
-    """The most that a session may have under a recipe, if that was kept."""
+    """The saved limits of a session under a recipe, or None."""
     folder = session_folder(project, session)
     kept = read(folder) if is_kept(folder) else None
     return kept.limits if kept and kept.recipe == recipe else None
@@ -209,19 +209,19 @@ def planned_recipes(project: Project, session: str) -> tuple[str, ...]:
 
 
 def kept_input(project: Project, session: str) -> str:
-    """What a person said they want of a session, as far as it was kept."""
+    """What a person wants from a session, if it was saved."""
     folder = session_folder(project, session)
     kept = read(folder) if is_kept(folder) else None
     return kept.input if kept else ""
 
 
 def terms_of(session: SessionRecord) -> SessionTerms:
-    """The terms a session was opened under."""
+    """The terms under which a session was opened."""
     return SessionTerms(session.recipe or "default", session.discipline, session.feature, session.task_id)
 
 
 def session_folder(project: Project, session: str) -> str:
-    """Where the files of a session are."""
+    """The folder of a session's files."""
     return os.path.join(project.data_dir, "sessions", session)
 
 
@@ -231,10 +231,10 @@ def keep_plan(project: Project, made: SessionPlan) -> SavedPlan:
 
 
 def kept_plan(tx: Reader, project: Project, catalog: Catalog, session: SessionRecord) -> SessionPlan:
-    """The plan of a session that was kept; made again if the program or its recipe has changed since.
+    """The saved plan of a session; made again if the program or its recipe has changed since.
 
     Raises:
-        Refused: a file was edited; it says what differs.
+        Refused: a file was edited; the error says what differs.
     """
     folder = session_folder(project, session.id)
     kept = read(folder) if is_kept(folder) else None

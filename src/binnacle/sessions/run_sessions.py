@@ -1,7 +1,7 @@
-"""The sessions of a run in the store: found where an earlier run left them, or opened.
+"""The sessions of a run in the store: resumed from an earlier run, or opened.
 
-A run is known by its name. On a store that several machines share each has sessions of its own under that name, and
-knows them by the files it keeps for them.
+A run is identified by its name. If several machines share a store, each machine has its own sessions under that name,
+and recognizes them by their lock files.
 """
 
 from contextlib import ExitStack
@@ -22,52 +22,52 @@ from binnacle.work.actor import SYSTEM
 from binnacle.work.session import SessionRecord, SessionTerms
 
 RECIPE = "loop"
-"""Of a run for which nobody named another."""
+"""The default recipe of a run."""
 
 MAX_WORKERS = 64
 
 
 class RunSessions(NamedTuple):
-    """What a run works with."""
+    """The sessions of a run and their terms."""
 
     sessions: list[str]
     """One for each worker."""
 
     terms: SessionTerms
     said: str
-    """What the person wants of it."""
+    """What the person wants from the run."""
 
     goes_on: bool
-    """Whether it was begun before."""
+    """Whether it resumes an earlier run."""
 
     secrets: dict[str, str]
-    """What proves to `bn` that a process belongs to a session, by its id."""
+    """The secrets that prove to `bn` that a process belongs to a session, by session id."""
 
 
 def open_run(
     project: Project, name: str, terms: SessionTerms, *, recipe: str | None, said: str, workers: int, must_go_on: bool
 ) -> RunSessions:
-    """The sessions of the run called `name`. What it leaves out is as it was when the run was begun.
+    """The sessions of the run called `name`. Terms that are left out are those of the earlier run.
 
-    Workers that it no longer has give back what they held.
+    Workers that the run no longer has give back their tasks.
 
     Raises:
-        NotFound: there is no such run to go on with.
-        Refused: it is going on in another process.
+        NotFound: there is no such run to resume.
+        Refused: it is running in another process.
     """
-    load_recipe(recipe or RECIPE, catalog_of(project), repo=project.repo)  # what is wrong with it is said first
+    load_recipe(recipe or RECIPE, catalog_of(project), repo=project.repo)  # errors in it are reported first
     with ExitStack() as stack, open_store(project) as store, store.write(by=SYSTEM) as tx:
         before = own_session(tx, project, name)
         if before is None:
             if must_go_on:
-                raise NotFound(f"no run {name!r} to go on with", hint="begin one: bn run SPEC")
+                raise NotFound(f"no run {name!r} to resume", hint="begin one: bn run SPEC")
         else:
             stack.enter_context(alone(project, before.id))
             terms = SessionTerms(recipe or before.recipe, terms.discipline or before.discipline, before.feature)
             said = said or kept_input(project, before.id)
         if terms.feature is None and said and before is None:
             terms = terms._replace(feature=_ensure_feature(tx, name))
-        subject(tx, terms.discipline, terms.feature, None)  # that they exist is known before anything is begun
+        subject(tx, terms.discipline, terms.feature, None)  # checks that they exist before anything is begun
         first = before or _start(tx, name, terms)
         others = [own_session(tx, project, worker) or _start(tx, worker, terms) for worker in _names(name, 2, workers)]
         for gone in _names(name, workers + 1, MAX_WORKERS):
@@ -80,10 +80,10 @@ def open_run(
 
 
 def reset_run(project: Project, name: str) -> None:
-    """Gives up the runs of this name: their sessions end, and what is open of their feature is cancelled.
+    """Resets the runs with this name: ends their sessions and cancels the open tasks of their features.
 
     Raises:
-        Refused: one is going on.
+        Refused: one is running.
     """
     with ExitStack() as stack, open_store(project) as store, store.write(by=SYSTEM) as tx:
         for worker in _names(name, 1, MAX_WORKERS):
@@ -94,7 +94,7 @@ def reset_run(project: Project, name: str) -> None:
 
 
 def newest_run(tx: Reader, project: Project) -> str | None:
-    """The name of the run of this machine that was begun last and has not ended."""
+    """The name of this machine's newest run that has not ended."""
     ours = (one for one in sessions.list_sessions(tx) if one.status == "active" and was_driven(project, one.id))
     return next((one.name for one in ours if "/" not in one.name), None)
 
@@ -104,7 +104,7 @@ def _names(name: str, first: int, last: int) -> list[str]:
 
 
 def own_session(tx: Reader, project: Project, name: str) -> SessionRecord | None:
-    """The session of this name that this machine drives, or left."""
+    """The session with this name that a run on this machine drives or drove."""
     return next((one for one in sessions.list_active_named(tx, name) if was_driven(project, one.id)), None)
 
 
@@ -129,7 +129,7 @@ def _cancel_open(tx: Writer, feature: str | None) -> None:
 
 
 def _ensure_feature(tx: Writer, name: str) -> str:
-    """The feature that a specification is about, made if it is not there."""
+    """The feature of a specification, created if it does not exist."""
     try:
         return features.get(tx, name).name
     except NotFound:

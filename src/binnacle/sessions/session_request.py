@@ -1,4 +1,4 @@
-"""What a server is asked to serve. Light: a server knows it before it loads anything else."""
+"""The session that a server is to serve. Light, because a server needs it before it loads anything else."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,10 +13,10 @@ class SessionRequest(NamedTuple):
 
     terms: SessionTerms = SessionTerms()
     id: str | None = None
-    """Of the session in the store; None for a connection that nobody planned."""
+    """Id of the session in the store; None if it was not planned."""
 
     start: str | None = None
-    """The folder in which its agent works, if that is not ours."""
+    """The folder in which its agent works, if it is not the server's."""
 
     first: "Recipe | None" = None
-    """The most that it may have, if that is known already."""
+    """The limits of the session, if already known."""

@@ -1,4 +1,4 @@
-"""The rights of a command: those of the session in whose shell it runs. Loads no plan for people."""
+"""The rights of a command: those of the session in whose shell it runs. For people, no plan is loaded."""
 
 import os
 from typing import TYPE_CHECKING
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def find_rights(project: Project, tx: Reader) -> "SessionRights | None":
-    """What the session that runs this command may do; None where it may do all that is not left to people.
+    """What the session that runs this command may do; None if it has no limits of its own.
 
-    A person may do everything. An agent without a planned session is under the recipe `default`, which leaves nothing
-    out but what is left to people, unless the project has one of its own.
+    A person may do everything. An agent without a planned session has the recipe `default`, which allows everything
+    that is not reserved for people, unless the project has its own `default`.
     """
 
     bound = find_bound(tx, os.environ)
@@ -31,7 +31,7 @@ def find_rights(project: Project, tx: Reader) -> "SessionRights | None":
 
 
 def load_rights(project: Project, tx: Reader, terms: SessionTerms, *, first: "Recipe | None" = None) -> "SessionRights":
-    """What a session under these terms may do, as things stand now, with nothing that `first` did not have."""
+    """What a session under these terms may do now, without any right that `first` did not give."""
     from binnacle.plan.recipe_limits import narrow
     from binnacle.plan.recipe_loader import load_recipe
     from binnacle.plan.rights import SessionRights

@@ -12,14 +12,14 @@ from binnacle.work.session import Agent, Proof, Session, is_planned
 
 
 def find_session(project: Project, store: Store | None = None) -> Session:
-    """Who runs this command: the agent in whose shell it runs, or the person at the keyboard.
+    """The session of this command: that of the agent in whose shell it runs, or of the person at the keyboard.
 
-    `store` is used if it is open already.
+    `store` is used if it is already open.
 
     Raises:
         NotFound: BN_AGENT_ID names an agent that is unknown or has ended.
         NotReady: BN_SESSION is not the secret of an active session.
-        Refused: the process above is several agents, and nothing says which of them this is.
+        Refused: the ancestor process is several agents, and nothing says which of them this is.
     """
 
     with (
