@@ -334,7 +334,7 @@ class TestTrust:
         assert catalog.find("a_b").spec.joins
         assert not catalog.find("task_get").spec.joins
         assert not catalog.find("create_task").spec.joins
-        assert "no tool: there is a tool called 'task_get'" in caplog.text
+        assert "not a tool: there is already a tool 'task_get'" in caplog.text
 
     def test_another_project_has_trusted_nothing(self, tmp_path):
         for name in ("one", "two"):

@@ -105,7 +105,7 @@ def test_a_copy_gets_a_store_of_its_own_and_says_so_once(bn, tmp_path):
     assert titles(copy) == []
     assert f"copy of {bn.repo}" in copy("doctor")["findings"][0]["message"]
     done = copy.run("task", "add", "Two")
-    assert done.err == f"note: this is a copy of {bn.repo}, which keeps its tasks; here begins a store of its own\n"
+    assert done.err == f"note: this is a copy of {bn.repo}, which keeps its tasks; this copy gets a new, empty store\n"
     assert copy.run("task", "add", "Three").err == ""
     assert (titles(bn), titles(copy)) == (["One"], ["Two", "Three"])
 

@@ -47,7 +47,7 @@ def test_the_list_has_every_store_with_its_place(bn, tmp_path):
 def test_a_store_left_behind_is_named_when_a_new_one_begins(lost):
     shop, key = lost
     done = shop.run("task", "add", "Two")
-    assert f"'bn store adopt {key}' takes it over" in done.err
+    assert f"'bn store adopt {key}' takes them over" in done.err
     assert shop.run("task", "add", "Three").err == ""
 
 
@@ -93,7 +93,7 @@ def test_a_store_in_use_or_over_other_tasks_is_not_adopted(bn, lost, tmp_path):
     error = shop.fails("store", "adopt", bn("store", "show")["project"])
     assert str(bn.repo) in error["message"]
     error = bn.fails("store", "adopt", key)
-    assert "1 task of its own" in error["message"]
+    assert "already has 1 task" in error["message"]
     assert shop.fails("store", "adopt", "nothing")["code"] == "E_NOT_FOUND"
     (tmp_path / "data" / key / "project").unlink()
     assert "older" in shop.fails("store", "adopt", key)["message"]

@@ -86,7 +86,7 @@ def test_the_first_process_and_whole_groups_are_never_signalled(pid):
 def test_a_process_does_not_end_itself():
     mine = find_process(os.getpid())
     for above in (True, False):
-        with pytest.raises(Refused, match="does not end itself"):
+        with pytest.raises(Refused, match="cannot end itself"):
             terminate(mine.pid, mine.started, above=above)
 
 

@@ -112,4 +112,4 @@ def test_the_error_says_who_is_above_and_what_to_do(project):
     error = project.fails("trust", "--yes", env={"BN_SESSION": "x"})
     assert error["code"] == "E_PERSON_NEEDED"
     assert "BN_SESSION" in error["message"]
-    assert "terminal of their own" in error["hint"]
+    assert "their own terminal" in error["hint"]

@@ -1,9 +1,9 @@
-"""Whether a person is at work, or an agent: by the processes above this one, which an agent cannot leave out.
+"""Decides whether a person or an agent runs this process, from its ancestors, which an agent cannot hide.
 
-Variables can be unset and ids left away, but the process that started us stays above us. So what is above decides: our
-own servers and runs, whose sessions are never people; the programs of known agents; and what those left in the
-environments that the processes above were started with. Where nothing of that is found, it is a person, or somebody who
-took the trouble to get away from all of it, which one user's processes can always do (docs/security.md).
+Variables can be unset and ids left out, but the processes that started us remain our ancestors. So these decide: our
+own servers and runs, whose sessions are never people; the programs of known agents; and the variables that agents set
+in the environments of the ancestors. If none of these is found, it is a person, or a process that has deliberately
+detached itself, which a process of the same user can always do (docs/security.md).
 """
 
 import os
@@ -19,40 +19,40 @@ CLIENTS = frozenset(
      "gemini", "goose", "goosed", "kilo", "kilocode", "kiro-cli", "opencode", "openhands", "plandex", "qchat", "qwen",
      "rovodev")
 )  # fmt: skip
-"""Programs that are agents. `config.clients` sets most of them up."""
+"""Programs that are agents. `config.clients` can set up most of them."""
 
 PACKAGES = re.compile(
     r"/(@anthropic-ai/claude-code|@openai/codex|@google/gemini-cli|@github/copilot|@qwen-code/qwen-code|opencode-ai"
     r"|@sourcegraph/amp|@augmentcode/auggie|@zed-industries/[a-z-]+-acp|claude-code-acp|@kilocode/cli|cline)/"
 )
-"""The same as npm packages that node runs: in the path of the script."""
+"""The same agents as npm packages, in the path of the script that node runs."""
 
 MARKS = frozenset(
     ("BN_SESSION", "BN_AGENT_ID", "BN_MCP_SESSION", "BN_RUN_SESSION", "BN_KEPT", "CLAUDECODE", "CODEX_SANDBOX",
      "CODEX_THREAD_ID", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "GOOSE_TERMINAL", "CURSOR_AGENT", "CLINE_ACTIVE",
      "COPILOT_AGENT_SESSION_ID", "AMP_CURRENT_THREAD_ID", "AUGMENT_AGENT")
 )  # fmt: skip
-"""Variables that we or a client give to what an agent starts. One that is there tells; none tells nothing."""
+"""Variables that we or a client set for processes of an agent. Their absence proves nothing."""
 
 OURS = (("mcp", "serve"), ("run",), ("plan", "launch"), ("bridge", "host"), ("hook", "run"), ("script", "run"))
-"""Commands of ours that act for agents, or start what does."""
+"""Our commands that act for agents, or start programs that do."""
 
 KEEPER = "bn-keeper"
 PARTS = re.compile(r"(?:^|/)binnacle[./](?:processes|passthrough|bridge|server)\b")
-"""Programs of ours that run for others, in the words that start them."""
+"""Our own programs that run for agents, in their command lines."""
 
 INTERPRETERS = ("node", "bun", "deno", "python", "python3", "ruby", "sh", "bash")
-"""Programs whose first word says what really runs."""
+"""Programs whose first argument is the program that really runs."""
 
 
 class AgentAbove(NamedTuple):
-    """That a process works for an agent, and how that shows."""
+    """An ancestor that shows that a process works for an agent."""
 
     reason: str
 
 
 def find_agent_above(pid: int | None = None) -> AgentAbove | None:
-    """The nearest sign that an agent is above a process; above this one when none is given."""
+    """The nearest sign that an agent runs a process; by default this one."""
     own = frozenset(os.environ if pid is None else _variables(pid))
     if found := _mark_in(own):
         return AgentAbove(f"{found} is set, which agents' processes have")
@@ -61,7 +61,7 @@ def find_agent_above(pid: int | None = None) -> AgentAbove | None:
             return AgentAbove(f"it was started by {starter} (process {process.pid})")
         if found := _mark_in(_variables(process.pid)):
             return AgentAbove(
-                f"{process.name} (process {process.pid}) above it was started for an agent: it has {found}"
+                f"its ancestor {process.name} (process {process.pid}) was started for an agent: it has {found}"
             )
     return None
 
@@ -74,7 +74,7 @@ def _is_ours(process: Process) -> str:
         return "a part of Binnacle that runs programs for agents"
     at = next((index for index in range(min(len(words), 6)) if _is_command(words, index)), None)
     if at is None or (at and not os.path.basename(words[0]).lower().startswith(("python", "pypy"))):
-        return ""  # or a program that runs one, as `timeout 60 bn run`, which is the person's own
+        return ""  # also for a program that runs bn, such as `timeout 60 bn run`, which a person starts
     for command in OURS:
         if command == tuple(_skip_options(words[at + 1 :])[: len(command)]):
             return f"bn {' '.join(command)}"
@@ -89,7 +89,7 @@ def _is_command(words: Sequence[str], index: int) -> bool:
 
 
 def _skip_options(words: Sequence[str]) -> Sequence[str]:
-    """What follows the options before a command."""
+    """The words after the options before a command."""
     rest = list(words)
     while rest and rest[0].startswith("-"):
         takes_value = rest.pop(0) in ("-C", "--repo")
@@ -114,5 +114,5 @@ def _mark_in(names: Iterable[str]) -> str:
 
 
 def _variables(pid: int) -> set[str]:
-    """The names of the variables that a process was started with; what it did to them since changes nothing."""
+    """The names of the variables that a process was started with. Later changes do not count."""
     return {os.fsdecode(name) for name in environment_of(pid)}

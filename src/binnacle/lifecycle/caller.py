@@ -2,10 +2,10 @@
 
     agent → shell → bn
 
-Not every tree looks like this. A shell given one command becomes that command (`bash -c 'bn
-orient'` leaves no bash), so the parent of `bn` may be the agent itself. A shell may fork, so
-that one shell is two processes. And what is above a shell may be a terminal or the shell in
-its window, which are nobody's agent and the last thing to end.
+Not every tree looks like this. A shell with a single command becomes that command (`bash -c
+'bn orient'` leaves no bash), so the parent of `bn` may be the agent itself. A shell may fork, so
+that one shell is two processes. And the parent of a shell may be a terminal or the shell in
+its window, which are not agents and must not be ended.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ SHELLS = frozenset(
 )  # fmt: skip
 
 RUNNERS = frozenset(("time", "timeout", "uv"))
-"""Programs that run another one and wait for it; they may stand between a shell and `bn`."""
+"""Programs that run another one and wait for it; they may be between a shell and `bn`."""
 
 TERMINALS_AND_EDITORS = frozenset(
     ("init", "launchd", "systemd", "tini", "dumb-init", "docker-init", "conmon", "cron", "crond", "login", "su", "sudo",
      "doas", "screen", "SCREEN", "zellij", "konsole", "xterm", "alacritty", "kitty", "foot", "ghostty", "terminator",
      "xfce4-terminal", "Terminal", "code", "cursor", "Cursor", "zed", "zed-editor")
 )  # fmt: skip
-"""What a person's shell runs under: the system, ways into it, terminals, also those of editors. None is an agent."""
+"""Parents of a person's shell: the system, logins, terminals, and terminals of editors. None is an agent."""
 
 TERMINAL_AND_EDITOR_PREFIXES = (
     "sshd",
@@ -38,21 +38,21 @@ TERMINAL_AND_EDITOR_PREFIXES = (
     "Code Helper",
     "Relay(",
 )
-"""The same, where the name goes on with something that changes."""
+"""The same, for names that end with something that varies."""
 
 
 class ShellCaller(NamedTuple):
-    """The two processes that matter to whoever runs `bn`."""
+    """The two processes that run `bn`."""
 
     shell: Process
-    """What started `bn`."""
+    """The process that started `bn`."""
 
     agent: Process
-    """What is to be ended with the agent: the process above the shell, or the shell itself where that is no agent."""
+    """The process to end with the agent: the parent of the shell, or the shell itself if its parent is not an agent."""
 
 
 def find_caller(above: Sequence[Process]) -> ShellCaller | None:
-    """Who called, from the processes above `bn`, the nearest first; None when it was started by nobody."""
+    """The caller, from the ancestors of `bn`, the nearest first; None if there are none."""
     found = [process for process in above if process.name not in RUNNERS]
     if not found:
         return None
@@ -65,10 +65,10 @@ def find_caller(above: Sequence[Process]) -> ShellCaller | None:
 
 
 def find_client(above: Sequence[Process]) -> Process | None:
-    """The client that started an MCP server, from the processes above the server, the nearest first.
+    """The client that started an MCP server, from the ancestors of the server, the nearest first.
 
-    None where nothing above it is a client: a person's shell, a terminal, an editor or the system started it. Those
-    also start what people do themselves, so they are nobody's identity.
+    None if no ancestor is a client: a person's shell, a terminal, an editor or the system started it. People start
+    their own programs from these too, so they identify no agent.
     """
     found = find_caller(above)
     if found is None or is_terminal_or_editor(found.agent) or (_is_shell(found.agent) and found.agent == found.shell):
@@ -86,7 +86,7 @@ def _is_shell(process: Process) -> bool:
 
 
 def is_terminal_or_editor(process: Process) -> bool:
-    """Whether people start what they do themselves from it: a terminal, an editor, the system. It is no agent."""
+    """Whether people start their own programs from it: a terminal, an editor, the system. It is not an agent."""
     return (
         _is_window(process)
         or process.name in TERMINALS_AND_EDITORS
@@ -95,7 +95,7 @@ def is_terminal_or_editor(process: Process) -> bool:
 
 
 def _is_window(process: Process) -> bool:
-    """Whether it is the shell that a person types into, and not one that leads a terminal to run a script on it."""
+    """Whether it is the shell that a person types into, and not one that runs a script on its own terminal."""
     first, *rest = process.command.split()[1:] or [""]
     is_script = bool(first) and not first.startswith("-")
     is_script |= any(word.startswith("-") and not word.startswith("--") and "c" in word for word in (first, *rest[:2]))

@@ -1,4 +1,4 @@
-"""A program run in place of this one: same terminal, same streams, and the signals meant for this process are its."""
+"""Runs a program in place of this one, with the same terminal and streams, and forwards signals to it."""
 
 import os
 import signal
@@ -8,13 +8,13 @@ from types import FrameType
 from typing import IO, Any, Self
 
 KEYS = (signal.SIGINT, signal.SIGQUIT)
-"""What keys send: a terminal sends it to everyone in its foreground, the program included."""
+"""Signals of keys: a terminal sends them to its whole foreground group, including the program."""
 
 PASSED_ON = (*KEYS, signal.SIGTERM, signal.SIGHUP)
 
 
 class ForegroundProgram:
-    """Runs one program. From entering it until it is left, signals end the program at most, never this process."""
+    """Runs one program. Within the block, signals may end the program, but never this process."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
@@ -23,7 +23,7 @@ class ForegroundProgram:
 
     def __enter__(self) -> Self:
         for number in PASSED_ON:
-            # What is ignored, as under nohup, stays so, for the program too.
+            # Signals that are ignored, as under nohup, stay ignored, for the program too.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._pass_on)
         return self
@@ -35,7 +35,7 @@ class ForegroundProgram:
     def run(
         self, command: Sequence[str], *, env: Mapping[str, str], cwd: str | None = None, stdin: IO[bytes] | None = None
     ) -> int:
-        """Waits for the program and returns its exit code, as a shell has it: 128 and more after a signal.
+        """Runs the program and returns its exit code as a shell does: 128 plus the number of the signal that ended it.
 
         Raises:
             OSError: it could not be started.
@@ -55,7 +55,7 @@ class ForegroundProgram:
 
 
 def _is_in_foreground() -> bool:
-    """Whether the keys of a terminal reach this process and those it started."""
+    """Whether the keys of a terminal reach this process and its children."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:

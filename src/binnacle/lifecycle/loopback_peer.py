@@ -1,7 +1,7 @@
-"""The process at the other end of a TCP connection of this machine.
+"""Finds the process at the other end of a TCP connection on this machine.
 
-A client of HTTP does not say which process it is, but on loopback the system knows: the other end of the connection
-is a socket, and a process holds it open. Nothing that cannot be told is guessed.
+An HTTP client does not say which process it is, but on loopback the system knows which process has the other end of
+the connection open. If that is unclear, nothing is guessed.
 """
 
 from collections.abc import Iterable
@@ -19,9 +19,9 @@ class PeerAddress(NamedTuple):
 
 
 def find_peer(peer: PeerAddress, own: PeerAddress, *, likely: Iterable[int] = ()) -> Process | None:
-    """The process whose end of the connection is `peer`, while ours is `own`; None if that cannot be told.
+    """The process whose end of the connection is `peer`, while ours is `own`; None if unknown.
 
-    `likely` are ids of processes to look at first.
+    `likely` are ids of processes to check first.
     """
     if not _is_loopback(peer.host):
         return None

@@ -1,8 +1,8 @@
-"""Processes: who they are, who started them, whether they are still there.
+"""Processes: their identity, their ancestors, and whether they are alive.
 
-A process id alone names nothing, because ids are used again. Here a process is its id and
-its start, and the start says on which machine, in which space of process ids and since
-which boot it was counted: equal for no two processes that ever had the same id.
+A process id alone identifies nothing, because ids are reused. Here a process is its id and
+its start, and the start includes the machine, the namespace of process ids and the boot, so
+that no two processes with the same id ever have the same start.
 """
 
 import os
@@ -14,7 +14,7 @@ from binnacle.processes import facts
 from binnacle.processes.process_entry import ProcessEntry
 
 MAX_ANCESTORS = 256
-"""Ancestors looked at. Deeper than any real tree; a bound in case the tree changes while it is read."""
+"""Maximum depth of ancestors: more than any real tree has. It bounds the loop if the tree changes meanwhile."""
 
 
 class Process(NamedTuple):
@@ -22,24 +22,24 @@ class Process(NamedTuple):
 
     pid: int
     started: str
-    """`machine/space/boot/moment`, the moment in the system's unit."""
+    """`machine/namespace/boot/time`, the time in a unit of the system."""
 
     parent_pid: int
     name: str
-    """What it calls itself, at most 15 characters on Linux; a script has its own name here."""
+    """Its own name, at most 15 characters on Linux; for a script, the script's name."""
 
     program: str
-    """Name of the file it runs, the shell of a script for instance; its own name where that is kept from us."""
+    """Name of the executable file, for example the shell of a script; its own name if that is not readable."""
 
     command: str = ""
     """Its command line. A fork has that of its parent."""
 
     leads_terminal: bool = False
-    """Whether it is the first process of a session on a terminal, as the shell in a window is."""
+    """Whether it is the first process of a session on a terminal, like the shell in a window."""
 
 
 def find_process(pid: int) -> Process | None:
-    """The process with this id, or None when there is none or only its exit status is left."""
+    """The process with this id; None if there is none, or only its exit status is left."""
     entry = _find_entry(pid)
     if entry is None:
         return None
@@ -55,12 +55,12 @@ def find_process(pid: int) -> Process | None:
 
 
 def is_alive(pid: int, started: str) -> bool:
-    """Whether the very process is there: the same id and the same start."""
+    """Whether this process, with the same id and the same start, is alive."""
     return started_at(pid) == started
 
 
 def started_at(pid: int) -> str | None:
-    """When the process with this id started; None when there is none. Cheaper than looking at all of it."""
+    """The start of the process with this id, or None. Cheaper than `find_process`."""
     entry = _find_entry(pid)
     return f"{_place()}/{entry.started}" if entry else None
 
@@ -73,22 +73,22 @@ def this_process() -> Process:
 
 
 def is_here(started: str) -> bool:
-    """Whether this process can see that one: the same machine and the same space of ids, whatever the boot."""
+    """Whether a process with this start is visible from here: same machine and namespace, whatever the boot."""
     return started.split("/")[:2] == _place().split("/")[:2]
 
 
 def is_older(one: str, than: str) -> bool:
-    """Whether a process that started at `one` was there when another started at `than`."""
+    """Whether a process that started at `one` existed when another started at `than`."""
     place, _, moment = one.rpartition("/")
     other_place, _, other = than.rpartition("/")
     return place == other_place and moment.isdecimal() and other.isdecimal() and int(moment) <= int(other)
 
 
 def ancestors(pid: int | None = None) -> list[Process]:
-    """The parent of a process, its parent, and so on; of this process when none is given.
+    """The parent of a process, its parent, and so on; by default of this process.
 
     Raises:
-        Refused: there are more than anybody has. Whoever is at the top cannot be told, so nothing is guessed.
+        Refused: there are too many to find the top.
     """
     if pid is None:
         parent_pid = os.getppid()
@@ -98,30 +98,30 @@ def ancestors(pid: int | None = None) -> list[Process]:
     found: list[Process] = []
     while process := find_process(parent_pid):
         if len(found) == MAX_ANCESTORS:
-            hint = "run it from a shell with fewer programs above it"
-            raise Refused(f"more than {MAX_ANCESTORS} processes are above this one", hint=hint)
+            hint = "run it from a shell with fewer ancestors"
+            raise Refused(f"this process has more than {MAX_ANCESTORS} ancestors", hint=hint)
         found.append(process)
         parent_pid = process.parent_pid
     return found
 
 
 def variable_of(pid: int, name: str) -> str:
-    """A variable of the environment that a process was started with; empty where there is none or it is kept from us.
+    """A variable of the environment that a process was started with; empty if it is missing or not readable.
 
-    What a shell has set or unset since is not seen, which is why it is asked for.
+    Later changes by a shell do not show, and that is the purpose.
     """
     return os.fsdecode(facts.environment_of(pid).get(os.fsencode(name), b""))
 
 
 def _find_entry(pid: int) -> ProcessEntry | None:
-    """A process that runs, and is not just an exit status that nobody has asked for."""
+    """A running process, not one of which only the exit status is left."""
     entry = facts.find_process(pid) if pid > 0 else None
     return None if entry is None or entry.is_over else entry
 
 
 @cache
 def _place() -> str:
-    """Machine, space of process ids and boot. Ids and starts mean something only within one of these."""
+    """Machine, namespace of process ids and boot. Ids and starts are comparable only within the same ones."""
     space = facts.id_space().strip("pid:[]") or "0"
     boot = facts.boot_id().replace("-", "")[:12] or "0"
     return f"{os.uname().nodename}/{space}/{boot}"

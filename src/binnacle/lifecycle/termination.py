@@ -1,4 +1,4 @@
-"""Ends a process: asks it to, waits, and then does not ask any more."""
+"""Ends a process: with SIGTERM, and after a grace period with SIGKILL."""
 
 import os
 import select
@@ -13,18 +13,18 @@ from binnacle.lifecycle.process import ancestors, is_alive
 from binnacle.processes.linux import open_pidfd
 
 TerminationResult = Literal["gone", "terminated", "killed", "survived"]
-"""How it went: it was not there any more; it ended when asked; it had to be killed; not even that helped in time."""
+"""The result: it had ended before; it ended on SIGTERM; it was killed; it was still alive after SIGKILL."""
 
 STOP_GRACE_SECONDS = 5.0
-"""Seconds a process has to end after it was asked to."""
+"""Seconds that a process has to end after SIGTERM."""
 
 
 def terminate(pid: int, started: str, *, grace: float = STOP_GRACE_SECONDS, above: bool = False) -> TerminationResult:
-    """Ends one process, and only if it is the one that started then: TERM, and KILL after `grace` seconds.
+    """Ends one process, only if it has this start: with SIGTERM, and with SIGKILL after `grace` seconds.
 
     Raises:
-        Refused: it is the first process of the system, this one, one that this one runs under (unless `above`
-            says that this is meant), or the system does not allow it.
+        Refused: it is the first process of the system, this process, an ancestor of this one (unless `above` allows
+            it), or the system does not permit it.
     """
     check_may_end(pid, above=above)
     with _watch(pid, started) as process:
@@ -38,23 +38,23 @@ def terminate(pid: int, started: str, *, grace: float = STOP_GRACE_SECONDS, abov
 
 
 def check_may_end(pid: int, *, above: bool = False) -> None:
-    """Refuses what must never be signalled."""
+    """Refuses processes that must never be signalled."""
     if pid <= 1:
         raise Refused(f"process {pid} is never signalled", hint="it is the first of the system or a whole group")
     if pid == os.getpid():
-        raise Refused("a command does not end itself", hint="name another process")
+        raise Refused("a command cannot end itself", hint="name another process")
     if not above and any(process.pid == pid for process in ancestors()):
         raise Refused(f"this command runs under process {pid}", hint="an agent ends itself with: bn goodbye")
 
 
 class _Watched:
-    """A process that was checked to be the right one."""
+    """A process that was verified to be the right one."""
 
     def __init__(self, pid: int, started: str, descriptor: int | None) -> None:
         self.pid = pid
         self.started = started
         self._descriptor = descriptor
-        """The process itself rather than its id (Linux): what is sent through it cannot reach another."""
+        """The pidfd of the process (Linux): a signal sent through it cannot reach another process."""
 
     def send(self, number: signal.Signals) -> None:
         try:
@@ -63,7 +63,7 @@ class _Watched:
             elif is_alive(self.pid, self.started):
                 os.kill(self.pid, number)
         except ProcessLookupError:
-            pass  # it ended by itself in the meantime
+            pass  # it ended by itself meanwhile
         except PermissionError as error:
             raise Refused(f"not allowed to end process {self.pid}", hint="it belongs to another user") from error
 
@@ -83,9 +83,9 @@ class _Watched:
 
 @contextmanager
 def _watch(pid: int, started: str) -> Generator[_Watched | None]:
-    """The process to be ended, or None when it is not there. Leaving it lets go of it."""
+    """The process to end, or None if it is not alive. Leaving the block releases it."""
     descriptor: int | None = None
-    # Taken first and looked at second: whatever passes the look is what the descriptor means.
+    # Opened before the check, so that the process that passes the check is the one of the descriptor.
     with suppress(ProcessLookupError):
         descriptor = open_pidfd(pid)
     try:

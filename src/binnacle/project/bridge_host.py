@@ -14,7 +14,7 @@ from binnacle.bridge.jobs.protocol import STOP_SCRIPT, BridgeError, HostInfo, Sc
 from binnacle.errors import Refused
 
 IDLE_MINUTES = 30
-"""Minutes without a job after which a host ends that was started by need."""
+"""Minutes without a job after which an automatically started host ends."""
 
 STOP_TIMEOUT_SECONDS = 8.0
 """Seconds for a host to end the programs it debugs, and itself."""
@@ -32,16 +32,16 @@ def open_client(workspace: str, *, name: str) -> BridgeClient:
 
 
 def host_command(workspace: str) -> list[str]:
-    """What runs the headless host. Nothing is imported from the directory it is started in."""
+    """The command of the headless host. It imports nothing from its working directory."""
     run = "from binnacle.cli.main import run; run()"
     return [sys.executable, "-P", "-c", run, "bridge", "host", "--workspace", workspace, "--idle", str(IDLE_MINUTES)]
 
 
 async def serve_bridge(workspace: str, *, idle: float | None) -> None:
-    """Serves a workspace as its headless host, until it is told to end or nobody has needed it for `idle` seconds.
+    """Serves a workspace as its headless host, until it is stopped or has had no job for `idle` seconds.
 
     Raises:
-        BridgeError: another host serves it already.
+        BridgeError: another host already serves it.
     """
     from binnacle.bridge.debug.debugger import Debugger
     from binnacle.bridge.debug.scripts.script_table import list_capabilities, run_script
@@ -71,7 +71,7 @@ class StoppedHost(Struct, frozen=True, omit_defaults=True):
 
 
 async def stop_host(workspace: str) -> StoppedHost:
-    """Ends the headless host of a workspace: it is asked to, told to, and killed if that does not help.
+    """Ends the headless host of a workspace: by a stop request, then by SIGTERM, then by SIGKILL.
 
     Raises:
         Refused: the host is an editor, which a person closes.
@@ -96,10 +96,10 @@ async def stop_host(workspace: str) -> StoppedHost:
 
 
 async def _is_gone(host: HostInfo) -> bool:
-    """Waits for the process to end, for as long as ending what it debugs may take."""
+    """Waits for the process to end, long enough for it to end the programs it debugs."""
     with suppress(TimeoutError):
         async with asyncio.timeout(STOP_TIMEOUT_SECONDS):
-            while host.is_alive():  # noqa: ASYNC110 - nobody tells of its end
+            while host.is_alive():  # noqa: ASYNC110 - there is no event for its end
                 await asyncio.sleep(0.02)
         return True
     return False

@@ -1,4 +1,4 @@
-"""All stores of this machine's data directory: which place each belongs to, and how one changes hands."""
+"""All stores in this machine's data directory: which place each belongs to, and how a project adopts one."""
 
 import os
 import sys
@@ -18,11 +18,11 @@ from binnacle.store.maintenance.checks import StoreFinding
 from binnacle.store.maintenance.file_summary import summarise_file
 
 Whereabouts = Literal["here", "there", "gone", "unknown"]
-"""`here`: this project's; `there`: another place's; `gone`: that place is no more, or has become another project;
-`unknown`: made by an older Binnacle, and its place not visited since."""
+"""`here`: this project's; `there`: another place's; `gone`: its place no longer exists, or is another project now;
+`unknown`: an older Binnacle made it, and no command has run in its place since."""
 
 REMOVED_PREFIX = ".removed-"
-"""Of a data directory that is being removed: no id begins with a dot."""
+"""Prefix of a data directory that is being removed: no id begins with a dot."""
 
 
 class KnownStore(Struct, frozen=True, kw_only=True):
@@ -30,16 +30,16 @@ class KnownStore(Struct, frozen=True, kw_only=True):
 
     id: str
     place: str
-    """The folder it belongs to; empty if that is not known."""
+    """The folder that it belongs to; empty if unknown."""
 
     state: Whereabouts
     tasks: int | None
-    """`None` if the file cannot be read."""
+    """None if the file cannot be read."""
 
     bytes: int
     changed_at: datetime
     has_worktrees: bool = False
-    """Whether worktrees of a run are in it, with work that may be nowhere else."""
+    """Whether it has worktrees of a run, with work that may exist nowhere else."""
 
     @property
     def is_empty(self) -> bool:
@@ -47,7 +47,7 @@ class KnownStore(Struct, frozen=True, kw_only=True):
 
 
 def list_stores(project: Project) -> list[KnownStore]:
-    """Every store there is, the one that changed last first."""
+    """Every store, the most recently changed first."""
     known = [_describe(name, project) for name in _store_names()]
     return sorted(known, key=lambda store: store.changed_at, reverse=True)
 
@@ -83,7 +83,7 @@ def _find_whereabouts(name: str, place: str, project: Project) -> Whereabouts:
 
 
 def find_lost(project: Project) -> list[KnownStore]:
-    """Stores with tasks whose place is gone and was called like this one: it may have been this one."""
+    """Stores with tasks whose place is gone and had the same name as this one: it may have been this one."""
     called = os.path.basename(project.repo)
     records = [(name, read_record(record_file(name))) for name in _store_names() if name != project.id]
     similar = [name for name, record in records if record and os.path.basename(record.place) == called]
@@ -92,50 +92,50 @@ def find_lost(project: Project) -> list[KnownStore]:
 
 
 def announce_new_store(project: Project) -> None:
-    """Says on stderr what a person would want to know before a new, empty store is used."""
+    """Notes on stderr what a person should know before a new, empty store is used."""
     if original := project.identity.copied_from:
-        _note(f"this is a copy of {original}, which keeps its tasks; here begins a store of its own")
+        _note(f"this is a copy of {original}, which keeps its tasks; this copy gets a new, empty store")
     for store in find_lost(project):
         _note(
-            f"a new store begins here; {store.place} is gone and left {_count(store.tasks)} behind; "
-            f"'bn store adopt {store.id}' takes it over"
+            f"this project gets a new, empty store; {store.place} is gone and left {_count(store.tasks)} behind; "
+            f"'bn store adopt {store.id}' takes them over"
         )
 
 
 def examine_place(project: Project, *, tasks: int) -> list[StoreFinding]:
-    """What is not as it should be about where the project is and what it is known by."""
+    """Problems with the place of the project and with its id."""
     found: list[StoreFinding] = []
     if original := project.identity.copied_from:
         found.append(StoreFinding(severity="info", check="place", message=f"this is a copy of {show_path(original)}"))
     record = read_record(record_file(project.id))
     if project.place.git_dir and record and record.kept == "path":
         message = f"the project's id cannot be kept in {show_path(project.place.git_dir)}"
-        hint = "it follows from the path: moving the repository loses the tasks; make git's folder writable"
+        hint = "the id depends on the path, so moving the repository loses the tasks; make git's folder writable"
         found.append(StoreFinding(severity="info", check="place", message=message, hint=hint))
     if record and _is_shared(record.place, project):
         message = f"{show_path(record.place)} has the same id and shares this store"
-        hint = "remove the file info/binnacle from git's folder of the one that is a copy"
+        hint = "remove the file info/binnacle from git's folder in the copy"
         found.append(StoreFinding(severity="warning", check="place", message=message, hint=hint))
     for store in () if project.settings.text("store.url") else find_lost(project):
         message = f"{show_path(store.place)} is gone and left {_count(store.tasks)} in the store {store.id}"
-        hint = f"if it was this project: bn store adopt {store.id}; if it is not wanted: bn store prune {store.id}"
+        hint = f"if it was this project: bn store adopt {store.id}; if you do not need it: bn store prune {store.id}"
         severity: Literal["warning", "info"] = "info" if tasks else "warning"
         found.append(StoreFinding(severity=severity, check="lost store", message=message, hint=hint))
     return found
 
 
 def _is_shared(recorded: str, project: Project) -> bool:
-    """Whether another repository has the id of this one, and is not the same one under another path."""
+    """Whether another repository, not the same one under another path, has the id of this one."""
     if recorded == project.repo or not carries(recorded, project.id):
         return False
     return project.place.git_dir is None or not is_same_repository(recorded, project.place.git_dir)
 
 
 def adopt(project: Project, key: str, *, force: bool = False) -> KnownStore:
-    """Makes a store whose place is gone the one of this project; returns it as it is then.
+    """Makes a store whose place is gone this project's store, and returns it.
 
     Raises:
-        Refused: it is in use elsewhere, or this project has tasks already.
+        Refused: it is in use elsewhere, or this project already has tasks.
     """
     if project.settings.text("store.url"):
         raise ConfigError(
@@ -162,25 +162,25 @@ def adopt(project: Project, key: str, *, force: bool = False) -> KnownStore:
 def _check_adoptable(wanted: KnownStore, stores: Sequence[KnownStore], *, force: bool) -> None:
     if wanted.state == "there":
         raise Refused(
-            f"{wanted.id} belongs to {show_path(wanted.place)}, which is there",
-            hint=f"bring its tasks over with: bn -C {show_path(wanted.place)} store export - | bn store import -",
+            f"{wanted.id} belongs to {show_path(wanted.place)}, which exists",
+            hint=f"copy its tasks with: bn -C {show_path(wanted.place)} store export - | bn store import -",
         )
     if wanted.state == "unknown" and not force:
         raise Refused(
-            f"{wanted.id} was made by an older Binnacle, and its place is not known",
+            f"{wanted.id} was made by an older Binnacle, and its place is unknown",
             hint="run any bn command in the repository it belongs to; --force adopts it if there is none",
         )
     for store in stores:
         if store.state == "here" and not store.is_empty:
             raise Refused(
-                f"this project has {_count(store.tasks)} of its own",
+                f"this project already has {_count(store.tasks)}",
                 hint=f"keep them: bn store export keep.jsonl; bn store clear --yes; bn store adopt {wanted.id}; "
                 "bn store import keep.jsonl",
             )
 
 
 def _rename_to(project: Project, wanted: KnownStore) -> None:
-    """Outside of git a store has the name that follows from the path. The empty one there steps aside."""
+    """Renames a store to the name derived from the path, as outside of git. The empty one there is removed."""
     become(project.place, wanted.id)
     if os.path.lexists(project.data_dir):
         os.rename(project.data_dir, _removed_name(project.id))
@@ -188,7 +188,7 @@ def _rename_to(project: Project, wanted: KnownStore) -> None:
 
 
 def find_store(stores: Sequence[KnownStore], key: str) -> KnownStore:
-    """The store called `key`, or the only one whose id begins so."""
+    """The store with the id `key`, or the only one whose id begins with it."""
     found = [store for store in stores if store.id == key] or [store for store in stores if store.id.startswith(key)]
     if not found:
         raise NotFound(f"no store is called {key!r}", hint="list them with: bn store list")
@@ -198,7 +198,7 @@ def find_store(stores: Sequence[KnownStore], key: str) -> KnownStore:
 
 
 def choose_prunable(stores: Sequence[KnownStore], keys: Sequence[str], *, with_tasks: bool) -> list[KnownStore]:
-    """The stores to remove: those named, or all whose place is gone and that are empty, or not even that."""
+    """The stores to remove: the named ones, or all whose place is gone and that are empty (or `with_tasks`)."""
     if not keys:
         return [store for store in stores if store.state == "gone" and (store.is_empty or with_tasks)]
     chosen = [find_store(stores, key) for key in keys]
@@ -211,7 +211,7 @@ def choose_prunable(stores: Sequence[KnownStore], keys: Sequence[str], *, with_t
 
 
 def remove(stores: Sequence[KnownStore]) -> None:
-    """Removes the data of these stores, and what an earlier removal left when it was killed."""
+    """Removes the data of these stores, and what an earlier, killed removal left."""
     import shutil
 
     root = data_root()

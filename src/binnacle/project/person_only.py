@@ -1,4 +1,4 @@
-"""Acts that only a person may do: trust, settings, tokens, denials. No agent does them, nor what one started."""
+"""Actions that only a person may take: trust, settings, tokens, denials. No process of an agent may take them."""
 
 import sys
 
@@ -6,10 +6,10 @@ from binnacle.errors import PersonNeeded
 
 
 def require_person(what: str) -> None:
-    """Refuses to go on for an agent, whatever it calls itself. `what` is the act, after `only a person may`.
+    """Refuses an agent, whatever it calls itself. `what` completes the sentence `only a person may`.
 
     Raises:
-        PersonNeeded: an agent is above this process.
+        PersonNeeded: an agent is an ancestor of this process.
     """
     from binnacle.lifecycle.agent_detection import find_agent_above
 
@@ -18,11 +18,11 @@ def require_person(what: str) -> None:
 
 
 def refuse(what: str, reason: str = "") -> PersonNeeded:
-    """The error that says so."""
+    """The error for an action that only a person may take."""
     message = f"only a person may {what}: {reason}" if reason else f"only a person may {what}"
-    return PersonNeeded(message, hint="ask the person you work for to do this in a terminal of their own")
+    return PersonNeeded(message, hint="ask the person you work for to do this in their own terminal")
 
 
 def is_at_terminal() -> bool:
-    """Whether somebody can be asked."""
+    """Whether a person can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -21,7 +21,7 @@ class Project(NamedTuple):
 
     @property
     def id(self) -> str:
-        """What the project is known by, wherever it is moved."""
+        """The id of the project, which stays when it is moved."""
         return self.identity.id
 
     @property
@@ -35,7 +35,7 @@ class Project(NamedTuple):
 
 
 def find_project(start: str | None = None) -> Project:
-    """The project around `start`, or around the current directory; a folder that is none stands for itself."""
+    """The project around `start`, or around the current directory; the folder itself if it is in no project."""
     place = find_place(start)
     identity = identify(place)
     return Project(place.repo, identity.data_dir, load_settings(place.repo), place, identity)

@@ -1,4 +1,4 @@
-"""The scripts of a project as tools, and what runs them: the host of the bridge, and the keeper of processes."""
+"""The scripts of a project as tools, and what runs them: the script host, and the keeper of processes."""
 
 import logging
 import os
@@ -22,10 +22,10 @@ _log = logging.getLogger(__name__)
 
 
 class ScriptProvider:
-    """What runs scripts for one session. Closing it ends those of the project; a host goes on."""
+    """Runs scripts for one session. Closing it ends those of the project; a host keeps running."""
 
     def __init__(self, project: Project, *, client: str = "mcp", start: str | None = None) -> None:
-        """`client` is what the host knows us by, `start` where in the project we are."""
+        """`client` is our name for the host, `start` our folder in the project."""
         self._project = project
         self._name = client
         self._start = start or os.getcwd()
@@ -36,7 +36,7 @@ class ScriptProvider:
         self._told: set[str] = set()
 
     def specs(self, built_in: Sequence[ToolSpec]) -> list[ToolSpec]:
-        """The tools, as the files say now. None takes the name of one that is `built_in`."""
+        """The tools of the scripts in the current files, except those with the name of a `built_in` one."""
         found = find_project_scripts(self._project.repo)
         for problem in found.problems:
             self._warn(problem.message)
@@ -50,18 +50,18 @@ class ScriptProvider:
         taken = {name for spec in built_in for name in names_of(spec)}
         for spec in own:
             if namesakes := taken & names_of(spec):
-                self._warn(f"the script of {spec.name} is no tool: there is a tool called {namesakes.pop()!r}")
+                self._warn(f"the script of {spec.name} is not a tool: there is already a tool {namesakes.pop()!r}")
             else:
                 yield spec
 
     def _warn(self, message: str) -> None:
-        """Says what is wrong, once."""
+        """Logs a warning, once."""
         if message not in self._told:
             _log.warning("%s", message)
             self._told.add(message)
 
     async def status(self) -> "BridgeStatus":
-        """How the bridge stands."""
+        """The state of the bridge."""
         from binnacle.bridge.client.bridge_status import bridge_status
 
         return await bridge_status(self.client(), shipped_scripts())
@@ -74,10 +74,10 @@ class ScriptProvider:
         return self._client
 
     async def run_by_host(self, work: ScriptRunner) -> Any:
-        """Has a host run a script. None is started for what it could not run.
+        """Runs a script on a host. No host is started for a script that it could not run.
 
         Raises:
-            BridgeError: of the script or its host.
+            BridgeError: the script or its host failed.
         """
         about = work.metadata
         client = self.client()
@@ -97,10 +97,10 @@ class ScriptProvider:
         return await self.run_trusted(self._own[work.metadata.alias], work)
 
     async def run_trusted(self, one: ProjectScript, work: ScriptRunner) -> Any:
-        """Runs a program of the project, if it is the one that a person trusted.
+        """Runs a program of the project, if a person has trusted it as it is.
 
         Raises:
-            BridgeError: it is not, or what it says, or how it failed.
+            BridgeError: it is not trusted, or it failed.
         """
         from binnacle.bridge.script_process import run_program
         from binnacle.processes.keeper import Keeper

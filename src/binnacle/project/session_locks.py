@@ -1,4 +1,4 @@
-"""Who is at work on a session: whoever serves it or waits for its client holds a lock, which ends with the process."""
+"""Locks on sessions: a process that serves a session or waits for its client holds one, which ends with the process."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from binnacle.project.project import Project
 from binnacle.work.session import Agent, is_planned
 
 LOCK_TIMEOUT_SECONDS = 5.0
-"""Whoever looks whether a session is abandoned has its lock for a system call."""
+"""How long to wait for a lock. A check whether a session is abandoned holds it for one system call."""
 
 
 def _path(project: Project, session: str) -> str:
@@ -21,7 +21,7 @@ def _path(project: Project, session: str) -> str:
 
 @contextlib.contextmanager
 def present(project: Project, session: str) -> Iterator[None]:
-    """Is at work on a session until it is left, or killed."""
+    """Holds the lock of a process that works on a session. A killed process loses it too."""
     path = _path(project, session)
     make_private_folder(os.path.dirname(path))
     with open(path, "w", encoding="utf-8", opener=private_opener) as file:
@@ -40,10 +40,10 @@ def was_driven(project: Project, session: str) -> bool:
 
 @contextlib.contextmanager
 def alone(project: Project, session: str) -> Iterator[None]:
-    """Drives a session, until it is left or killed.
+    """Holds the lock of the run that drives a session. A killed process loses it too.
 
     Raises:
-        Refused: someone else does already.
+        Refused: another run holds it.
     """
     path = _driver(project, session)
     make_private_folder(os.path.dirname(path))
@@ -51,7 +51,7 @@ def alone(project: Project, session: str) -> Iterator[None]:
         if not try_lock(file.fileno()):
             file.seek(0)
             who = file.read().strip()
-            message = f"this run is going on already{f', in process {who}' if who else ''}"
+            message = f"this run is already running{f', in process {who}' if who else ''}"
             raise Refused(message, hint="stop it there, or give this one another name with --name")
         file.truncate(0)
         file.write(str(os.getpid()))
@@ -60,17 +60,17 @@ def alone(project: Project, session: str) -> Iterator[None]:
 
 
 def is_gone(project: Project, agent: Agent) -> bool:
-    """Whether an agent is known to be gone: its process ended, or nobody is at work on its planned session."""
+    """Whether an agent is known to be gone: its process ended, or no process works on its planned session."""
     if is_planned(agent.id):
-        # The process that began it may not have its lock yet, so that one is asked for, too.
+        # The process that began it may not hold its lock yet, so that process is checked too.
         return has_server(agent) is not True and is_abandoned(project, agent.id)
     return is_present(agent) is False
 
 
 def is_abandoned(project: Project, session: str) -> bool:
-    """Whether someone was at work on a session on this machine, and nobody is any more."""
+    """Whether a process of this machine worked on a session, and none does now."""
     try:
         with open(_path(project, session), encoding="utf-8") as file:
             return try_lock(file.fileno())
     except OSError:
-        return False  # nobody ever was here, or there are no locks
+        return False  # no process ever worked on it here, or there are no locks

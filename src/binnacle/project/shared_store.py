@@ -1,4 +1,4 @@
-"""Opens a store in PostgreSQL: which project this is there, and what the repository is known by."""
+"""Opens a store in PostgreSQL, and finds the fingerprints that identify the repository there."""
 
 import os
 from datetime import timedelta
@@ -13,7 +13,7 @@ from binnacle.store.store import Store
 from binnacle.store.transaction import IsGone
 
 GIT_TIMEOUT_SECONDS = 20.0
-"""To find the first commit in a long history. Without an answer in time the other fingerprints have to do."""
+"""Time to find the first commit in a long history. Without an answer, the other fingerprints must suffice."""
 
 
 def open_shared(project: Project, *, timeout: float, lease: timedelta, is_gone: IsGone, outage: float) -> Store:
@@ -31,13 +31,13 @@ def open_shared(project: Project, *, timeout: float, lease: timedelta, is_gone: 
 
 
 def default_name(repo: str) -> str:
-    """What a project is called in the database when nobody named it."""
+    """The default name of a project in the database."""
     name = os.path.basename(repo).removesuffix(".git").encode("utf-8", "replace").decode()
     return "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip(".-").lower()[:40] or "project"
 
 
 def find_fingerprints(project: Project) -> frozenset[str]:
-    """What the repository is known by on every machine: its first commit, its origin, a word of its own."""
+    """What identifies the repository on every machine: its first commit, its origin, its random mark."""
     place = project.place
     kept = read_kept(place, project.id)
     mark, root = (kept.mark, kept.root) if kept else ("", "")
@@ -51,7 +51,7 @@ def find_fingerprints(project: Project) -> frozenset[str]:
 
 
 def _find_root(place: Place) -> str:
-    """The first commit on the way that HEAD came; empty if there is none, or the history is cut off."""
+    """The first commit in the first-parent history of HEAD; empty if there is none, or the clone is shallow."""
     if place.git_dir is None or os.path.exists(os.path.join(place.git_dir, "shallow")):
         return ""
     import subprocess

@@ -10,8 +10,8 @@ from binnacle.work.session import Agent
 def open_store(project: Project, *, create: bool = True, timeout: float | None = None, outage: float = 0.0) -> Store:
     """Opens the project's store; the caller closes it. Without `create`, a missing one reads as empty.
 
-    A store that is made or found has its place written down. `timeout` is how long to wait for a
-    locked store, if not as long as the settings say; `outage` is how long to wait for a database that is away.
+    The place of the store is recorded. `timeout` is how long to wait for a locked store, by default as the
+    settings say; `outage` is how long to wait for a database that is down.
     """
     from datetime import timedelta
     from functools import partial

@@ -1,4 +1,4 @@
-"""The tools of a project: ours, and those that its scripts make."""
+"""The tools of a project: the built-in ones, and those of its scripts."""
 
 from binnacle.errors import NotReady
 from binnacle.passthrough.command_runner import CommandRunner
@@ -17,9 +17,9 @@ from binnacle.work import steps
 
 
 def open_access(project: Project, *, is_served: bool = False) -> StoreAccess:
-    """The tools' way to the project's store; the caller closes it.
+    """The tools' access to the project's store; the caller closes it.
 
-    A folder that is no project gets a store when a command asks for one, but not when it `is_served` to a client.
+    A folder that is not a project gets a store if a command needs one, but not if it `is_served` to a client.
     """
     patience = project.settings.number("store.timeout")
 
@@ -32,13 +32,13 @@ def open_access(project: Project, *, is_served: bool = False) -> StoreAccess:
 
 
 def own_tools(access: StoreAccess, runner: CommandRunner, finder: ToolFinder, *, timeout: float) -> list[ToolSpec]:
-    """Every tool that is built in, scripts aside. `timeout` is how long a `bn_run` may take, in seconds."""
+    """Every built-in tool except scripts. `timeout` is how many seconds a `bn_run` may take."""
     shell = BnTools(runner.run, timeout=timeout)
     return [*shell.specs(), *work_tools(access), *finder.specs()]
 
 
 def catalog_of(project: Project) -> Catalog:
-    """Every tool of our own and of the project's scripts, to be looked at and not to be called."""
+    """Every built-in tool and the tools of the project's scripts, to show but not to call."""
     finder = ToolFinder(lambda: ToolIndex(()), Dispatcher(Catalog()).reply)
     own = own_tools(open_access(project), CommandRunner(), finder, timeout=0)
     return Catalog([*own, *ScriptProvider(project).specs(own)])

@@ -1,4 +1,4 @@
-"""Where in a project we are."""
+"""Finds the workspace: the folder in which programs are debugged."""
 
 import os
 
@@ -7,7 +7,7 @@ from binnacle.project.project import Project
 
 
 def workspace_of(project: Project, start: str | None = None) -> str:
-    """Where programs are debugged: the worktree around `start`, if it is one of the project's."""
+    """The worktree around `start`, if it belongs to the project; otherwise the repository."""
     origin = here = os.path.realpath(start or os.getcwd())
     while not os.path.exists(os.path.join(here, ".git")):
         parent = os.path.dirname(here)

@@ -1,7 +1,8 @@
-"""A project while it is served, whose tools are loaded only when somebody needs them.
+"""A project while it is served, whose tools are loaded only when they are needed.
 
-A client starts its server and asks at once which tools it has. The answer is the same every time, so it is saved
-(`tool_list_cache`). What executes the tools (`toolbox`) is loaded with the first call, or when the server is idle.
+A client starts its server and asks at once for its tools. The answer is the same every time, so it is saved
+(`tool_list_cache`). The code that executes the tools (`toolbox`) is loaded with the first call, or when the server is
+idle.
 """
 
 import asyncio
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from binnacle.upstream.gateway import Gateway
 
 IDLE_SECONDS = 0.3
-"""How long after the list was asked for the tools are loaded, ahead of their first call."""
+"""How long after a request for the list the tools are loaded, before their first call."""
 
 MAX_GUIDE_BYTES = 1 << 20
-"""An AGENTS.md that agents can read is far shorter."""
+"""Maximum size of AGENTS.md. One that agents can read is far shorter."""
 
 NO_PROJECT = "This server was started outside a project: call binnacle-set_agent with a repository's path first."
 
@@ -54,7 +55,7 @@ class LazyProject:
         self.repo = project.repo
         self.is_known = project.is_known
         self._with_session: tuple[bytes, bytes] = (b"", b"")
-        """The list of tools, and the same where every tool takes a handle."""
+        """The list of tools, and the same list with a `session` parameter for every tool."""
 
         self._terms = session.terms
         self._session = session
@@ -62,39 +63,39 @@ class LazyProject:
         self._timeout = timeout
         self.upstreams = upstreams
         self.upstreams_seen = upstreams.state()
-        """What was configured and decided when the servers were last loaded."""
+        """The state of configuration and decisions when the servers were last loaded."""
 
         self.stirred = asyncio.Event()
-        """Set when an upstream server has come, gone or changed."""
+        """Set when an upstream server has connected, disconnected or changed."""
 
         self._box: SessionToolbox | None = None
         self._shown: ToolList | None = None
         self._seen = fingerprint(self._terms.recipe, project.repo)
-        self.updated: Callable[[str], None] = _nobody
-        """Called with the URI of another server's resource that has changed."""
+        self.updated: Callable[[str], None] = _ignore_update
+        """Called with the URI of an upstream server's resource that has changed."""
 
         self._is_behind = False
-        """Whether something has changed that the plan does not know of yet."""
+        """Whether something has changed that the plan does not include yet."""
 
     def instructions(self) -> str:
-        """What a client is told about the tools."""
+        """Instructions about the tools for a client."""
         said = self._listing().instructions
         found = warn_agents(self._problems())
         return " ".join(filter(None, ("" if self.is_known else NO_PROJECT, said, found)))
 
     def _problems(self) -> tuple[ConfigProblem, ...]:
-        """What is wrong with the configuration of other servers."""
+        """Problems in the configuration of upstream servers."""
         gateway = self._box.gateway if self._box is not None else None
         return gateway.problems if gateway is not None else self.upstreams.problems()
 
     def listing(self) -> bytes:
-        """The tools as `tools/list` shows them, a JSON array."""
+        """The tools of `tools/list`, a JSON array."""
         if self._box is None:
             asyncio.get_running_loop().call_later(IDLE_SECONDS, self.box)
         return self._listing().tools
 
     def listing_with_session(self) -> bytes:
-        """The same, where every tool says that it takes `session`."""
+        """The same with a `session` parameter for every tool."""
         listing = self.listing()
         if listing is not self._with_session[0]:
             self._with_session = (listing, with_session(listing))
@@ -114,7 +115,7 @@ class LazyProject:
         return ToolList(box.instructions, box.listing)
 
     def foreign_content(self) -> ForeignContent:
-        """What other servers have besides tools."""
+        """What upstream servers have besides tools."""
         return (self._box.content if self._box else None) or NoForeignContent()
 
     def call(self, name: str, raw: bytes, caller: Caller) -> Awaitable[Outcome]:
@@ -122,7 +123,7 @@ class LazyProject:
         return self.box().dispatcher.call(name, raw, caller)
 
     def box(self) -> "SessionToolbox":
-        """What executes the tools."""
+        """The toolbox, loaded if needed."""
         if self._box is None:
             from binnacle.serving.toolbox import SessionToolbox
             from binnacle.sessions.planning import kept_limits
@@ -145,11 +146,11 @@ class LazyProject:
 
     @property
     def loaded_box(self) -> "SessionToolbox | None":
-        """What executes the tools, if it is loaded."""
+        """The toolbox, if it is loaded."""
         return self._box
 
     def warn_of_problems(self) -> None:
-        """Says on stderr what is wrong with the configuration of upstream servers."""
+        """Logs problems in the configuration of upstream servers to stderr."""
         self.upstreams.warn(self._problems())
 
     async def find_agent(
@@ -159,11 +160,11 @@ class LazyProject:
         return await self.box().find_agent(facts, name=name, open_here=open_here, is_new=is_new)
 
     async def resume_agent(self, facts: ClientFacts, *, open_here: Collection[str]) -> Agent | None:
-        """The agent that the same process was before; None if it was none."""
+        """The agent that the same process was before, or None."""
         return await self.box().resume_agent(facts, open_here=open_here)
 
     async def link_agent(self, agent_id: str, facts: ClientFacts) -> Agent:
-        """Has a registered agent speak through a connection."""
+        """Makes a registered agent use a connection."""
         return await self.box().link_agent(agent_id, facts)
 
     async def is_active(self, agent_id: str) -> bool:
@@ -171,21 +172,21 @@ class LazyProject:
         return await self.box().is_active(agent_id)
 
     async def end_agent(self, agent_id: str, *, reason: str) -> None:
-        """Ends an agent and gives back what it holds."""
+        """Ends an agent and gives back its tasks."""
         await self.box().end_agent(agent_id, reason=reason)
 
     async def status(self, caller: Caller) -> str:
-        """How the project stands, and how its upstream servers do, as JSON."""
+        """The state of the project and of its upstream servers, as JSON."""
         box = self.box()
         text = await box.status(caller)
         more: dict[str, Any] = {}
         if brings_settings(self._project.repo):
             more["not_trusted"] = await asyncio.to_thread(self._find_untrusted, self._project)
         if box.gateway is not None:
-            more["upstreams"] = _standings(box.gateway)
+            more["upstreams"] = _describe_servers(box.gateway)
         if problems := self._problems():
             more["upstream_problems"] = list(problems)
-        return _with(text, more)
+        return _add_fields(text, more)
 
     async def guide(self) -> str | None:
         """AGENTS.md of the repository, if there is one."""
@@ -198,7 +199,7 @@ class LazyProject:
         self.updated(uri)
 
     def refresh(self, *, is_store_changed: bool) -> None:
-        """Makes the plan again if its recipe was written again, or if the store changed and has a say in it."""
+        """Makes the plan again if its recipe, an upstream server, or a store that it depends on has changed."""
         written = fingerprint(self._terms.recipe, self._project.repo)
         is_rewritten, self._seen = written != self._seen, written
         self._is_behind |= is_rewritten or self.stirred.is_set() or (is_store_changed and not self._terms.is_bare)
@@ -208,7 +209,7 @@ class LazyProject:
             self._is_behind = False
 
     def take_changed_list(self) -> bool:
-        """Whether the list of tools is another one than clients were shown; it is saved for the next server."""
+        """Whether the list of tools differs from the one that clients saw; a new one is saved for the next server."""
         if self._shown is None or self._shown == (made := self._make_list()):
             return False
         self._shown = None
@@ -221,25 +222,25 @@ class LazyProject:
             await self._box.aclose()
 
 
-def _nobody(uri: str) -> None:
-    """Nobody wants to know."""
+def _ignore_update(uri: str) -> None:
+    """The default of `updated`."""
 
 
-def _with(status: str, more: dict[str, Any]) -> str:
-    """A status with more in it."""
+def _add_fields(status: str, more: dict[str, Any]) -> str:
+    """A status with additional fields."""
     import msgspec
 
     return msgspec.json.encode({**msgspec.json.decode(status, type=dict[str, msgspec.Raw]), **more}).decode()
 
 
-def _standings(gateway: "Gateway") -> list[dict[str, Any]]:
+def _describe_servers(gateway: "Gateway") -> list[dict[str, Any]]:
     from binnacle.serving.upstream_connections import describe_servers
 
     return describe_servers(gateway)
 
 
 def with_session(listing: bytes) -> bytes:
-    """A list of tools in which each says that it takes a handle, unless it has a parameter of that name."""
+    """A list of tools with a `session` parameter for each, unless it has one already."""
     import msgspec
 
     tools = msgspec.json.decode(listing, type=list[dict[str, Any]])

@@ -18,9 +18,9 @@ class OpenProjects:
     """The projects that the sessions of one server are in. Closing it closes those that it opened."""
 
     def __init__(self, home: LazyProject, make: Callable[[Project, AsyncExitStack], LazyProject]) -> None:
-        """`home` is the project the server was started in, which its owner closes.
+        """`home` is the project in which the server was started; its owner closes it.
 
-        `make` makes another project ready to be served, and pushes on the stack what ends with it.
+        `make` prepares another project for serving, and pushes on the stack what must be closed with it.
         """
         self._make = make
         self._open = {home.repo: home}
@@ -28,15 +28,15 @@ class OpenProjects:
         self._mcp_server: McpServer | None = None
 
     def announce_to(self, mcp_server: McpServer) -> None:
-        """Sets whose clients hear of changes. Must be called before a project is opened."""
+        """Sets the server whose clients are notified of changes. Must be called before a project is opened."""
         self._mcp_server = mcp_server
 
     async def open(self, path: str) -> LazyProject:
-        """The project at a path, opened if it is not.
+        """The project at a path, opened if necessary.
 
         Raises:
             NoProject: there is none.
-            InvalidInput: it is no folder, or not named from the root.
+            InvalidInput: it is not a folder, or the path is not absolute.
             Full: too many are open.
         """
         if not os.path.isabs(path) or not os.path.isdir(path):

@@ -1,11 +1,11 @@
 """Keeps what clients see of a served project up to date.
 
-One task per served project looks once a second, and at once when an upstream server stirs. It asks four questions in
-this order: are other upstream servers configured, has the store changed, has the recipe been written again, is the list
-of tools another one. Each answer is compared with what the clients were last told, so a client hears of a change once.
+One task per served project checks for changes once a second, and at once when an upstream server changes. It checks in
+this order: the configured upstream servers, the store, the recipe, the list of tools. Each is compared with what the
+clients were last notified of, so clients are notified of a change once.
 
-Only this task refreshes the plan, so two refreshes never meet. A call that runs meanwhile keeps the dispatcher that it
-began with. A plan that cannot be made leaves the session the tools it has, and the log says why, once.
+Only this task refreshes the plan, so two refreshes never run at the same time. A call that runs meanwhile keeps the
+dispatcher that it began with. If a plan cannot be made, the session keeps its tools, and the log says why, once.
 """
 
 import asyncio
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-"""How often the task looks whether the plan or the store has changed."""
+"""Seconds between two checks whether the plan or the store has changed."""
 
 SETTLE_SECONDS = 0.05
-"""Several servers that come within this time are announced as one change."""
+"""Several servers that connect within this time are announced as one change."""
 
 STATUS_URI = "binnacle://status"
 
 
 class ProjectRefresher:
-    """Refreshes one served project and announces what has changed to the clients of one MCP server."""
+    """Refreshes one served project and announces changes to the clients of one MCP server."""
 
     def __init__(self, project: LazyProject, mcp_server: McpServer) -> None:
         self._project = project
         self._mcp_server = mcp_server
         self._announced = _snapshot(NoForeignContent())
-        """What upstream servers had besides tools when the clients were last told."""
+        """What upstream servers had besides tools when the clients were last notified."""
 
     async def run(self) -> None:
-        """Looks until it is cancelled."""
+        """Checks for changes until it is cancelled."""
         reported = ""
         while True:
             await self._wait()
@@ -95,7 +95,7 @@ def _snapshot(content: ForeignContent) -> dict[Changed, tuple[Mapping[str, Any],
 
 @asynccontextmanager
 async def keep_fresh(project: LazyProject, mcp_server: McpServer) -> AsyncGenerator[None]:
-    """Announces changes in a project. Leaving it ends every process the project started and closes its store."""
+    """Announces changes in a project. Leaving the block ends the project's processes and closes its store."""
     project.updated = mcp_server.updated
     refreshing = asyncio.get_running_loop().create_task(ProjectRefresher(project, mcp_server).run())
     try:

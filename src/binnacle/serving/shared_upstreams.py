@@ -1,4 +1,4 @@
-"""The upstream servers of a project, shared by every session that a process serves. Light: loads nothing to connect."""
+"""The upstream servers of a project, shared by all sessions of a process. Light: it loads no code to connect."""
 
 import logging
 import os
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class SharedUpstreams:
-    """The upstream servers of all sessions of a process, connected to when the first session needs them."""
+    """The upstream servers of all sessions of a process. They are connected when the first session needs them."""
 
     def __init__(self, project: Project, flags: Sequence[str]) -> None:
         """`flags` are the servers named on the command line."""
@@ -25,19 +25,19 @@ class SharedUpstreams:
         self.flags = flags
         self._files = [one.path for one in config_files(project.repo)]
         self._decisions = (trust_file(), pins_file(project.data_dir), logins_folder())
-        """What people decide about servers."""
+        """Files with people's decisions about servers."""
 
         self._made: UpstreamConnections | None = None
         self._problems: tuple[tuple[int, ...], tuple[ConfigProblem, ...]] | None = None
         self._warned: set[ConfigProblem] = set()
-        """What was said on stderr, and still is so."""
+        """Problems that were logged and still exist."""
 
     def state(self) -> tuple[int, ...]:
-        """Changes when servers are configured, trusted, signed in to, or their tools accepted."""
+        """A value that changes when servers are configured, trusted, signed in to, or their tools accepted."""
         return tuple(map(_modified, (*self._files, *self._decisions)))
 
     def key(self) -> str:
-        """Stands for the servers that are configured; empty if there are none."""
+        """A key for the configured servers; empty if there are none."""
         if not self.are_configured():
             return ""
         return repr((self._project.repo, self.flags, [_modified(path) for path in self._files]))
@@ -46,7 +46,7 @@ class SharedUpstreams:
         return bool(self.flags) or any(map(_modified, self._files))
 
     def get(self, is_needed: bool = False) -> "UpstreamConnections | None":
-        """The way to the servers; None where there are none, unless it `is_needed` for those of a discipline."""
+        """The connections to the servers; None if no server is configured and no discipline needs them."""
         if self._made is None and (is_needed or self.are_configured()):
             from binnacle.serving.upstream_connections import UpstreamConnections
 
@@ -54,7 +54,7 @@ class SharedUpstreams:
         return self._made
 
     def problems(self) -> tuple[ConfigProblem, ...]:
-        """What is wrong with the configuration of the servers, which keeps some of them away."""
+        """Problems in the configuration of the servers."""
         if not self.are_configured():
             return ()
         state = self.state()
@@ -66,7 +66,7 @@ class SharedUpstreams:
         return self._problems[1]
 
     def warn(self, problems: Sequence[ConfigProblem]) -> None:
-        """Says on stderr what is wrong, each problem once for as long as it is there."""
+        """Logs problems to stderr, each once as long as it exists."""
         from binnacle.wire.hidden_text import make_visible
 
         for one in problems:

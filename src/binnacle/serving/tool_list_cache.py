@@ -1,6 +1,6 @@
-"""The list of tools, kept between starts: making it means importing everything that executes them.
+"""The list of tools, saved between starts, because making it imports all code that executes them.
 
-The kept list is found by the state of the files it was made from, so it is never older than the program.
+A saved list is found by the state of the files it was made from, so it is never older than the program.
 """
 
 import contextlib
@@ -18,24 +18,25 @@ from binnacle.config.private_files import make_private_folder
 from binnacle.config.repository_files import is_folder_inside, root_of
 
 SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts", "upstream")
-"""Folders of the program that decide what the list says."""
+"""Folders of the program that determine the list."""
 
 MAX_KEPT_LISTS = 50
-"""Lists kept at once; the oldest makes room."""
+"""Lists kept at once; beyond that, the oldest is removed."""
 
 
 class ToolList(NamedTuple):
-    """What a client is told first."""
+    """The instructions and tools that a client gets first."""
 
     instructions: str
     tools: bytes
-    """As `tools/list` shows them, a JSON array."""
+    """The tools of `tools/list`, a JSON array."""
 
 
 def read_or_make_list(state: int, make: Callable[[], ToolList], *, beside: str = "") -> ToolList:
-    """What a session is told; made and kept, if it was not. `state` is the `fingerprint` of its recipe.
+    """The saved list of a session, or a new one, which is saved. `state` is the `fingerprint` of its recipe.
 
-    `beside` stands for the upstream servers that are configured: with them, what was told last; without, our own tools.
+    `beside` is the key of the configured upstream servers; without a list for that key, the list of our own tools is
+    used.
     """
     for one in dict.fromkeys((beside, "")):
         with contextlib.suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
@@ -48,9 +49,9 @@ def read_or_make_list(state: int, make: Callable[[], ToolList], *, beside: str =
 
 
 def save_list(state: int, made: ToolList, *, beside: str) -> None:
-    """Keeps what a session is told. What cannot be kept is made again next time."""
+    """Saves a list. One that cannot be saved is made again next time."""
     with contextlib.suppress(OSError):
-        _keep(_path(state, beside), msgspec.json.encode((made.instructions, msgspec.Raw(made.tools))))
+        _save(_path(state, beside), msgspec.json.encode((made.instructions, msgspec.Raw(made.tools))))
 
 
 def _path(state: int, beside: str) -> str:
@@ -58,7 +59,7 @@ def _path(state: int, beside: str) -> str:
     return os.path.join(cache_dir(), f"tools-{state:08x}{number:08x}.json")
 
 
-def _keep(path: str, content: bytes) -> None:
+def _save(path: str, content: bytes) -> None:
     folder = os.path.dirname(path)
     make_private_folder(folder)
     write_atomically(path, content)
@@ -69,7 +70,7 @@ def _keep(path: str, content: bytes) -> None:
 
 
 def fingerprint(recipe: str, repo: str) -> int:
-    """Changes when a file does that the list of a recipe is made from."""
+    """A number that changes when a file changes that the list of a recipe is made from."""
     (program,) = binnacle.__path__
     folders = [os.path.join(program, *name.split("/")) for name in SOURCES]
     folders.append(os.path.join(repo, PROJECT_DIR, "recipes"))
@@ -79,7 +80,7 @@ def fingerprint(recipe: str, repo: str) -> int:
 
 
 def _trust_states(repo: str) -> list[str]:
-    """Of what the person has trusted, where the project has anything that is of more use then."""
+    """The state of the trust file, if the project has files that trust could affect."""
     if not os.path.isdir(os.path.join(repo, PROJECT_DIR)):
         return []
     with contextlib.suppress(OSError):
@@ -89,9 +90,9 @@ def _trust_states(repo: str) -> list[str]:
 
 
 def _script_states(folder: str) -> Iterator[str]:
-    """Of the project's own scripts."""
+    """The states of the project's own scripts."""
     root = root_of(folder)
-    is_there = root is not None and is_folder_inside(root, folder)  # a link may lead to all files there are
+    is_there = root is not None and is_folder_inside(root, folder)  # a link may lead to any files
     files = [os.path.join(here, name) for here, _, names in os.walk(folder) for name in names] if is_there else []
     for path in sorted(files):
         with contextlib.suppress(OSError):

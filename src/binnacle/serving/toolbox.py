@@ -1,4 +1,4 @@
-"""The tools of a project and what executes them. Heavy: imported when the first tool is called, not at the start."""
+"""The tools of a project and what executes them. Heavy: imported when the first tool is called, not at start-up."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -58,19 +58,18 @@ class SessionToolbox:
         heard: Callable[[], None],
         updated: Callable[[str], None],
     ) -> None:
-        """`first` is the most that the session may have; without it, what its recipe says now.
+        """`first` is the most that the session may have, by default what its recipe says now.
 
-        `start` is where in the project the session's agent works.
-
-        `upstreams` gives the way to servers if there are any, or if it is told that the session brings some.
-        `heard` is called when an upstream server has come, gone or changed, `updated` when a resource of one has.
+        `start` is the folder in which the session's agent works. `upstreams` returns the connections to upstream
+        servers; its argument says whether the session has servers of its discipline. `heard` is called when an
+        upstream server has connected, disconnected or changed, `updated` when a resource of one has changed.
         """
         self._project = project
         self._terms = terms
         self._first = first
         self._access = open_access(project, is_served=True)
         self._runner = CommandRunner()
-        finder = ToolFinder(self._searched, self._reply)
+        finder = ToolFinder(self._search_index, self._reply)
         self._built_in = own_tools(self._access, self._runner, finder, timeout=timeout)
         self._scripts = ScriptProvider(project, start=start)
         self._index: ToolIndex | None = None
@@ -80,21 +79,21 @@ class SessionToolbox:
         self._updated = updated
         self._brought: Mapping[str, Any] = {}
         self.has_other_upstreams = False
-        """Whether the discipline brings other upstream servers than those that were read."""
+        """Whether the discipline has other upstream servers now than those that were loaded."""
 
         self.gateway: Gateway | None = None
         self._denied: tuple[str, ...] = ()
         self._made_of: tuple[Recipe, Discipline | None, Mapping[str, OfferedTool]] | None = None
         try:
             if not terms.is_bare:
-                self._access.watch()  # before the plan is made: what changes from here on makes it again
+                self._access.watch()  # before the plan is made, so that later changes refresh it
             self.refresh(reread=True)
         except BinnacleError:
             self._access.close()
             raise
 
     def refresh(self, *, reread: bool) -> None:
-        """Works out the tools of the session as things stand now. Recipe and scripts are read again if `reread`."""
+        """Computes the current tools of the session. With `reread`, recipe and scripts are read again."""
         if reread:
             self._own = [*self._built_in, *self._scripts.specs(self._built_in)]
             self._made_of = None
@@ -127,15 +126,15 @@ class SessionToolbox:
     def _explain_missing(self, name: str) -> BinnacleError | None:
         return self.gateway.explain_missing(name) if self.gateway is not None else None
 
-    def _searched(self) -> ToolIndex:
-        """The tools of the session, to be searched."""
+    def _search_index(self) -> ToolIndex:
+        """The search index of the session's tools."""
         if self._index is None:
             found = (one.entry() for one in self.dispatcher.exposed if one.spec.name not in FINDERS)
             self._index = ToolIndex(found)
         return self._index
 
     def _connect(self, recipe: Recipe, discipline: Discipline | None) -> None:
-        """Begins to connect to the upstream servers, where the session may use them."""
+        """Starts connecting to the upstream servers, if the session may use them."""
         brought = discipline.upstreams if discipline else {}
         if brought != self._brought and self.gateway is not None:
             self.has_other_upstreams = True
@@ -148,7 +147,7 @@ class SessionToolbox:
 
     @property
     def content(self) -> "PermittedContent | None":
-        """What upstream servers have besides tools, where the session may use it."""
+        """What upstream servers have besides tools, if the session may use it."""
         if self.gateway is None or not self._recipe.upstreams:
             return None
         from binnacle.tools.permitted_content import PermittedContent
@@ -156,13 +155,13 @@ class SessionToolbox:
         return PermittedContent(self.gateway, self._denied)
 
     async def reload_upstreams(self) -> None:
-        """Reads again which upstream servers there are."""
+        """Reads the configuration of the upstream servers again."""
         self.has_other_upstreams = False
         if self.gateway is not None:
             await self.gateway.reload()
 
     def _foreign(self) -> Iterable[ToolSpec]:
-        """The tools of upstream servers, for which nothing is loaded where there are none."""
+        """The tools of upstream servers. Without servers, no code for them is loaded."""
         if self.gateway is None:
             return ()
 
@@ -175,7 +174,7 @@ class SessionToolbox:
             return subject(tx, self._terms.discipline, self._terms.feature, self._terms.task)
 
     async def has_store_changed(self) -> bool:
-        """Whether something in the store has changed since this was last asked."""
+        """Whether the store has changed since the last call."""
         return await self._access.has_changed()
 
     async def find_agent(
@@ -187,11 +186,11 @@ class SessionToolbox:
         return await self._access.change(lambda tx: find_or_register(tx, facts, name=name, open_here=open_here))
 
     async def resume_agent(self, facts: ClientFacts, *, open_here: Collection[str]) -> Agent | None:
-        """The agent that the same process was before; None if it was none."""
+        """The agent that the same process was before, or None."""
         return await self._access.look(lambda tx: find_resumed(tx, facts, open_here=open_here))
 
     async def link_agent(self, agent_id: str, facts: ClientFacts) -> Agent:
-        """Has a registered agent speak through a connection."""
+        """Makes a registered agent use a connection."""
         return await self._access.change(lambda tx: link(tx, agents.get_active(tx, agent_id), facts))
 
     async def is_active(self, agent_id: str) -> bool:
@@ -199,11 +198,11 @@ class SessionToolbox:
         return await self._access.look(lambda tx: agents.get(tx, agent_id).ended_at is None)
 
     async def end_agent(self, agent_id: str, *, reason: str) -> None:
-        """Ends an agent and gives back what it holds."""
+        """Ends an agent and gives back its tasks."""
         await self._access.change(lambda tx: _end_agent(tx, agent_id, reason))
 
     async def status(self, caller: Caller) -> str:
-        """How the project stands, as JSON."""
+        """The state of the project, as JSON."""
         return await self._access.run(caller, _status, writes=False)
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""Connections to upstream servers, shared by every session that a process serves. Heavy: made when there are any."""
+"""Connections to upstream servers, shared by all sessions of a process. Heavy: loaded only if there are servers."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,15 +22,15 @@ from binnacle.upstream.transports.transport import Receive, Transport
 if TYPE_CHECKING:
     from binnacle.upstream.auth.authorizer import Authorizer
 
-LOG_LIMIT = 1 << 20
-"""Bytes of what a server wrote to its standard error that are kept, and as many again of what was before."""
+MAX_LOG_BYTES = 1 << 20
+"""Size of the log of a server's standard error, and of the older log before it."""
 
 Brought = Callable[[], Mapping[str, Any] | None]
-"""The servers that a session's discipline brings at this moment."""
+"""Returns the current servers of a session's discipline."""
 
 
 class UpstreamConnections:
-    """What sessions need to reach upstream servers. Closing it ends every connection and every process."""
+    """The connections of all sessions to upstream servers. Closing it ends every connection and every process."""
 
     def __init__(self, project: Project, *, flags: Sequence[str] = ()) -> None:
         """`flags` are the servers named on the command line."""
@@ -46,7 +46,7 @@ class UpstreamConnections:
     def gateway(
         self, brought: Brought, on_change: Callable[[], None], *, only: Collection[str] | None = None
     ) -> Gateway:
-        """The servers of a session: the project's, and those of its discipline; of them `only` those named."""
+        """The gateway of a session to the servers of the project and of its discipline, or `only` to some of them."""
         repo = self._project.repo
         return Gateway(
             lambda: self._load(brought(), only),
@@ -77,7 +77,7 @@ class UpstreamConnections:
 
     def _log(self, name: str) -> OutputLog:
         if name not in self._logs:
-            file = RollingFile(log_file(self._project.data_dir, name), LOG_LIMIT)
+            file = RollingFile(log_file(self._project.data_dir, name), MAX_LOG_BYTES)
             self._logs[name] = (OutputLog(file, clean=self._redactor.clean), file)
         return self._logs[name][0]
 
@@ -109,14 +109,14 @@ class UpstreamConnections:
 
 
 def describe_servers(gateway: Gateway) -> list[dict[str, Any]]:
-    """How the servers of a session stand: since when, why, and when one that failed is tried again."""
+    """The state of a session's servers: since when, why, and when a failed one is tried again."""
     return [
         {
             "name": name,
             "state": server.status.state,
-            "since": _moment(server.status.since),
+            "since": _format_time(server.status.since),
             **({"reason": server.status.reason} if server.status.reason else {}),
-            **({"next_retry": _moment(server.status.next_retry)} if server.status.next_retry else {}),
+            **({"next_retry": _format_time(server.status.next_retry)} if server.status.next_retry else {}),
             "tools": len(server.tools),
             "pin": server.config.pin,
             "notes": gateway.notes.get(name, []),
@@ -125,5 +125,5 @@ def describe_servers(gateway: Gateway) -> list[dict[str, Any]]:
     ]
 
 
-def _moment(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
