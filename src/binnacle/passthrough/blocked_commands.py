@@ -1,4 +1,4 @@
-"""Which commands may not be passed through. Says nothing about why: that is for the tool that refuses."""
+"""Which commands may not be passed through. The tool that refuses them says why."""
 
 from collections.abc import Sequence
 from typing import Literal, get_args
@@ -6,11 +6,11 @@ from typing import Literal, get_args
 BlockedCommand = Literal["gui", "mcp", "orient", "goodbye"]
 
 BLOCKED_COMMANDS: tuple[BlockedCommand, ...] = get_args(BlockedCommand)
-"""They hang, recurse, or need the process of the agent's own shell (seed 000)."""
+"""They hang, recurse, or need the process of the agent's own shell."""
 
 GLOBAL_FLAGS = frozenset({"-H", "--human", "--json", "-h", "--help", "-V", "--version"})
 GLOBAL_OPTIONS_WITH_VALUE = frozenset({"-C", "--repo"})
-"""What `bn` takes before the command. A test feeds the same words to `cli.main` and compares."""
+"""Options that `bn` takes before the command. A test compares them with `cli.main`."""
 
 
 def find_blocked_command(args: Sequence[str]) -> BlockedCommand | None:
@@ -20,7 +20,7 @@ def find_blocked_command(args: Sequence[str]) -> BlockedCommand | None:
 
 
 def _command_word(args: Sequence[str]) -> str | None:
-    """The first word that is no global option; none where `bn` itself refuses the command line."""
+    """The first word that is no global option; empty if `bn` would refuse the command line."""
     rest = iter(args)
     for word in rest:
         if not word.startswith("-"):

@@ -1,4 +1,4 @@
-"""What a `Runner` needs of a process, however it was started.
+"""What a `CommandRunner` needs of a process, however it was started.
 
 Processes are started by `subprocess` and not by the event loop: uvloop's would inherit descriptors of ours, the
 server's stdout among them.
@@ -12,10 +12,10 @@ from typing import Protocol
 from binnacle.passthrough.capture import CapturedOutput
 
 DRAIN_TIMEOUT_SECONDS = 2.0
-"""Seconds to wait for the end of the streams when every process that held them is gone."""
+"""Seconds to wait for the end of the streams after every process that had them is gone."""
 
 POLL_SECONDS = 0.005
-"""Seconds between two looks at a process, where a look is a system call and nobody waits for a millisecond."""
+"""Seconds between two checks of a process; a check is one system call."""
 
 
 class CallProcess(Protocol):
@@ -26,16 +26,13 @@ class CallProcess(Protocol):
 
     @property
     def note(self) -> str:
-        """What the reader of the result should know about how the call ended, if anything."""
+        """A note for the reader about how the call ended, if there is one."""
 
     async def wait(self) -> int:
-        """The return code, negative for a signal, once nothing of the call is left and its output is all there."""
+        """Waits until the call has ended and its output is complete. Returns its code, negative for a signal."""
 
     async def aclose(self) -> None:
-        """Ends the call and all it started, if it has not ended, and releases every descriptor.
-
-        Two tasks may do so at once.
-        """
+        """Ends the call and everything it started, and releases every descriptor. Two tasks may call it at once."""
 
 
 class CannotRun(Exception):
@@ -48,7 +45,7 @@ class CannotRun(Exception):
 
 
 async def wait_exit(process: subprocess.Popen[bytes], *, patience: float | None = None) -> bool:
-    """Waits for a process to end, without end if no patience is given; whether it has ended."""
+    """Waits for a process to end, for ever without `patience`. Returns whether it has ended."""
     deadline = None if patience is None else time.monotonic() + patience
     while process.poll() is None:
         if deadline is not None and time.monotonic() >= deadline:

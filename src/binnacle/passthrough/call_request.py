@@ -1,4 +1,4 @@
-"""A command line, where it runs and with what environment; and its form on the way to the process that runs it.
+"""A command line with its folder and environment, and its form on the way to the process that runs it.
 
 Every text is free of NUL, as the system demands of arguments, paths and variables, so NUL separates them.
 """
@@ -12,7 +12,7 @@ from binnacle.errors import InvalidInput
 from binnacle.processes.facts import MARK_VARIABLE
 
 MAX_REQUEST_BYTES = 1024 * 1024
-"""Of a whole request. A new process could not be given more than twice that."""
+"""Bytes of a request. The system allows a new process about twice that."""
 
 LENGTH_BYTES = 4
 """Bytes before a frame that say how long it is."""
@@ -25,21 +25,21 @@ class CallRequest(NamedTuple):
     args: tuple[str, ...]
     cwd: str
     env: Mapping[str, str]
-    """The whole environment of the call: what was given, and the mark."""
+    """The complete environment of the call, with the mark."""
 
     @property
     def mark(self) -> bytes:
-        """By which every process of the call is found: they inherit it in a variable."""
+        """The mark of the call, which all its processes inherit in a variable."""
         return self.env[MARK_VARIABLE.decode()].encode()
 
 
 def process_name(run_id: str) -> str:
-    """What a forked process of a call is called; the system keeps 15 characters."""
+    """The name of a forked process of a call; the system keeps 15 characters."""
     return f"bn-{run_id}"
 
 
 def make_request(args: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> CallRequest:
-    """A call with an id of its own.
+    """A call with a new id.
 
     Raises:
         InvalidInput: no process could be given this.
@@ -70,7 +70,7 @@ def _texts(request: CallRequest) -> list[str]:
 
 
 def to_frame(texts: Sequence[str]) -> bytes:
-    """Texts as they travel."""
+    """Texts as a frame."""
     body = "\0".join(texts).encode("utf-8", "surrogateescape")
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
@@ -84,7 +84,7 @@ def encode_request(request: CallRequest) -> bytes:
 
 
 def receive_request(connection: socket.socket) -> CallRequest | None:
-    """The next request from a blocking socket; nothing when the other side is gone."""
+    """The next request from a blocking socket; None when the other side is gone."""
     head = _receive_exactly(connection, LENGTH_BYTES)
     body = _receive_exactly(connection, int.from_bytes(head, "big"))
     if not body:

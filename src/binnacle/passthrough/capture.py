@@ -1,7 +1,7 @@
-"""Keeps what a process writes, up to a limit, and always reads on: a full pipe would stop the process.
+"""Keeps the output of a process, up to a limit, and keeps reading: a full pipe would stop the process.
 
-Descriptors are watched by the event loop but never given to it. When a transport's making is cancelled, uvloop closes
-the descriptor behind the back of its owner, who would later close whatever has its number by then.
+The event loop watches descriptors but never owns them. When making a transport is cancelled, uvloop closes the
+descriptor without its owner's knowledge, who would later close another one with the same number.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ from typing import Literal
 
 Stream = Literal["stdout", "stderr"]
 OnOutput = Callable[[Stream, str], None]
-"""Told of output as it comes, up to the limit. What it raises goes to the loop's exception handler."""
+"""Called with output as it arrives, up to the limit. Its exceptions go to the loop's exception handler."""
 
 MAX_READ_BYTES = 256 * 1024
-"""Bytes read before others get their turn."""
+"""Bytes read before other tasks run."""
 
 
 class StreamCapture:
@@ -25,7 +25,7 @@ class StreamCapture:
     def __init__(self, *, limit: int, tell: Callable[[str], None] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        """Done when nobody holds the other end any more."""
+        """Done when all processes have closed the other end."""
 
         self._limit = limit
         self._tell = tell
@@ -39,15 +39,15 @@ class StreamCapture:
         return self._total > self._limit
 
     def text(self) -> str:
-        """What was kept, and a notice where that is not all."""
-        # A character that the limit cuts in two is left out; one that the process left unfinished is replaced.
+        """The kept output, with a notice if it was cut."""
+        # A character cut by the limit is left out; one that the process left incomplete is replaced.
         text = codecs.getincrementaldecoder("utf-8")("replace").decode(self._kept, final=not self.is_cut)
         if self.is_cut:
             text += f"\n[output cut: the first {self._limit} of {self._total} bytes are shown]\n"
         return text
 
     def open(self, theirs: ExitStack) -> int:
-        """Makes a pipe and reads from it; returns the end to write to, which closes with `theirs`."""
+        """Makes a pipe and reads from it. Returns the end to write to, which closes with `theirs`."""
         self._descriptor, write = os.pipe()
         theirs.callback(os.close, write)
         os.set_blocking(self._descriptor, False)
@@ -69,7 +69,7 @@ class StreamCapture:
             self._loop.call_soon(self._tell, text)
 
     def close(self) -> None:
-        """Stops listening. A process that still writes gets a broken pipe."""
+        """Stops reading. A process that still writes gets a broken pipe."""
         if self._descriptor is not None:
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
@@ -90,7 +90,7 @@ class CapturedOutput:
         return self.stdout.is_cut or self.stderr.is_cut
 
     async def wait_ended(self, *, patience: float) -> None:
-        """Waits for the last byte, or until patience runs out."""
+        """Waits for the last byte, at most `patience` seconds."""
         await asyncio.wait([self.stdout.ended, self.stderr.ended], timeout=patience)
 
     def close(self) -> None:

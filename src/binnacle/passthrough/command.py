@@ -1,4 +1,4 @@
-"""What is run, by name: nothing here imports it."""
+"""The command that is run, by name: nothing here imports it."""
 
 import os
 import sys
@@ -11,27 +11,27 @@ class PassthroughCommand(NamedTuple):
     """A program that can be called as a function in a fork, or started as a new process."""
 
     name: str
-    """What it is called on a command line; its `argv[0]`."""
+    """Its name on a command line; its `argv[0]`."""
 
     function: str
     """`module:function`. Called with the list of arguments, returns the exit code as `sys.exit` would take it."""
 
     preload: tuple[str, ...] = ()
-    """Modules the fork server imports beforehand. What is missing here is imported by each call that needs it."""
+    """Modules that the fork server imports. Each call that needs others imports them itself."""
 
     argv: tuple[str, ...] = ()
-    """How to start it without the fork server. Empty: `name`, beside the interpreter or on the path."""
+    """How to start it without the fork server. Empty: `name`, next to the interpreter or on the PATH."""
 
     distribution: str = ""
-    """What it is installed as. Empty: like its package."""
+    """The name of its distribution. Empty: that of its package."""
 
     @property
     def package(self) -> str:
-        """The top-level package it is installed as; the fork server is replaced when that changes."""
+        """Its top-level package; the fork server is replaced when its files change."""
         return self.function.partition(":")[0].partition(".")[0]
 
     def find_argv(self) -> tuple[str, ...] | None:
-        """The beginning of the command line of a new process; nothing when there is no such program."""
+        """The beginning of the command line of a new process; empty if there is no such program."""
         if self.argv:
             return self.argv
         beside = os.path.join(os.path.dirname(sys.executable), self.name)
@@ -66,7 +66,7 @@ PRELOADED_MODULES = (
         "binnacle.store.engines.sqlite",
     ),
 )
-"""What the commands of every day load. Kept small: a fork costs in proportion to what the process holds."""
+"""What daily commands load. Kept small: the cost of a fork grows with the size of the process."""
 
 BN = PassthroughCommand(
     name="bn", function="binnacle.cli.main:main", preload=PRELOADED_MODULES, distribution=DISTRIBUTION

@@ -1,4 +1,4 @@
-"""Runs command lines as processes of their own and returns what they said."""
+"""Runs command lines as separate processes and returns their output."""
 
 import asyncio
 import contextlib
@@ -21,11 +21,11 @@ MAX_OUTPUT_BYTES = 10 * 1024 * 1024
 """Bytes kept of each stream."""
 
 CLOSE_TIMEOUT_SECONDS = 30.0
-"""Seconds for the calls under way to end when the `CommandRunner` closes. They are ended by force long before."""
+"""Seconds for running calls to end when the `CommandRunner` closes. They are killed long before."""
 
 
 class CommandCall(NamedTuple):
-    """One command line on its way."""
+    """One command line that is being run."""
 
     request: CallRequest
     timeout: float
@@ -42,11 +42,11 @@ class CallEnd(NamedTuple):
     note: str = ""
     timed_out: bool = False
     output: CapturedOutput | None = None
-    """What it said, if it began. Complete once its process is closed."""
+    """Its output, if it began. Complete once its process is closed."""
 
 
 class CommandRunner:
-    """Runs one command, several calls at a time. Leaving it ends every call and the fork server; nothing is left."""
+    """Runs one command, several calls at a time. Leaving the block ends every call and the fork server."""
 
     def __init__(
         self,
@@ -57,9 +57,9 @@ class CommandRunner:
         grace: float = 1.0,
         fork: bool = CAN_FORK,
     ) -> None:
-        """Runs `at_once` calls, while others wait for their turn.
+        """Runs `at_once` calls at the same time; others wait.
 
-        A call that has to end is asked to, and killed after `grace` seconds. Without `fork` each call is a new process.
+        A call that has to end is asked to, and killed after `grace` seconds. Without `fork`, a call is a new process.
         """
         self._command = command
         self._output_limit = output_limit
@@ -67,11 +67,11 @@ class CommandRunner:
         self._slots = asyncio.Semaphore(at_once)
         self._fork_servers = CurrentForkServer(command, grace=grace) if fork else None
         self._calls: set[asyncio.Task[CallEnd]] = set()
-        """Those under way. A call belongs to the runner: its caller may be gone before it has ended."""
+        """Running calls. The runner owns a call: its caller may be gone before it has ended."""
 
         self._processes: set[CallProcess] = set()
         self._keeper = Keeper()
-        """Has the calls that are no forks."""
+        """Starts the calls that are not forked."""
 
         self._is_closed = False
 
@@ -84,7 +84,7 @@ class CommandRunner:
         await self.aclose()
 
     async def start(self) -> None:
-        """Starts the fork server ahead of the first call. If that fails, calls are new processes; they try again."""
+        """Starts the fork server before the first call. If that fails, calls are new processes, and try again."""
         if self._fork_servers is not None:
             with contextlib.suppress(ForkServerLost):
                 await self._fork_servers.get()
@@ -98,9 +98,9 @@ class CommandRunner:
         timeout: float,
         on_output: OnOutput | None = None,
     ) -> CompletedCall:
-        """Runs one command line to its end, which comes after `timeout` seconds at the latest, and a little grace.
+        """Runs one command line to its end, at most `timeout` seconds and the grace.
 
-        What the process leaves running is ended with it. Cancelled, it ends the process before it returns.
+        Everything that the process started ends with it. Cancelling ends the process before this returns.
 
         Raises:
             InvalidInput: no process could be given these arguments.
@@ -120,7 +120,7 @@ class CommandRunner:
         )
 
     async def _own(self, work: Coroutine[Any, Any, CallEnd]) -> CallEnd:
-        """Carries out a call whose end is waited for here, or else when the `CommandRunner` closes."""
+        """Runs a call and waits for its end, here or when the `CommandRunner` closes."""
         task = asyncio.create_task(work)
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
@@ -128,7 +128,7 @@ class CommandRunner:
             await asyncio.wait([task])
         except asyncio.CancelledError:
             task.cancel()
-            # A second cancel only ends this wait. The task goes on ending the call.
+            # A second cancellation only ends this wait. The task keeps ending the call.
             await asyncio.wait([task])
             raise
         return task.result()
@@ -163,7 +163,7 @@ class CommandRunner:
                 self._processes.discard(process)
 
     async def _launch(self, call: CommandCall) -> CallProcess:
-        """Begins the call: in a fork, in one of a new fork server, or else as a new process."""
+        """Begins the call: in a fork, in a fork of a new fork server, or else as a new process."""
         for _ in range(2 if self._fork_servers is not None else 0):
             self._check_open()
             with contextlib.suppress(ForkServerLost):
@@ -180,7 +180,7 @@ class CommandRunner:
             raise CannotRun("error: the server is shutting down", exit_code=EXIT_UNABLE)
 
     async def aclose(self) -> None:
-        """Ends every call, then the fork server. Calls that wait for their turn do not begin."""
+        """Ends every call, then the fork server. Waiting calls do not begin."""
         self._is_closed = True
         await asyncio.gather(*(process.aclose() for process in self._processes))
         if self._calls:

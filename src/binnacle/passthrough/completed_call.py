@@ -1,9 +1,9 @@
-"""What a call came to."""
+"""The result of a call."""
 
 import msgspec
 
 EXIT_TIMED_OUT = 124
-"""As `timeout` of the coreutils has it."""
+"""The exit code of `timeout` in coreutils."""
 
 EXIT_UNABLE = 126
 """The command could not be started."""
@@ -12,25 +12,25 @@ EXIT_NOT_FOUND = 127
 """There is no such program."""
 
 EXIT_SIGNALLED = 128
-"""Plus the number of the signal, as shells have it."""
+"""Added to the number of the signal, as in shells."""
 
 
 class CompletedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that is over: nothing it started is left."""
+    """A call that has ended, with everything it started."""
 
     stdout: str
     stderr: str
 
     exit_code: int
-    """Of the process; 124 when it took too long, 126 or 127 when it could not start, 128 + n when signal n ended it."""
+    """The exit code; 124 if it took too long, 126 or 127 if it could not start, 128 + n if signal n ended it."""
 
     timed_out: bool = False
 
     cut: bool = False
-    """Whether either stream was longer than is kept; its text then ends with a notice."""
+    """Whether a stream was cut; its text then ends with a notice."""
 
     duration: float
-    """Seconds, waiting for a turn included."""
+    """Seconds, including the wait for a turn."""
 
 
 def exit_code_of(returncode: int) -> int:

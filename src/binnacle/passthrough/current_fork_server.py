@@ -1,4 +1,4 @@
-"""Keeps a fork server at hand that is alive and up to date."""
+"""Provides a fork server that is alive and up to date."""
 
 import asyncio
 
@@ -9,21 +9,21 @@ from binnacle.passthrough.fork_server import ForkServer, ForkServerLost
 from binnacle.passthrough.forked_call import ForkedCall
 
 GUARDS_GONE_TIMEOUT_SECONDS = 2.0
-"""Seconds for guards whose calls are over to end. It takes them a millisecond, unless someone stopped them."""
+"""Seconds for guards of ended calls to end. It takes a millisecond, unless they are stopped."""
 
 
 class CurrentForkServer:
-    """At most one fork server, started when first asked for, and the guards it forked."""
+    """At most one fork server, started when first needed, and the guards it forked."""
 
     def __init__(self, command: PassthroughCommand, *, grace: float) -> None:
         self._command = command
         self._grace = grace
         self._server: ForkServer | None = None
         self._starting: asyncio.Task[ForkServer | ForkServerLost] | None = None
-        """Belongs to no caller: one that gives up must not cost the others their server."""
+        """Belongs to no caller: cancelling one must not cost the others their server."""
 
         self._guarded: set[ForkedCall] = set()
-        """Those whose guard is not gone yet, although their call may be over."""
+        """Calls whose guard is not gone yet, even if the call has ended."""
 
         self._is_closed = False
 
@@ -31,7 +31,7 @@ class CurrentForkServer:
         """Begins a call in a fork.
 
         Raises:
-            ForkServerLost: there is no fork server to be had, or it has died. Nothing of the call has run.
+            ForkServerLost: there is no fork server, or it has died. Nothing of the call has run.
         """
         server = await self.get()
         process = ForkedCall(output, grace=self._grace)
@@ -41,10 +41,10 @@ class CurrentForkServer:
         return process
 
     async def get(self) -> ForkServer:
-        """A fork server that has loaded what is installed now.
+        """A fork server that has loaded the current installation.
 
         Raises:
-            ForkServerLost: there is none to be had.
+            ForkServerLost: none could be started.
         """
         if self._is_closed:
             raise ForkServerLost("closed")
@@ -62,7 +62,7 @@ class CurrentForkServer:
 
     async def _replace(self) -> ForkServer | ForkServerLost:
         if self._server is not None:
-            # Kept until it is gone: closing may be interrupted, and is then done again.
+            # Kept until it is gone: closing may be interrupted, and is then repeated.
             await self._server.aclose()
             self._server = None
         try:
@@ -72,7 +72,7 @@ class CurrentForkServer:
         return self._server
 
     async def aclose(self) -> None:
-        """Ends the server. The caller has ended the calls; this waits for their guards to be gone as well."""
+        """Ends the server. The caller has ended the calls; this also waits for their guards."""
         self._is_closed = True
         if self._starting is not None:
             self._starting.cancel()

@@ -1,4 +1,4 @@
-"""The fork server, from the side of the `Runner`: starts it, asks it for guards, notices when it is out of date."""
+"""The fork server, on the side of the `CommandRunner`: starts it, asks it for guards, notices when it is outdated."""
 
 import asyncio
 import os
@@ -18,16 +18,16 @@ START_TIMEOUT_SECONDS = 20.0
 """Seconds to load the command. A new process would need as long."""
 
 GUARD_TIMEOUT_SECONDS = 5.0
-"""Seconds until a guard is there. A fork takes a millisecond; a server that takes this long is stuck."""
+"""Seconds until a guard is ready. A fork takes a millisecond; a server that takes this long is stuck."""
 
 STOP_TIMEOUT_SECONDS = 2.0
-"""Seconds to end by itself, and again to be gone once killed."""
+"""Seconds to end, and again after it is killed."""
 
 BOOT_CODE = (
     "import sys; path, *argv = sys.argv[1:]; sys.path[:] = path.split('\\n'); "
     "from binnacle.passthrough.forked.server import main; main(argv)"
 )
-"""Finds modules where the parent finds them, which need not be where a new interpreter would look."""
+"""Finds modules where the parent does, which may differ from a new interpreter's path."""
 
 CAN_FORK = hasattr(os, "fork") and sys.platform in ("linux", "darwin")
 
@@ -37,24 +37,24 @@ class ForkServerLost(Exception):
 
 
 class ForkServer:
-    """A process that has the command loaded. Closing it ends the process; calls under way go on without it."""
+    """A process that has the command loaded. Closing it ends the process; running calls continue without it."""
 
     def __init__(self, process: subprocess.Popen[bytes], connection: socket.socket) -> None:
         self.pid = process.pid
         self._process = process
         self._connection = connection
         self._known: Fingerprint = {}
-        """What it has loaded, as it was installed then."""
+        """The files it has loaded, as they were installed then."""
 
         self._is_lost = False
-        """Whether it has failed a request. It gets no second chance: it may be stopped, or out of memory."""
+        """Whether it has failed a request. It is not used again: it may be stopped, or out of memory."""
 
     @classmethod
     async def start(cls, command: PassthroughCommand, *, grace: float) -> "ForkServer":
         """A fork server that is ready.
 
         Raises:
-            ForkServerLost: it could not be started; the message says what stood in the way.
+            ForkServerLost: it could not be started; the message says why.
         """
         distribution = command.distribution or command.package
         before = snapshot(command.package, distribution)
@@ -72,14 +72,14 @@ class ForkServer:
         return server
 
     def is_fresh(self) -> bool:
-        """Whether it is there and has loaded what is installed now."""
+        """Whether it is alive and has loaded the current installation."""
         return not self._is_lost and self._process.poll() is None and is_current(self._known)
 
     async def launch(self, process: ForkedCall, request: CallRequest) -> None:
         """Begins a call.
 
         Raises:
-            ForkServerLost: there was no guard to be had.
+            ForkServerLost: it gave no guard.
         """
         try:
             process.connect(self._hand_over)
@@ -94,11 +94,11 @@ class ForkServer:
             raise
 
     def _hand_over(self, descriptors: Sequence[int]) -> None:
-        # Never waits: there is room for hundreds of these, and no more are under way than calls at once.
+        # Never waits: the socket has room for hundreds of requests, and there are only as many as calls at once.
         socket.send_fds(self._connection, [b"."], list(descriptors))
 
     async def aclose(self) -> None:
-        """Ends the process: by closing its socket, or by force when that does not do or it was lost."""
+        """Ends the process by closing its socket, or kills it if that does not help or it was lost."""
         self._connection.close()
         try:
             await wait_exit(self._process, patience=0 if self._is_lost else STOP_TIMEOUT_SECONDS)
@@ -108,15 +108,15 @@ class ForkServer:
 
 
 def _spawn(command: PassthroughCommand, *, grace: float) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A new process and the socket to speak with it."""
-    # Relative entries would lead into whatever repository a call works in.
+    """A new process and the socket to it."""
+    # Relative entries would lead into the repository of a call.
     path = "\n".join(entry for entry in sys.path if os.path.isabs(entry))
     start = (sys.executable, "-X", "utf8", "-c", BOOT_CODE, path)
     return start_helper(lambda end: [*start, str(end), str(grace), command.name, command.function, *command.preload])
 
 
 async def _loaded_files(connection: socket.socket) -> list[str]:
-    """What a new fork server says it has loaded."""
+    """The files that a new fork server reports as loaded."""
     try:
         async with asyncio.timeout(START_TIMEOUT_SECONDS):
             head = await _receive(connection, LENGTH_BYTES)

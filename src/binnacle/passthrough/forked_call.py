@@ -1,4 +1,4 @@
-"""A call in a fork, from the side of the `Runner`."""
+"""A call in a fork, on the side of the `CommandRunner`."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from binnacle.passthrough.guard_connection import GuardConnection
 from binnacle.processes.leftovers import end_leftovers
 
 END_TIMEOUT_SECONDS = 5.0
-"""Seconds, on top of the grace, that a guard gets to end its tree. Then it is killed and its tree swept."""
+"""Seconds beyond the grace that a guard gets to end its tree. Then it is killed, and its tree with it."""
 
 GUARD_KILLED_NOTE = (
     "error: the process that watched over the command was killed, and the command with it; check what it did"
@@ -21,7 +21,7 @@ GUARD_KILLED_NOTE = (
 
 
 class ForkedCall:
-    """A guard and the call it watches over. Until `begin`, nothing runs and closing it is without consequence."""
+    """A guard and its call. Until `begin`, nothing runs and closing it has no effect."""
 
     def __init__(self, output: CapturedOutput, *, grace: float) -> None:
         self.output = output
@@ -32,14 +32,14 @@ class ForkedCall:
 
     @property
     def gone(self) -> asyncio.Future[None]:
-        """Done some time after the end, when the guard itself has ended."""
+        """Done when the guard itself has ended, some time after the call."""
         return self._guard.gone
 
     def connect(self, hand_over: Callable[[Sequence[int]], None]) -> None:
-        """Makes the pipes and the socket, and hands over the guard's ends: stdout, stderr, control.
+        """Makes the pipes and the socket, and passes on the guard's ends: stdout, stderr, control.
 
         Raises:
-            OSError: they could not be made or handed over.
+            OSError: they could not be made or passed on.
         """
         with contextlib.ExitStack() as theirs:
             openings = (self.output.stdout, self.output.stderr, self._guard)
@@ -49,14 +49,14 @@ class ForkedCall:
         """Waits for the guard.
 
         Raises:
-            OSError: it is gone, or has not come in time.
+            OSError: it is gone, or not ready in time.
         """
         await asyncio.wait([self._guard.ready], timeout=patience)
         if not self._guard.ready.done() or not self._guard.ready.result():
             raise TimeoutError("no answer")
 
     async def begin(self, request: CallRequest) -> None:
-        """Gives the guard its request. From here on it counts as run."""
+        """Sends the guard its request. From here on the call counts as run."""
         self._run_id = request.run_id
         await self._guard.send(encode_request(request))
 
@@ -69,22 +69,22 @@ class ForkedCall:
             if self._run_id:
                 if not self._guard.ended.done():
                     await self._end()
-                # Also where the end is known already: who waits for it may not have all of the output yet.
+                # Also if the end is known already: the caller may not have all of the output yet.
                 await self.output.wait_ended(patience=DRAIN_TIMEOUT_SECONDS)
         finally:
-            # Whatever the guard has not done yet, it does now, and then hangs up.
+            # The guard finishes what it has to do, and then hangs up.
             self._guard.end()
             self.output.close()
 
     def abandon(self) -> None:
-        """Hangs up on a guard that does not."""
+        """Hangs up on a guard that does not hang up."""
         self._guard.close()
 
     async def _end(self) -> None:
         self._guard.end()
         await asyncio.wait([self._guard.ended], timeout=self._grace + END_TIMEOUT_SECONDS)
         if not self._guard.ended.done() and self._guard.pid is not None:
-            # Stopped, or stuck in the system. It still holds the socket, so the number is still its own.
+            # Stopped, or stuck in the system. It still has the socket open, so its id is not reused.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._guard.pid, signal.SIGKILL)
             await asyncio.wait([self._guard.ended], timeout=DRAIN_TIMEOUT_SECONDS)
@@ -99,7 +99,7 @@ class ForkedCall:
         return code
 
     async def _end_leftovers(self) -> None:
-        """Kills what a guard left behind that was itself killed."""
+        """Kills what a killed guard left behind."""
         self.note = GUARD_KILLED_NOTE
         name = process_name(self._run_id)
         await asyncio.to_thread(end_leftovers, self._run_id, self._guard.roots, name=name, grace_seconds=0.0)

@@ -1,4 +1,4 @@
-"""The socket between a `Runner` and one guard; `forked.guard` is the other side and has the words they exchange."""
+"""The socket between a `CommandRunner` and one guard; `forked.guard` is the other side and lists the messages."""
 
 import asyncio
 import contextlib
@@ -8,28 +8,28 @@ from typing import Any
 
 
 class GuardConnection:
-    """What a guard has said so far."""
+    """The messages of a guard so far."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[bool] = self._loop.create_future()
-        """Whether there is a guard to give a request to."""
+        """Whether the guard is ready for a request."""
 
         self.ended: asyncio.Future[int | None] = self._loop.create_future()
-        """The return code of the call; nothing when the guard is gone without a word."""
+        """The exit code of the call; None if the guard is gone without a report."""
 
         self.gone: asyncio.Future[None] = self._loop.create_future()
-        """Done when the guard is no more, or will never be."""
+        """Done when the guard is gone, or will never start."""
 
         self.pid: int | None = None
         self.roots: dict[int, int] = {}
-        """The process of the call and its start, once there is one."""
+        """The process of the call and its start time, once it runs."""
 
         self._connection: socket.socket | None = None
         self._rest = b""
 
     def open(self, theirs: ExitStack) -> int:
-        """Makes the socket; returns the guard's end, which closes with `theirs`."""
+        """Makes the socket. Returns the guard's end, which closes with `theirs`."""
         self._connection, other = socket.socketpair()
         theirs.enter_context(other)
         self._connection.setblocking(False)
@@ -37,13 +37,13 @@ class GuardConnection:
         return other.fileno()
 
     async def send(self, data: bytes) -> None:
-        """Gives the guard its request. If it is gone, that shows in `ended`."""
+        """Sends the guard its request. If the guard is gone, `ended` shows it."""
         if self._connection is not None:
             with contextlib.suppress(OSError):
                 await self._loop.sock_sendall(self._connection, data)
 
     def end(self) -> None:
-        """Tells the guard to end its call and itself. It hangs up when it has."""
+        """Asks the guard to end its call and itself. Then it hangs up."""
         if self._connection is None:
             self.close()
         else:
@@ -51,7 +51,7 @@ class GuardConnection:
                 self._connection.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Hangs up. A guard that is still there ends its call and itself."""
+        """Hangs up. A guard that still runs ends its call and itself."""
         if self._connection is not None:
             self._loop.remove_reader(self._connection.fileno())
             self._connection.close()
@@ -61,7 +61,7 @@ class GuardConnection:
         _settle(self.gone, None)
 
     def _read(self, connection: socket.socket) -> None:
-        # To the last byte: of a guard that died with its request unread, uvloop tells only once.
+        # To the last byte: uvloop reports only once that a guard died with its request unread.
         while self._connection is connection:
             try:
                 data = connection.recv(4096)

@@ -1,4 +1,4 @@
-"""Tells whether the files a fork server has loaded are still the ones installed, by `stat` alone."""
+"""Whether the files that a fork server has loaded are still those installed, by `stat` alone."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 
 State = tuple[int, int, int, int] | None
-"""What changes with a file's content, even when its size and date were made to stay. Nothing for a missing file."""
+"""Values that change with a file's content, even if its size and date are kept. None for a missing file."""
 
 Fingerprint = Mapping[str, State]
 
@@ -20,7 +20,7 @@ def state_of(path: str) -> State:
 
 
 def snapshot(package: str, distribution: str) -> dict[str, State]:
-    """Every file of an installed package. Taken before it is loaded, so that no change in between is missed."""
+    """Every file of an installed package. Take it before loading, so that no change in between is missed."""
     return {path: state_of(path) for path in (*_files(package), *find_records(distribution))}
 
 
@@ -47,7 +47,7 @@ def _files(package: str) -> Iterator[str]:
 
 
 def find_records(distribution: str) -> list[str]:
-    """What every installation writes again, even one that leaves the loaded files alone."""
+    """Files that every installation writes again, even if it leaves the loaded files unchanged."""
     found = []
     prefix = f"{distribution.replace('-', '_')}-"
     for folder in sys.path:

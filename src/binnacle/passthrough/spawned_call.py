@@ -1,6 +1,6 @@
-"""A call as a process of its own from the start: for where there is no fork, and when the fork server fails.
+"""A call as a new process: without fork, and when the fork server fails.
 
-The keeper starts it and ends it with all it started; this is only the translation between a call and a program.
+The keeper starts it and ends it with everything it started; this only translates between a call and a program.
 """
 
 import os
@@ -40,7 +40,7 @@ class SpawnedCall:
 
     async def wait(self) -> int:
         await self._program.wait()
-        # Also what it left running is gone then.
+        # Then what it left running is gone, too.
         code = await self._program.end(grace=self._grace)
         await self.output.wait_ended(patience=DRAIN_TIMEOUT_SECONDS)
         return code
@@ -48,7 +48,7 @@ class SpawnedCall:
     async def aclose(self) -> None:
         try:
             await self._program.end(grace=self._grace)
-            # Also where the end is known already: who waits for it may not have all of the output yet.
+            # Also if the end is known already: the caller may not have all of the output yet.
             await self.output.wait_ended(patience=DRAIN_TIMEOUT_SECONDS)
         finally:
             self.output.close()

@@ -1,12 +1,12 @@
 """Which processes belong to which tree.
 
-What is below the root of a tree belongs to it. An orphan belongs where it belonged before, where its mark says, or to
-the tree in whose session it is. Where this process adopts orphans, all of them are its children, and one that belongs
-to no tree is a stranger: a daemon that nobody has seen come, in a session of its own and without an environment. Where
-orphans go to process 1, every process may be one of ours, and those that no sign leads to are not found.
+Descendants of a tree's root belong to it. An orphan belongs to the tree it belonged to before, the tree that its mark
+names, or the tree in whose session it is. Where this process adopts orphans, all of them are its children, and one that
+belongs to no tree is a stranger: a daemon that was not seen before, in a new session and without an environment. Where
+process 1 adopts orphans, any process may be one of ours, and those without a sign are not found.
 
-There a look is also not one moment: while the table is read, a process can start another one and end. So a tree counts
-as gone only when two looks in a row have shown nobody, and when every young orphan has had time to show its mark.
+There the table is also not a snapshot: while it is read, a process can start another one and end. So a tree counts as
+gone only when two reads in a row have found no process, and every young orphan has had time to show its mark.
 """
 
 import os
@@ -26,29 +26,29 @@ ProcessKey = tuple[int, int]
 
 
 class ProcessCensus:
-    """What is known of the processes of all trees, as of the last look."""
+    """The processes of all trees, as of the last read."""
 
     def __init__(self) -> None:
         self.members: dict[int, list[ProcessEntry]] = {}
-        """Those that live, by the number of their tree."""
+        """Live processes, by the number of their tree."""
 
         self.strangers: list[ProcessEntry] = []
         self.is_sure = True
-        """Whether none of the strangers may yet turn out to belong to a tree."""
+        """Whether all strangers are known to belong to no tree."""
 
         self._known: dict[ProcessKey, int] = {}
         self._doubtful: dict[ProcessKey, float] = {}
         """Strangers without an environment, and when they were first seen."""
 
         self._empty_looks: dict[int, int] = {}
-        """How many looks in a row have shown nobody of a tree."""
+        """How many reads in a row have found no process of a tree."""
 
     def is_empty(self, number: int) -> bool:
-        """Whether nobody of a tree is left."""
+        """Whether no process of a tree is left."""
         return self.is_sure and self._empty_looks.get(number, 0) >= LOOKS_TO_BE_SURE
 
     def take(self, trees: dict[int, ProcessTree]) -> None:
-        """Looks at all processes."""
+        """Reads the table of processes."""
         table = read_table()
         children = group_by_parent(table)
         roots = {tree.root: number for number, tree in trees.items() if tree.returncode is None}
@@ -57,7 +57,7 @@ class ProcessCensus:
             if child.pid in roots:
                 found[roots[child.pid]] += list_tree(child, children)
         sessions = {entry.session: trees[number] for number, entries in found.items() for entry in entries}
-        # In the first moments of a root it is still in the session of this process.
+        # At first a root is still in the session of this process.
         sessions.pop(os.getsid(0), None)
         sessions.update((tree.root, tree) for tree in trees.values())
         marks = {tree.mark: number for number, tree in trees.items()}
@@ -70,7 +70,7 @@ class ProcessCensus:
         self._note(found, strangers, strangers if ADOPTS_ORPHANS else list(table.values()))
 
     def take_none(self, trees: dict[int, ProcessTree]) -> None:
-        """Notes that no process is left, as is known without a look when this process has no children."""
+        """Notes that no process is left, because this process has no children."""
         self._note({number: [] for number in trees}, [], [])
 
     @staticmethod
@@ -79,7 +79,7 @@ class ProcessCensus:
         children: dict[int, list[ProcessEntry]],
         found: dict[int, list[ProcessEntry]],
     ) -> list[ProcessEntry]:
-        """Those that may belong to a tree and are not below its root."""
+        """Processes that may belong to a tree and are no descendants of its root."""
         placed = {entry.pid for entries in found.values() for entry in entries}
         candidates = children.get(os.getpid(), []) if ADOPTS_ORPHANS else list(table.values())
         return [entry for entry in candidates if entry.pid not in placed and entry.pid != os.getpid()]
@@ -91,7 +91,7 @@ class ProcessCensus:
         if number := self._known.get(orphan.key, 0):
             return number
         tree = sessions.get(orphan.session)
-        # The id of a session may go to somebody else, but not to somebody older.
+        # The id of a session may be reused, but only by a younger process.
         if tree is not None and orphan.started >= tree.started:
             return tree.number
         mark = mark_of(orphan.pid)

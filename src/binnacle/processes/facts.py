@@ -1,21 +1,21 @@
-"""What the system knows about its processes. Every other module asks here, and none reads /proc itself.
+"""Facts about processes. Every other module asks here, and none reads /proc itself.
 
-    facts ──→ linux_facts       /proc, where there is one: nothing to import, microseconds a look
+    facts ──→ linux_facts       /proc, where it exists: no imports, microseconds per fact
           └─→ portable_facts    psutil, elsewhere and with BN_PORTABLE=1
 
     find_process(pid)       one entry of the table: parent, session, start, state, name; None when there is none
     read_table()            every process, by its id
     has_terminal(pid)       whether it has a terminal to control it
-    environment_of(pid)     the variables it was started with; what it changed since is not seen
+    environment_of(pid)     the variables it was started with, without later changes
     command_line_of(pid)    its words with spaces between them
     program_of(pid)         the file it runs
     folder_of(pid)          its working folder
     read_usage(pid)         seconds of processor time, bytes read and written; without its children
-    id_space()              names the space in which process ids are counted; a container has its own
-    boot_id()               names the boot; empty where starts are told apart without it
+    id_space()              names the namespace of process ids; a container has its own
+    boot_id()               names the boot; empty where start times are unique without it
 
-A fact about a process that is gone, or that the system keeps from us, is empty. Nothing here raises.
-This module is loaded by the keeper's process, so it and `linux_facts` import nothing that costs time.
+A fact about a process that is gone, or that the system hides from us, is empty. Nothing here raises.
+The keeper's process loads this module, so it and `linux_facts` import nothing that costs time.
 """
 
 import os
@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
 else:
-    # The module around it loads enum, which takes as long as half the start of an interpreter.
+    # `signal` loads enum, which takes half as long as starting an interpreter.
     import _signal as signal
 
 if HAS_PROC:
@@ -80,16 +80,16 @@ __all__ = [
 ]
 
 MARK_VARIABLE = b"BN_KEPT"
-"""Variable that everything a program starts inherits, by which it is found wherever it went."""
+"""Variable that everything a program starts inherits, and by which it is found."""
 
 
 def mark_of(pid: int) -> bytes:
-    """What the mark of a process says; nothing if it has none, or keeps it from us."""
+    """The mark of a process; empty if it has none, or the system hides it."""
     return environment_of(pid).get(MARK_VARIABLE, b"")
 
 
 def send_signal(entry: ProcessEntry, number: int) -> None:
-    """Signals the very process of the entry: its id may have gone to another one since."""
+    """Signals the process of the entry, but no other process that reuses its id."""
     descriptor = None
     try:
         descriptor = open_pidfd(entry.pid)

@@ -1,6 +1,6 @@
-"""How the two sides of the keeper's socket write messages: a length, then a tuple in the form of `marshal`.
+"""Messages on the keeper's socket: a length, then a tuple encoded by `marshal`.
 
-Both sides run the same interpreter, and nobody else has the socket.
+Both sides run the same interpreter, and no other process has the socket.
 """
 
 import marshal
@@ -16,7 +16,7 @@ def pack(*message: object) -> bytes:
 
 
 class FrameUnpacker:
-    """Finds messages in a stream that comes in pieces."""
+    """Finds messages in a stream that arrives in pieces."""
 
     def __init__(self) -> None:
         self._rest = bytearray()

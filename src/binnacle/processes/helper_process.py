@@ -1,4 +1,4 @@
-"""Starts a helper of ours: a process of its own session that we speak with over a socket, and that ends with it."""
+"""Starts a helper process in a new session, which we speak with over a socket and which ends with the socket."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ from binnacle.config.child_environment import for_helper
 
 
 def start_helper(words: Callable[[int], Sequence[str]]) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A new process and the socket to speak with it; `words` is its command, given its own end's descriptor."""
+    """A new process and the socket to it; `words` makes its command from the descriptor of its end."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     try:

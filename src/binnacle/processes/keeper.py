@@ -1,4 +1,4 @@
-"""Starts programs that are owned: whatever happens, they end with all they started."""
+"""Starts owned programs: whatever happens, they end with everything they started."""
 
 import asyncio
 import contextlib
@@ -11,10 +11,10 @@ from binnacle.processes.keeper_connection import KeeperConnection
 from binnacle.processes.program_state import KEEPER_LOST, ProgramState
 
 CLOSE_TIMEOUT_SECONDS = 6.0
-"""Seconds for the keeper to end everything. It gives programs two to end by themselves and kills them then."""
+"""Seconds for the keeper to end everything. It gives programs two, then kills them."""
 
 ANSWER_TIMEOUT_SECONDS = 5.0
-"""Seconds beyond a program's grace until a keeper that does not tell of its end is stuck."""
+"""Seconds beyond a program's grace after which a keeper that has not reported its end is stuck."""
 
 START_TIMEOUT_SECONDS = 30.0
 """Seconds until a program runs. It takes milliseconds, unless its file is on a disk that does not answer."""
@@ -28,27 +28,27 @@ class CannotStart(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
-        """What was in the way: `no such command: npx`."""
+        """Why it did not start: `no such command: npx`."""
 
 
 class OwnedProgram:
-    """A program that was started. It is ended with all it started at the latest when its `Keeper` is left."""
+    """A program that was started. It ends with everything it started, at the latest with its `Keeper`."""
 
     def __init__(self, run: ProgramState) -> None:
         self._run = run
 
     @property
     def pid(self) -> int:
-        """Of the process that was started. It leads a session and a process group of its own."""
+        """The id of its process, which leads a session and a process group."""
         return self._run.pid
 
     @property
     def returncode(self) -> int | None:
-        """Once it has ended; negative for a signal."""
+        """Its exit code once it has ended; negative for a signal."""
         return self._run.returncode
 
     async def wait(self) -> int:
-        """Waits until the program has ended; returns its code.
+        """Waits until the program has ended. Returns its exit code.
 
         What it leaves behind is then being ended, too; `end` waits for that.
         """
@@ -56,9 +56,9 @@ class OwnedProgram:
         return self._run.exited.result()
 
     async def end(self, *, grace: float = 2.0) -> int:
-        """Asks the program and all it started to end, kills what is left after `grace` seconds; returns its code.
+        """Asks the program and all it started to end, kills what is left after `grace` seconds. Returns its code.
 
-        Afterwards nothing of it is left. A cancel of the caller does not save it; nor does a second call harm it.
+        Afterwards nothing of it is left. Cancelling the caller does not stop this; a second call does no harm.
         """
         run = self._run
         if not run.gone.done():
@@ -71,9 +71,9 @@ class OwnedProgram:
 
 
 class Keeper:
-    """Starts programs and owns them. Leaving it ends all of them, within a bound.
+    """Starts programs and owns them. Leaving the block ends all of them, within a bound.
 
-    The work is done by a process of its own, which is started with the first program and replaced if it was killed.
+    A separate process does the work. It starts with the first program and is replaced if it was killed.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Keeper:
         """Every one that is not gone yet."""
 
         self._runs: dict[int, ProgramState] = {}
-        """Those of which something may be left."""
+        """Programs of which something may be left."""
 
         self._last_number = 0
         self._is_closed = False
@@ -100,16 +100,16 @@ class Keeper:
     ) -> OwnedProgram:
         """Starts a program with exactly this environment, and a mark in `BN_KEPT`.
 
-        The command is looked for in the `PATH` given, a relative one with a slash from `cwd`. The descriptors are
+        The command is searched for in the given `PATH`; one with a slash is relative to `cwd`. The descriptors are
         duplicated, so the caller closes its own afterwards. A cancelled start leaves nothing behind.
 
         Raises:
-            CannotStart: the message says what was in the way.
+            CannotStart: the message says why.
         """
         request = _encode(argv, env, os.path.abspath(cwd))
         run, reason = await self._try_start(request, (stdin, stdout, stderr))
         if reason == KEEPER_LOST:
-            # The keeper was killed and nothing is left of this attempt, or it was closed, which ends the second one.
+            # The keeper was killed and this attempt left nothing, or it was closed, which fails the second attempt.
             run, reason = await self._try_start(request, (stdin, stdout, stderr))
         if reason:
             raise CannotStart(reason)
@@ -130,12 +130,12 @@ class Keeper:
             await asyncio.wait(stuck)
 
     async def _try_start(self, request: tuple[object, ...], descriptors: Sequence[int]) -> tuple[ProgramState, str]:
-        """A run, and what was in the way of it."""
+        """A program, and why it did not start."""
         run = self._begin(request, descriptors)
         try:
             await asyncio.wait([run.started], timeout=START_TIMEOUT_SECONDS)
         except BaseException:
-            # The caller has given up. The keeper ends it in its turn, however far it got.
+            # The caller was cancelled. The keeper ends the program, however far it got.
             run.end(grace=0)
             raise
         if not run.started.done():
@@ -170,7 +170,7 @@ class Keeper:
                 del self._runs[number]
 
     def _forget(self, link: KeeperConnection) -> None:
-        """A keeper is gone, and with it all it had started."""
+        """Forgets a keeper that is gone, with everything it had started."""
         self._links.discard(link)
         for run in [run for run in self._runs.values() if run.link is link]:
             run.lose()
@@ -178,7 +178,7 @@ class Keeper:
 
 
 def _encode(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> tuple[object, ...]:
-    """A program as the keeper takes it.
+    """A program in the form that the keeper takes.
 
     Raises:
         CannotStart: no process could be given this.
@@ -188,7 +188,7 @@ def _encode(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> tuple[obje
     if (bad := next((name for name in env if not name or "=" in name), None)) is not None:
         raise CannotStart(f"not a name of a variable: {bad!r}")
     words = tuple(_to_bytes(word, repr(word)) for word in argv)
-    # A value may be a secret, so its name is said instead.
+    # A value may be a secret, so the message has its name.
     pairs = tuple(
         (_to_bytes(name, repr(name)), _to_bytes(value, f"the value of {name}")) for name, value in env.items()
     )

@@ -1,16 +1,16 @@
-"""One keeper's process, from the side of the `Keeper`.
+"""One keeper's process, on the side of the `Keeper`.
 
     open         takes programs; messages go both ways
       │          `hang_up`: the process ends everything, still reports ends, and exits; or `kill`; or it died by itself
-    closed       takes no programs; the rest of what it says is still read
+    closed       takes no programs; its remaining messages are still read
       │          its socket has ended
     cleaning up  its exit status is collected; if it was killed, `leftovers` ends what it had started
       │
     gone         the future `gone` is done, and nothing is left
 
-Everything but the cleaning up happens in the event loop, so no two steps are at the same time. Cleaning up waits in a
-thread, each wait with a bound, and nothing can stop it: it is a task that nobody cancels. Descriptors on their way are
-copies of the caller's, and are closed when they were sent or never will be.
+Everything except cleaning up happens on the event loop, so no two steps run at the same time. Cleaning up waits in a
+thread, each wait with a bound, and is never cancelled. Descriptors in the queue are copies of the caller's, and are
+closed when they were sent or never will be.
 """
 
 import asyncio
@@ -30,17 +30,17 @@ from binnacle.processes.helper_process import start_helper
 from binnacle.processes.leftovers import end_leftovers
 
 STOP_TIMEOUT_SECONDS = 2.0
-"""Seconds for a process that has hung up, or was killed, to be gone."""
+"""Seconds until a process that has hung up, or was killed, is gone."""
 
 KEEPER_MAIN = os.path.join(os.path.dirname(keeper_process.__file__), "__main__.py")
 """What the process runs."""
 
 OnMessage = Callable[[tuple[Any, ...]], None]
-"""Is given every message of the keeper."""
+"""Called with every message of the keeper."""
 
 
 class KeeperConnection:
-    """A process and the socket to it. When either is gone, so is the other, and then what it had started is ended."""
+    """A process and the socket to it. When either ends, so does the other, and everything it had started."""
 
     def __init__(self, hear: OnMessage) -> None:
         """Starts the process.
@@ -59,10 +59,10 @@ class KeeperConnection:
         """The programs it runs: process ids, and when they started."""
 
         self.is_open = True
-        """Whether it can be given a program."""
+        """Whether it takes programs."""
 
         self.gone: asyncio.Future[None] = self._loop.create_future()
-        """Done when the process is, and nothing is left of what it had started."""
+        """Done when the process and everything it had started are gone."""
 
         self._unsent: deque[tuple[bytes, list[int]]] = deque()
         self._unpacker = FrameUnpacker()
@@ -70,7 +70,7 @@ class KeeperConnection:
         self._loop.add_reader(self._connection.fileno(), self._read)
 
     def send(self, *message: object, descriptors: Sequence[int] = ()) -> None:
-        """Says something, in its turn. If the process is gone, that shows in `gone`.
+        """Queues a message. If the process is gone, `gone` shows it.
 
         Raises:
             OSError: a descriptor is not open, or there are too many. Nothing is sent then.
@@ -82,7 +82,7 @@ class KeeperConnection:
             self._write()
 
     def hang_up(self) -> None:
-        """Has the process end everything and itself. It tells of ends until then."""
+        """Asks the process to end everything and itself. It reports ends until then."""
         if self.is_open:
             self.is_open = False
             self._forget_unsent()
@@ -90,7 +90,7 @@ class KeeperConnection:
                 self._connection.shutdown(socket.SHUT_WR)
 
     def kill(self) -> None:
-        """Ends a process that does not listen, and from here what it had started."""
+        """Kills a stuck process; then we end what it had started."""
         if self._cleanup is None:
             self._process.kill()
             self._begin_cleanup()
@@ -113,7 +113,7 @@ class KeeperConnection:
             self._loop.remove_writer(self._connection.fileno())
 
     def _read(self) -> None:
-        # To the last byte: of a process that died with a request unread, uvloop tells only once.
+        # To the last byte: uvloop reports only once that a process died with a request unread.
         while self._cleanup is None:
             try:
                 data = self._connection.recv(64 * 1024)
@@ -133,7 +133,7 @@ class KeeperConnection:
         self._unsent.clear()
 
     def _begin_cleanup(self) -> None:
-        """Begins what there is to do when the process is gone."""
+        """Begins cleaning up after the process is gone."""
         if self._cleanup is None:
             self.is_open = False
             self._forget_unsent()

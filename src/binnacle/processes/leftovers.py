@@ -1,7 +1,7 @@
-"""Ends what a keeper or a guard that was killed has left behind.
+"""Ends what a killed keeper or guard has left behind.
 
-They run in another process than the trees they looked after, so none of these is our child: nobody tells us of their
-end, and they are found by looking at every process of the machine.
+The processes they leave are not our children: the system does not report their end to us, and we find them by looking
+at every process of the machine.
 """
 
 import time
@@ -11,10 +11,10 @@ from binnacle.processes.facts import ProcessEntry, group_by_parent, list_tree, m
 from binnacle.processes.process_tree import TreeEnding
 
 END_GRACE_SECONDS = 1.0
-"""To end by themselves. The system told the roots already when their keeper was killed."""
+"""Seconds to end. The system has already signalled the roots when their keeper was killed."""
 
 POLL_SECONDS = 0.02
-"""Between two looks."""
+"""Seconds between two reads of the table."""
 
 
 def end_leftovers(
@@ -51,5 +51,5 @@ def _is_in_session(entry: ProcessEntry, roots: Mapping[int, int], table: Mapping
     if started is None or entry.started < started:
         return False
     root = table.get(entry.session)
-    # The id may have gone to someone else, but not while its session lives on.
+    # The id may be reused, but not while its session exists.
     return root is None or root.started == started

@@ -1,4 +1,4 @@
-"""What only Linux has, behind functions that do the next best thing elsewhere.
+"""What only Linux has, behind functions that do the next best on other systems.
 
 `BN_PORTABLE=1` hides all of it, so that the tests see what users of other systems have (docs/platforms.md).
 """
@@ -24,17 +24,17 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent(number: int) -> None:
-    """Has this process signalled when its parent ends. The caller checks that the parent had not ended before."""
+    """Makes the system signal this process when its parent ends. The caller checks that it has not ended before."""
     _prctl(PR_SET_PDEATHSIG, number)
 
 
 def set_process_name(name: str) -> None:
-    """What `ps` shows, and forks inherit."""
+    """Sets the name that `ps` shows and forks inherit."""
     _prctl(PR_SET_NAME, name.encode())
 
 
 def open_pidfd(pid: int) -> int | None:
-    """A descriptor of the very process, readable when it has ended; None where there are none to be had.
+    """A descriptor of the process, readable when it has ended; None if the system has none.
 
     Raises:
         ProcessLookupError: there is no such process.
@@ -46,7 +46,7 @@ def open_pidfd(pid: int) -> int | None:
     except ProcessLookupError:
         raise
     except OSError:
-        return None  # an old system, or no descriptor to be had
+        return None  # an old system, or no descriptor left
 
 
 def _prctl(option: int, value: int | bytes) -> None:

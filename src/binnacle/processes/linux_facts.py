@@ -70,7 +70,7 @@ def boot_id() -> str:
 
 def _read_stat(pid: int) -> tuple[bytes, list[bytes]]:
     """The name of a process and what follows it in proc(5): state, parent, group, session, terminal, …"""
-    # The name stands in parentheses and may itself hold spaces and parentheses; what follows it does not.
+    # The name is in parentheses and may contain spaces and parentheses; what follows it does not.
     name, _, rest = _read(pid, "stat").partition(b"(")[2].rpartition(b")")
     return name, rest.split()
 

@@ -1,4 +1,4 @@
-"""One process of the system's table, and the tree that such entries form. Knows nothing of where they come from."""
+"""One process of the system's table, and the tree that such entries form, whatever their source."""
 
 
 class ProcessEntry:
@@ -11,17 +11,17 @@ class ProcessEntry:
         self.parent = parent
         self.session = session
         self.started = started
-        """When it started, in a unit of the system's own. With the id it names one process for good."""
+        """When it started, in the system's unit. Together with the id it identifies one process."""
 
         self.state = state
         """One letter, as in proc(5)."""
 
         self.name = name
-        """What it calls itself; Linux keeps 15 bytes."""
+        """Its name; Linux keeps 15 bytes."""
 
     @property
     def key(self) -> tuple[int, int]:
-        """Names this process and no later one that gets its id."""
+        """Identifies this process, and no later one with the same id."""
         return self.pid, self.started
 
     @property
@@ -36,7 +36,7 @@ class ProcessEntry:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it works, waits for its turn to, or for a disk."""
+        """Whether it runs, or waits for the processor or a disk."""
         return self.state in ("R", "D")
 
 
@@ -51,7 +51,7 @@ def group_by_parent(table: dict[int, ProcessEntry]) -> dict[int, list[ProcessEnt
 def list_tree(entry: ProcessEntry, children: dict[int, list[ProcessEntry]]) -> list[ProcessEntry]:
     """A process and everything below it."""
     found = [entry]
-    # Read while it changes, a table may show a process below itself.
+    # A table that is read while it changes may show a process below itself.
     seen = {entry.pid}
     for one in found:
         new = [child for child in children.get(one.pid, ()) if child.pid not in seen]

@@ -1,4 +1,4 @@
-"""One process and everything it started, and how far its end has come."""
+"""One process and everything it started, and the stage of its end."""
 
 import time
 
@@ -11,7 +11,7 @@ else:
     import _signal as signal
 
 KILL_TIMEOUT_SECONDS = 2.0
-"""How long killed processes are waited for. They take longer only when the system holds them in a call."""
+"""Seconds to wait for killed processes. They take longer only if the system blocks them in a call."""
 
 
 class TreeEnding:
@@ -22,11 +22,11 @@ class TreeEnding:
         self._asked: set[tuple[int, int]] = set()
 
     def is_hopeless(self, now: float) -> bool:
-        """Whether even killing has not helped for so long that nobody waits any more."""
+        """Whether killing has not helped for so long that we give up."""
         return now >= self.deadline + KILL_TIMEOUT_SECONDS
 
     def signal_all(self, entries: list[ProcessEntry], now: float) -> None:
-        """Signals those that are there now. Each one is asked only once."""
+        """Signals the given processes. Asks each one only once."""
         if now >= self.deadline:
             for entry in entries:
                 send_signal(entry, signal.SIGKILL)
@@ -38,29 +38,29 @@ class TreeEnding:
 
 
 class ProcessTree:
-    """Grows from a child of this process that leads a session of its own, until nothing of it is left."""
+    """A child of this process that leads a process session, with everything it starts, until all of it has ended."""
 
     def __init__(self, *, number: int, mark: bytes, root: int) -> None:
         self.number = number
-        """Told from other trees of this process by it; never 0."""
+        """Identifies it among the trees of this process; never 0."""
 
         self.mark = mark
-        """Value of the variable that all of it inherit."""
+        """Value of the variable that all its processes inherit."""
 
         self.root = root
-        """Id of the process it grows from, and of that one's session."""
+        """Id of its first process, and of the session."""
 
         entry = find_process(root)
         self.started = entry.started if entry else 0
         """When the root started."""
 
         self.returncode: int | None = None
-        """Of the root, once it has ended; negative for a signal."""
+        """The root's exit code, once it has ended; negative for a signal."""
 
         self.ending: TreeEnding | None = None
 
     def end(self, *, grace: float) -> None:
-        """Begins to end it. Of several requests the most impatient counts."""
+        """Begins to end it. Of several requests, the shortest grace counts."""
         deadline = time.monotonic() + grace
         if self.ending is None:
             self.ending = TreeEnding(deadline)

@@ -1,4 +1,4 @@
-"""What is known about one program."""
+"""The state of one program."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ class ProgramState:
         self.pid = 0
         self.returncode: int | None = None
         self.started: asyncio.Future[str] = loop.create_future()
-        """What was in the way of its start, or nothing."""
+        """Why it did not start; empty if it did."""
 
         self.exited: asyncio.Future[int] = loop.create_future()
         """The return code."""
@@ -29,11 +29,11 @@ class ProgramState:
         """Done when nothing is left, neither of it nor of what it started."""
 
     def end(self, *, grace: float) -> None:
-        """Has the keeper end it."""
+        """Asks the keeper to end it."""
         self.link.send("end", self.number, grace)
 
     def hear(self, word: str, *rest: Any) -> None:
-        """Takes note of what the keeper says about it."""
+        """Handles a message of the keeper about it."""
         match word, *rest:
             case "started", pid, started:
                 self.pid = pid
@@ -51,10 +51,10 @@ class ProgramState:
                 self.lose()
 
     def lose(self) -> None:
-        """Nothing of it is left, or nobody is there to tell."""
+        """Notes that nothing of it is left, or that the keeper is gone."""
         self.link.leaders.pop(self.pid, None)
         if self.returncode is None:
-            # One whose end nobody saw is as good as killed, and so is one that not even a kill has ended.
+            # A program whose end was not seen counts as killed, and so does one that survives a kill.
             self.returncode = -signal.SIGKILL
         _settle(self.started, KEEPER_LOST)
         _settle(self.exited, self.returncode)

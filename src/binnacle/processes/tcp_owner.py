@@ -1,7 +1,7 @@
 """Which process holds one end of a TCP connection of this machine.
 
-Linux tells by `/proc/net/tcp`, which gives the inode of a socket, and by the descriptors of each process. Elsewhere
-psutil is asked, process by process. A process of another user is not found.
+On Linux, `/proc/net/tcp` has the inode of a socket, and each process its descriptors. Elsewhere we ask psutil, process
+by process. A process of another user is not found.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def find_connection_owner(local: Address, remote: Address, *, likely: Iterable[int] = ()) -> int | None:
-    """The process that has the end at `local` of the connection to `remote`; those in `likely` are looked at first."""
+    """The process with the end at `local` of the connection to `remote`; those in `likely` are checked first."""
     if not HAS_PROC:
         return _find_by_psutil(local, remote, likely)
     inode = _inode_of(local, remote)
@@ -43,7 +43,7 @@ def _inode_of(local: Address, remote: Address) -> int | None:
 
 
 def _forms(address: Address) -> tuple[str, str]:
-    """An address as the two tables write it: words of four bytes, each as this machine keeps a number."""
+    """An address as the two tables write it: words of four bytes, each in the machine's byte order."""
     host, port = _without_prefix(address)
     if ":" in host:
         return "", f"{_words(socket.inet_pton(socket.AF_INET6, host))}:{port:04X}"
@@ -58,12 +58,12 @@ def _words(packed: bytes) -> str:
 
 
 def _without_prefix(address: Address) -> Address:
-    """An IPv4 address that a socket of IPv6 wrote, as IPv4 writes it."""
+    """An IPv4-mapped IPv6 address as IPv4; any other unchanged."""
     return address[0].removeprefix("::ffff:"), address[1]
 
 
 def _pids() -> Iterator[int]:
-    """Every process, the youngest first: a client is younger than what runs the machine."""
+    """Every process, the youngest first: a client is younger than system services."""
     with contextlib.suppress(OSError):
         yield from sorted((int(name) for name in os.listdir("/proc") if name.isdecimal()), reverse=True)
 
@@ -77,7 +77,7 @@ def _has_open(pid: int, wanted: str) -> bool:
                     if os.readlink(entry.path) == wanted:
                         return True
     except OSError:
-        pass  # it is gone, or another user's, and then it is not ours to know
+        pass  # it is gone, or another user's
     return False
 
 

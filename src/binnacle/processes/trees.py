@@ -1,28 +1,28 @@
-"""Ends process trees: the one way there is, for the keeper's programs and for the calls of a fork server.
+"""Ends process trees: the only code for it, for the keeper's programs and for the calls of a fork server.
 
 The process that uses this is the parent of every root. It forks the roots, has no thread, and does three things over
 and over, in this order: wait until something happens, `reap`, `advance`.
 
-    growing    the root runs, and nobody wants it to end
+    growing    the root runs, and has not been told to end
        │       `end` was called, or the root has ended by itself
     ending     everything that belongs to it is asked to end (TERM), each process once, as it is found
        │       the grace has passed
-    killing    everything is killed, again and again, as it is found
+    killing    everything is killed, repeatedly, as it is found
        │       the root was collected and nothing is left; or two seconds have passed (the system holds it in a call)
     gone       `advance` has returned it, and knows it no more
 
-What belongs to a tree is found again at each `advance` (`census`), because a process that is being ended may still
-start others. A tree is gone only when a look that began after the last signal has shown nobody. Nothing is lost in
-between on Linux: this process adopts orphans, so whatever a descendant does about sessions, groups and parents, it
-becomes a child of this process when those between them end. Elsewhere orphans go to process 1 and are found by their
-session or their mark (docs/platforms.md).
+Each `advance` looks for the processes of a tree again (`census`), because a process that is being ended may still start
+others. A tree is gone only when a read that began after the last signal has found no process. On Linux nothing gets
+lost: this process adopts orphans, so whatever a descendant does about sessions, groups and parents, it becomes a child
+of this process when those between them end. Elsewhere process 1 adopts orphans, and we find them by their session or
+their mark (docs/platforms.md).
 
-A signal cannot reach the wrong process: it is sent to the process of an id and a start, through a descriptor of that
-process where there are such. `advance` never waits, so nothing can deadlock; whoever calls it calls it again every
-`END_POLL_SECONDS` while something ends, and at once when a child has ended.
+A signal cannot reach the wrong process: it is sent to an id with its start time, through a descriptor of the process
+where there are any. `advance` never waits, so nothing can deadlock; its caller calls it again every `END_POLL_SECONDS`
+while something ends, and at once when a child has ended.
 
 Who owns what: a caller owns its `ProcessTrees` and gives it up when `is_done`. A root's exit status is collected here
-and nowhere else, so that its id stays its own until then.
+and nowhere else, so that its id is not reused until then.
 """
 
 import os
@@ -33,7 +33,7 @@ from binnacle.processes.linux import ADOPTS_ORPHANS
 from binnacle.processes.process_tree import ProcessTree, TreeEnding
 
 END_POLL_SECONDS = 0.05
-"""Between two looks for what an ending tree has started in the meantime. Ends are noticed at once."""
+"""Seconds between two searches for what an ending tree has started. Ends are noticed at once."""
 
 
 class ProcessTrees:
@@ -47,7 +47,7 @@ class ProcessTrees:
         """Set once everything is to end, also what belongs to no tree."""
 
     def add(self, tree: ProcessTree) -> ProcessTree:
-        """Has `tree` looked after until it is gone."""
+        """Takes care of `tree` until it is gone."""
         self._trees[tree.number] = tree
         self._has_children = True
         return tree
@@ -63,7 +63,7 @@ class ProcessTrees:
 
     @property
     def is_done(self) -> bool:
-        """Whether everything was to end, and has, as of the last `advance`."""
+        """Whether everything was told to end and has ended, as of the last `advance`."""
         if self._strangers_ending is None or self._trees:
             return False
         return not self._census.strangers or self._strangers_ending.is_hopeless(time.monotonic())
@@ -76,7 +76,7 @@ class ProcessTrees:
             tree.end(grace=grace)
 
     def reap(self) -> list[ProcessTree]:
-        """Collects what has ended; returns the trees whose root has. Ending the rest of them is up to the caller."""
+        """Reaps ended children. Returns the trees whose root has ended; the caller ends the rest of them."""
         roots = {tree.root: tree for tree in self._trees.values() if tree.returncode is None}
         ended: list[ProcessTree] = []
         while True:
@@ -92,7 +92,7 @@ class ProcessTrees:
                 ended.append(tree)
 
     def advance(self) -> list[ProcessTree]:
-        """Signals all that is to end; returns the trees of which nothing is left, and those beyond hope."""
+        """Signals everything that has to end. Returns the trees that are gone, and those we give up."""
         if not self.is_ending:
             return []
         now = time.monotonic()
@@ -108,7 +108,7 @@ class ProcessTrees:
         return gone
 
     def _end(self, tree: ProcessTree, ending: TreeEnding, now: float) -> bool:
-        """Signals what is left of a tree; whether nothing is, or nothing can be done."""
+        """Signals what is left of a tree. Returns whether it is gone, or given up."""
         left = self._census.members[tree.number]
         ending.signal_all(left, now)
         is_gone = tree.returncode is not None and self._census.is_empty(tree.number)

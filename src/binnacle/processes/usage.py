@@ -6,13 +6,13 @@ from binnacle.processes.facts import read_usage
 
 
 class ProcessUsage(NamedTuple):
-    """Of one process, without its children."""
+    """The usage of one process, without its children."""
 
     cpu_seconds: float
     io_bytes: int
-    """Read and written, files, pipes and most sockets alike; 0 where the system does not count them."""
+    """Bytes read and written: files, pipes and most sockets; 0 if the system does not count them."""
 
 
 def usage_of(pid: int) -> ProcessUsage:
-    """What a process has used; nothing for one that is gone or keeps it from us."""
+    """What a process has used; zeros if it is gone or hidden."""
     return ProcessUsage(*read_usage(pid))

@@ -1,6 +1,6 @@
 """The process in which the command runs.
 
-It becomes what a new process would be, calls the command's function, and exits with its code.
+It sets itself up like a new process, calls the command's function, and exits with its code.
 """
 
 import atexit
@@ -17,7 +17,7 @@ from binnacle.passthrough.completed_call import EXIT_SIGNALLED, EXIT_UNABLE
 from binnacle.processes.linux import die_with_parent, set_process_name
 
 MAX_DESCRIPTORS = 256
-"""More than a fork server and a guard ever have open; they get the lowest numbers that are free."""
+"""More descriptors than a fork server and a guard ever have open; they get the lowest free numbers."""
 
 
 def become(
@@ -36,7 +36,7 @@ def become(
 
 
 def _separate(request: CallRequest, stdout: int, stderr: int, guard: int) -> None:
-    """Leaves behind all that belongs to the guard."""
+    """Drops everything that belongs to the guard."""
     os.setsid()
     die_with_parent(signal.SIGKILL)
     if os.getppid() != guard:
@@ -51,7 +51,7 @@ def _separate(request: CallRequest, stdout: int, stderr: int, guard: int) -> Non
 
 
 def _enter(request: CallRequest) -> bool:
-    """Takes on the directory and environment of the call."""
+    """Enters the directory and environment of the call."""
     os.environ.clear()
     os.environ.update(request.env)
     time.tzset()
@@ -81,7 +81,7 @@ def _call(function: Callable[[list[str]], Any], args: list[str]) -> int:
 
 
 def _wind_up() -> None:
-    """What the interpreter does at its end, without taking itself apart."""
+    """Does what the interpreter does at its end, without tearing itself down."""
     if "threading" in sys.modules:
         import threading
 

@@ -1,6 +1,6 @@
-"""The process that watches over one call: starts it, ends it with all it started, and says how it ended.
+"""The guard of one call: starts it, ends it with everything it started, and reports how it ended.
 
-It speaks with the `CommandRunner` over a socket of its own:
+It speaks with the `CommandRunner` over a socket:
 
     guard   ready PID       nothing has run yet; giving up here is safe
     Runner  the request
@@ -28,7 +28,7 @@ Begin = Callable[[CallRequest, int, int, int], NoReturn]
 
 
 class ChildAlarm:
-    """Lets a wait end when a child does."""
+    """Ends a wait when a child ends."""
 
     def __init__(self) -> None:
         self._read, write = os.pipe()
@@ -38,7 +38,7 @@ class ChildAlarm:
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
 
     def wait(self, seconds: float | None = None, *, also: socket.socket | None = None) -> bool:
-        """Waits for a child to end, for `also` to be readable, or for the time to pass; whether `also` was."""
+        """Waits until a child ends, `also` is readable, or the time is over. Returns whether `also` is readable."""
         poll = select.poll()
         poll.register(self._read, select.POLLIN)
         if also is not None:
@@ -50,8 +50,8 @@ class ChildAlarm:
 
 
 def watch_over(control: socket.socket, stdout: int, stderr: int, *, begin: Begin, grace: float) -> None:
-    """Carries out one call. Returns when nothing of it is left."""
-    # Not in the session of the fork server, so that whatever ends that one does not end this.
+    """Runs one call. Returns when nothing of it is left."""
+    # Not in the session of the fork server, so that a signal to that one does not end this.
     os.setsid()
     adopt_orphans()
     alarm = ChildAlarm()
@@ -68,18 +68,18 @@ def watch_over(control: socket.socket, stdout: int, stderr: int, *, begin: Begin
         return
     if root == 0:
         begin(request, stdout, stderr, guard)
-    # The streams end with the call only if nobody else holds them.
+    # The streams end with the call only if no other process has them open.
     os.close(stdout)
     os.close(stderr)
     tree = ProcessTree(number=1, mark=request.mark, root=root)
     _say(control, f"started {root} {tree.started}")
     _wait_and_end(tree, control, alarm, grace=grace)
-    # A root that not even a kill has ended is as good as killed.
+    # A root that survives a kill counts as killed.
     _say(control, f"ended {-signal.SIGKILL if tree.returncode is None else tree.returncode}")
 
 
 def _wait_and_end(tree: ProcessTree, control: socket.socket, alarm: ChildAlarm, *, grace: float) -> None:
-    """Until the root has ended or the `CommandRunner` wants no more of it; then ends what is left."""
+    """Waits until the root has ended or the `CommandRunner` hangs up, then ends what is left."""
     trees = ProcessTrees()
     trees.add(tree)
     while not trees.is_done:
@@ -100,6 +100,6 @@ def _is_wanted(control: socket.socket) -> bool:
 
 
 def _say(control: socket.socket, line: str) -> None:
-    # The Runner may be gone, and the call still has to be ended.
+    # The runner may be gone, and the call still has to be ended.
     with contextlib.suppress(OSError):
         control.sendall(line.encode() + b"\n")

@@ -1,7 +1,7 @@
-"""The fork server's own process: loads the command once, then forks a guard for every request until told to stop.
+"""The fork server's process: loads the command once, then forks a guard for every request until its socket closes.
 
-A request is one byte with three descriptors: stdout, stderr and the guard's socket. What to run travels over that
-socket, so nothing a caller sends can hold up the server. It ends when its socket does, that is with its parent.
+A request is one byte with three descriptors: stdout, stderr and the guard's socket. The call itself is sent over that
+socket, so nothing that a caller sends can block the server. The server ends with its socket, so with its parent.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from binnacle.processes.linux import adopt_orphans
 
 
 def main(argv: list[str]) -> None:
-    """Serves until the other side of the socket closes. Arguments as `forkserver` gives them."""
+    """Serves until the other side of the socket closes. `argv` comes from `fork_server`."""
     descriptor, grace, name, path, *preload = argv
     connection = socket.socket(fileno=int(descriptor))
     _reset_signals()
@@ -36,17 +36,17 @@ def main(argv: list[str]) -> None:
 
 
 def load(path: str, preload: list[str]) -> Callable[[list[str]], Any]:
-    """The function at `module:function`, with what it will need in memory."""
+    """The function at `module:function`, with the modules it will need loaded."""
     module, _, attribute = path.partition(":")
     function: Callable[[list[str]], Any] = getattr(import_module(module), attribute)
     for name in preload:
-        # One that is not installed is not missed until a call needs it.
+        # A module that is not installed matters only when a call needs it.
         with contextlib.suppress(ImportError):
             import_module(name)
-    # What an import left in a buffer would be said again by every call.
+    # Every call would write again what an import left in a buffer.
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    # What is loaded now stays for good. Frozen, it is not looked at again, and its pages stay shared.
+    # What is loaded now stays loaded. Frozen, the collector skips it, and its pages stay shared.
     gc.collect()
     gc.freeze()
     return function
@@ -55,7 +55,7 @@ def load(path: str, preload: list[str]) -> Callable[[list[str]], Any]:
 def serve(connection: socket.socket, begin: Begin, *, grace: float) -> None:
     """Forks a guard for every request."""
     adopt_orphans()
-    # Guards are collected by the system as they end, and so are the orphans of one that was killed.
+    # The system reaps guards as they end, and also the orphans of a killed one.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         message, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
@@ -65,7 +65,7 @@ def serve(connection: socket.socket, begin: Begin, *, grace: float) -> None:
             if len(descriptors) == 3 and os.fork() == 0:
                 _guard(connection, descriptors, begin, grace=grace)
         except OSError:
-            # No process to be had. The parent sees the guard's socket close and goes another way.
+            # Fork failed. The parent sees the guard's socket close and starts a new process.
             pass
         finally:
             for descriptor in descriptors:
@@ -73,11 +73,11 @@ def serve(connection: socket.socket, begin: Begin, *, grace: float) -> None:
 
 
 def _guard(connection: socket.socket, descriptors: list[int], begin: Begin, *, grace: float) -> None:
-    """The life of a guard, in its own process."""
+    """Runs a guard, in its own process."""
     try:
         connection.close()
         stdout, stderr, descriptor = descriptors
-        # Named here, it stays open to the very end: the Runner takes its closing for the end of this process.
+        # Named here, it stays open to the end: the runner takes its closing for the end of this process.
         control = socket.socket(fileno=descriptor)
         watch_over(control, stdout, stderr, begin=begin, grace=grace)
     finally:
@@ -85,7 +85,7 @@ def _guard(connection: socket.socket, descriptors: list[int], begin: Begin, *, g
 
 
 def _reset_signals() -> None:
-    """What a new Python has, whatever the parent ignored or blocked; interrupts are for commands only."""
+    """Restores the signal handling of a new Python; only commands handle interrupts."""
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}:
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -1,1 +1,1 @@
-"""What runs in the keeper's process: one thread, no asyncio, as few imports as can be."""
+"""The code of the keeper's process: one thread, no asyncio, as few imports as possible."""

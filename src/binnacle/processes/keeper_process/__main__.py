@@ -1,10 +1,10 @@
-"""Where the keeper's process begins: `python -I -S THIS_FILE DESCRIPTOR TOKEN [FOLDER OF A LIBRARY]`."""
+"""The entry point of the keeper's process: `python -I -S THIS_FILE DESCRIPTOR TOKEN [FOLDER OF A LIBRARY]`."""
 
 import os
 import sys
 
 if __name__ == "__main__":
-    # An isolated interpreter knows its own modules only. Ours come last, so that none of them hides one of those.
+    # An isolated interpreter finds only its own modules. Ours come last, so that they hide none of those.
     sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
     sys.path += sys.argv[3:]
     from binnacle.processes.keeper_process.service import main

@@ -16,7 +16,7 @@ MAX_MESSAGE_BYTES = 2000
 
 
 class LaunchRequest:
-    """What to start. Bytes throughout, as the system has them."""
+    """What to start, in bytes, as the system has them."""
 
     __slots__ = ("argv", "cwd", "descriptors", "env")
 
@@ -29,10 +29,10 @@ class LaunchRequest:
 
 
 def launch(request: LaunchRequest) -> tuple[int, int]:
-    """The process id of the program to be, and a pipe that says what hinders it, or closes when it runs."""
+    """The process id of the new program, and a pipe with the reason why it fails, or which closes when it runs."""
     report, writer = os.pipe()
     keeper = os.getpid()
-    # A signal for the fork must not reach the handlers it has from this process.
+    # A signal to the fork must not reach the handlers that it inherits.
     signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
     try:
         pid = os.fork()
@@ -64,18 +64,18 @@ def _become(request: LaunchRequest, report: int, keeper: int) -> "NoReturn":
 
 
 def _reset_signals() -> None:
-    """What a new process has, whatever those before it ignored or blocked."""
+    """Restores the signal handling of a new process."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
         try:
             signal.signal(number, signal.SIG_DFL)
         except (OSError, ValueError):
-            pass  # the two that nobody can change, and those the C library keeps for itself
+            pass  # the two that cannot be changed, and those that the C library reserves
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _enter(cwd: bytes) -> bytes:
-    """Changes the directory; says what hinders that, if anything does."""
+    """Changes the directory. Returns why that failed, if it did."""
     try:
         os.chdir(cwd)
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def _enter(cwd: bytes) -> bytes:
 
 
 def _execute(request: LaunchRequest) -> bytes:
-    """Becomes the program; returns only to say what hinders that."""
+    """Becomes the program. Returns only on failure, with the reason."""
     command = request.argv[0]
     problem = b"no such command: " + command
     for file in _candidates(command, request.env):
@@ -100,7 +100,7 @@ def _execute(request: LaunchRequest) -> bytes:
             if os.path.exists(file):
                 problem = b"the interpreter that it names is missing: " + command
         except PermissionError:
-            # Another one of that name may follow, as for a shell.
+            # Another file of that name may follow in the path, as for a shell.
             problem = b"permission denied: " + command
         except (OSError, ValueError) as error:
             return _other(b"cannot run " + command, error)
@@ -108,7 +108,7 @@ def _execute(request: LaunchRequest) -> bytes:
 
 
 def _candidates(command: bytes, env: dict[bytes, bytes]) -> list[bytes]:
-    """Where a command may be. Like `os.execvpe`, which loads another module in every fork."""
+    """Paths at which a command may be. Like `os.execvpe`, which would load a module in every fork."""
     if b"/" in command:
         return [command]
     return [os.path.join(folder, command) for folder in env.get(b"PATH", os.fsencode(os.defpath)).split(b":")]

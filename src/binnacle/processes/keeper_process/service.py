@@ -1,15 +1,15 @@
-"""The keeper's process: starts programs on request, says how they fare, and ends them.
+"""The keeper's process: starts programs on request, reports their state, and ends them.
 
-What is said over the socket (`frames`), with the number that the other side gave the program:
+Messages on the socket (`frames`), with the number that the other side gave the program:
 
     Keeper  start NUMBER ARGV ENV CWD        with three descriptors
     keeper  started NUMBER PID START         it runs; START as in `ProcessEntry`
-    keeper  failed NUMBER MESSAGE            it does not, and never will
-    keeper  lost NUMBER                      nor will any other: the keeper is about to end
+    keeper  failed NUMBER MESSAGE            it does not run, and never will
+    keeper  lost NUMBER                      the same for every program: the keeper is about to end
     keeper  exited NUMBER CODE               the process that was started has ended; negative for a signal
     Keeper  end NUMBER GRACE                 ask it to end, kill what is left of it after so many seconds
     keeper  gone NUMBER                      nothing of it is left
-    Keeper  closes                           its side, or dies: end everything
+    Keeper  closes                           its side of the socket, or dies: end everything
 """
 
 import _socket
@@ -31,7 +31,7 @@ else:
     import _signal as signal
 
 END_GRACE_SECONDS = 2.0
-"""Seconds to end by themselves, for what a program leaves behind, and for all when the keeper ends."""
+"""Seconds to end, for what a program leaves behind, and for everything when the keeper ends."""
 
 MAX_READ_BYTES = 256 * 1024
 DESCRIPTORS_PER_START = 3
@@ -47,30 +47,30 @@ def main(descriptor: int, token: str) -> None:
 
 
 class KeptProgram:
-    """What a keeper was asked to start: a process tree, and whether it ever ran."""
+    """A requested program: its process tree, and whether it ever ran."""
 
     def __init__(self, tree: ProcessTree, report: int) -> None:
         self.tree = tree
         self.report = report
-        """A pipe that tells whether it runs; -1 when that is known."""
+        """A pipe that shows whether it runs; -1 once that is known."""
 
         self.failed = False
         """Whether it never ran."""
 
 
 class KeeperService:
-    """Owns every program, and what became of them."""
+    """Owns every program until it is gone."""
 
     def __init__(self, connection: _socket.socket, token: bytes) -> None:
         self._connection = connection
         self._token = token
         self._unpacker = FrameUnpacker()
         self._passed: list[list[int]] = []
-        """Descriptors that came before the end of their message."""
+        """Descriptors that arrived before the end of their message."""
 
         self._unsent = bytearray()
         self._is_closed = False
-        """Whether the other side says no more. It may still listen."""
+        """Whether the other side sends no more. It may still read."""
 
         self._programs: dict[int, KeptProgram] = {}
         self._trees = ProcessTrees()
@@ -84,7 +84,7 @@ class KeeperService:
         self._watch()
 
     def run(self) -> None:
-        """Returns when everything was to end and has."""
+        """Runs until everything has been told to end and has ended."""
         while True:
             for descriptor, events in self._poll.poll(END_POLL_SECONDS * 1000 if self._trees.is_ending else None):
                 self._attend(descriptor, events)
@@ -123,7 +123,7 @@ class KeeperService:
             for _, _, content in ancillary
             for at in range(0, len(content) - 3, 4)
         ]
-        # Cut off, they were too many for this process to have open: their request is to fail, and no other.
+        # If cut off, they were too many for this process: only their request fails.
         if descriptors or flags & _socket.MSG_CTRUNC:
             for descriptor in descriptors:
                 os.set_inheritable(descriptor, False)
@@ -159,7 +159,7 @@ class KeeperService:
                 os.close(descriptor)
 
     def _hear_report(self, program: KeptProgram) -> None:
-        """Passes on what a new program had to say before it ran, or that it runs."""
+        """Reports why a new program does not run, or that it runs."""
         problem = os.read(program.report, 4096)
         self._poll.unregister(program.report)
         os.close(program.report)
@@ -172,7 +172,7 @@ class KeeperService:
             self._say("started", tree.number, tree.root, tree.started)
 
     def _reap(self) -> None:
-        """Collects what has ended. A program that has is not to leave anybody behind."""
+        """Reaps ended children. Ends what ended programs left behind."""
         for tree in self._trees.reap():
             program = self._programs[tree.number]
             if program.report >= 0:
@@ -192,21 +192,21 @@ class KeeperService:
         except BlockingIOError:
             pass
         except OSError:
-            # The other side is gone, which reading notices, too.
+            # The other side is gone; reading notices that, too.
             self._unsent.clear()
         self._watch()
 
     def _watch(self) -> None:
-        """Has the connection looked at for what is of interest now."""
+        """Polls the connection for the events that matter now."""
         events = (0 if self._is_closed else select.POLLIN) | (select.POLLOUT if self._unsent else 0)
         self._poll.register(self._connection, events)
         if not events:
-            # Even without a wish, a poll tells of a hang-up again and again.
+            # Even without requested events, poll keeps reporting a hang-up.
             self._poll.unregister(self._connection)
 
 
 def _catch_signals(wakeup: int) -> None:
-    """Notices ended children and the wish that this process end; what a terminal sends is not for it."""
+    """Notices ended children and requests to end; ignores the signals of a terminal."""
     signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda _number, _frame: None)
