@@ -1,10 +1,10 @@
 """An MCP server that misbehaves as it is told: `python rogue.py [WORD…]`. Needs nothing but Python.
 
 At the start: `slow=SECONDS`, `silent` (never answers `initialize`), `crash` (ends with code 3), `junk` (writes what is
-no message), `flood` (100 MB to standard error), `deaf` (reads nothing more once it is initialized), `stateless` (knows
-only the new era), `mute` (does not answer what it does not know), `meet=DIRECTORY,NUMBER` (starts only once so many
-are there), `says=FILE` (describes `echo` by what is in it), `more=NAME,…` (has these tools, too;
-`link` answers with a link to the resource that it is given).
+no message), `flood` (100 MB to standard error), `deaf` (reads nothing more once it is initialized), `deafened` (once it
+was called), `stateless` (knows only the new era), `mute` (does not answer what it does not know),
+`meet=DIRECTORY,NUMBER` (starts only once so many are there), `says=FILE` (describes `echo` by what is in it),
+`more=NAME,…` (has these tools, too; `link` answers with a link to the resource that it is given).
 Its tools do as they are called.
 """
 
@@ -16,6 +16,7 @@ import time
 
 WORDS = dict(word.partition("=")[::2] for word in sys.argv[1:])
 STATELESS = "2026-07-28"
+DEAF_AFTER = "notifications/initialized" if "deaf" in WORDS else "tools/call" if "deafened" in WORDS else ""
 TOOLS = ["echo"]
 LOCK = threading.Lock()
 CANCELLED = set()
@@ -232,7 +233,7 @@ def main():  # noqa: C901
             with ARRIVED:
                 ANSWERS[message["id"]] = message.get("result", {"refused": message.get("error")})
                 ARRIVED.notify_all()
-        if "deaf" in WORDS and message.get("method") == "notifications/initialized":
+        if message.get("method") == DEAF_AFTER:
             time.sleep(60)
 
 

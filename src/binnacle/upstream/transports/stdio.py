@@ -47,6 +47,7 @@ class StdioTransport(DuplexTransport):
         self._held: list[bytes] | None = None
         """Messages that wait for the next turn of the event loop; None if nothing was sent in this one."""
 
+        self._held_bytes = 0
         self._lines = LineDecoder(MAX_LINE_BYTES)
         self._watching: asyncio.Task[None] | None = None
         self._sample: ActivitySample | None = None
@@ -101,10 +102,11 @@ class StdioTransport(DuplexTransport):
     async def _send(self, message: bytes) -> None:
         if self._program is None or not self._program.takes_input:
             raise UpstreamDown(await self._find_reason(), hint="it is being started again")
-        if self._program.unread_bytes > MAX_BACKLOG_BYTES:
+        if self._program.unread_bytes + self._held_bytes > MAX_BACKLOG_BYTES:
             raise UpstreamDown(f"{self._config.name} does not read what it is sent", hint="try again later")
         if self._held is not None:
             self._held.append(message)
+            self._held_bytes += len(message)
             return
         # The first message goes at once; those that follow before the event loop has come round, together.
         self._program.send(message + b"\n")
@@ -119,7 +121,7 @@ class StdioTransport(DuplexTransport):
         return f"{self._config.name} takes no more input"
 
     def _flush(self) -> None:
-        held, self._held = self._held, None
+        held, self._held, self._held_bytes = self._held, None, 0
         if held and self._program is not None:
             self._program.send(b"".join(message + b"\n" for message in held))
 
