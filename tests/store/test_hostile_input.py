@@ -67,7 +67,11 @@ def test_a_url_that_cannot_be_parsed_is_a_matter_of_configuration(url):
 
 def test_a_schema_may_be_called_like_a_word_of_sql(postgres_url):
     with open_postgres(postgres_url, schema="user") as store:
-        do(store, lambda tx: tx.run('drop schema "user" cascade'))
+        try:
+            put(store, "In the schema")
+            assert found(store, "schema") == ["In the schema"]
+        finally:
+            do(store, lambda tx: tx.run('drop schema "user" cascade'))
 
 
 def test_a_part_does_not_wait_for_its_whole(store):
