@@ -80,13 +80,13 @@ class Table(Generic[Value]):
         if sql is None:
             sql = f"insert into {self.name} ({', '.join(names)}) values {placeholders(names)}"
             self._inserts[names] = sql
-        tx.run_many(sql, [list(map(encode_cell, map(row.__getitem__, names))) for row in rows])
+        tx.run_many(sql, [_encode_cells(map(row.__getitem__, names)) for row in rows])
 
     def update(self, tx: Writer, changes: Mapping[str, Any], where: str, *parameters: Any) -> int:
         """Changes columns of the rows that `where` selects."""
         self.remember(tx, f"where {where}", *parameters)
         assignments = ", ".join(f"{name} = ?" for name in changes)
-        values = [encode_cell(value) for value in changes.values()]
+        values = _encode_cells(changes.values())
         return tx.run(f"update {self.name} set {assignments} where {where}", *values, *parameters)
 
     def delete(self, tx: Writer, where: str, *parameters: Any) -> int:
@@ -121,6 +121,12 @@ def encode_cell(value: Any) -> Any:
     """A value in the form that both engines store."""
     encode = _ENCODERS.get(type(value))
     return value if encode is None else encode(value)
+
+
+def _encode_cells(values: Iterable[Any]) -> list[Any]:
+    """The same for several: rows are long, and most of their cells are kept as they are."""
+    encoders = _ENCODERS
+    return [encoders[kind](value) if (kind := type(value)) in encoders else value for value in values]
 
 
 def _encode_json(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -107,13 +108,16 @@ EDITABLE = tuple(field.name for field in msgspec.structs.fields(TaskFields) if f
 """Fields that an update may change. The status changes only by moves."""
 
 
+_read_fields = attrgetter(*TaskFields.__struct_fields__)
+
+
 def validate(fields: TaskFields) -> dict[str, Any]:
     """The fields cleaned and within their limits, ready for the store.
 
     Raises:
         InvalidInput: it names the field and what is expected.
     """
-    raw = {name: getattr(fields, name) for name in TaskFields.__struct_fields__}
+    raw = dict(zip(TaskFields.__struct_fields__, _read_fields(fields), strict=True))
     raw["title"] = clean_line(fields.title, what="title")
     raw["priority"] = 2 if fields.priority is None else fields.priority  # type: ignore[redundant-expr]
     for name in ("description", "hints", "pseudocode"):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, TypedDict
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from binnacle.store.task_moves import TaskMove
 from binnacle.tools.outcome import ToolReply
@@ -54,7 +54,7 @@ class PartInput(Struct, kw_only=True, forbid_unknown_fields=True):
 
 def new_task(given: TaskInput | PartInput) -> NewTask:
     """The input as the store takes it. Its provenance is "agent", because only agents call tools."""
-    fields: dict[str, Any] = {name: getattr(given, name) for name in given.__struct_fields__}
+    fields = structs.asdict(given)
     fields["priority"] = None if given.priority is None else parse_priority(given.priority)
     if isinstance(given, TaskInput):
         fields |= {"status": parse_status(given.status), "kind": parse_kind(given.kind)}
