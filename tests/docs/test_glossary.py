@@ -38,7 +38,8 @@ MODULES = {
         "config.project_files", "config.child_environment", "lifecycle.agent_detection", "errors",
         # the host of a URL or an address, as the protocols call it
         "upstream.transports*", "upstream.auth.*", "upstream.configuration.*", "upstream.listing.content_index",
-        "server.http_*", "server.mcp_over_http", "cli.commands.mcp", "config.git_config", "config.store_access",
+        "server.http_*", "server.mcp_over_http", "app.project_server", "cli.commands.mcp", "config.git_config",
+        "config.store_access",
         "config.clients.provider_variables", "processes.tcp_owner", "lifecycle.loopback_peer", "store.opening",
         "store.engines.postgres",
         # a machine, in the answers of `bn agent`, which programs read
