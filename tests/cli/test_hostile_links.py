@@ -137,7 +137,7 @@ def test_the_settings_say_where_the_link_leads_and_what_to_do(bn, hostile):
     error = bn.fails("config", "list")
     assert error["code"] == "E_CONFIG"
     assert "leads out of the repository" in error["message"]
-    assert "plain file" in error["hint"]
+    assert "regular file" in error["hint"]
 
 
 def test_no_session_reads_through_a_link_that_leads_out(bn, hostile):

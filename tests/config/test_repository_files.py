@@ -64,7 +64,7 @@ def test_nothing_that_leads_out_is_read_written_or_removed(repo, name):
         with pytest.raises(UnsafeFile) as caught:
             act()
         assert caught.value.strerror.startswith("it leads ")
-        assert "plain file" in hint_of(caught.value)
+        assert "regular file" in hint_of(caught.value)
     assert find_inside(str(repo), name) is None
     after = {path: path.read_bytes() for path in repo.parent.rglob("*") if path.is_file() and not path.is_symlink()}
     assert after == before
@@ -127,9 +127,9 @@ def test_only_plain_files_of_a_bounded_size_are_read(repo):
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(repo / "socket"))
         for name in ("pipe", "to-pipe", "docs"):
-            with pytest.raises(UnsafeFile, match="no plain file"):
+            with pytest.raises(UnsafeFile, match="not a regular file"):
                 read_inside(str(repo), name)
-            with pytest.raises(UnsafeFile, match="no plain file"):
+            with pytest.raises(UnsafeFile, match="not a regular file"):
                 write_inside(str(repo), name, b"text")
         with pytest.raises(OSError, match="socket"):
             read_inside(str(repo), "socket")

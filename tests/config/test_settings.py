@@ -105,7 +105,7 @@ def test_a_wrong_variable_is_named(repo, monkeypatch):
 
 def test_a_key_outside_a_table_is_refused(repo):
     project(repo, "title = 'x'\n")
-    with pytest.raises(ConfigError, match="'title' stands outside a table"):
+    with pytest.raises(ConfigError, match="'title' is outside of a table"):
         load_settings(repo)
 
 

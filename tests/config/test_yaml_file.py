@@ -59,7 +59,7 @@ def test_an_empty_file_holds_nothing():
         ("dishes:\n- soup\n- 5\n", "menu.yaml:3: dishes.1: expected str | object, got int", "works"),
         ("course: desert\n", "menu.yaml:1: course: invalid enum value 'desert'", "'dessert'"),
         ("- a\n- b\n", "menu.yaml:1: expected object, got array", "works"),
-        ("title: A\n\ntitle: B\n", "menu.yaml:3: 'title' is there twice", "one of them"),
+        ("title: A\n\ntitle: B\n", "menu.yaml:3: 'title' occurs twice", "one of them"),
         ("title: &t A\nwines: *t\n", "menu.yaml:1: an alias (*) is used for this", "write it out"),
         ("wines: &w {red: *w}\n", "menu.yaml:1: an alias (*) is used for this", "write it out"),
     ],

@@ -1,7 +1,7 @@
-"""Secrets that we hand out: `id.secret`, of which only a digest is kept.
+"""Secrets that we issue: `id.secret`, of which only a digest is stored.
 
-The id is public and is what people and logs see. A digest cannot be turned back, so a reader of the store or of a file
-cannot act as somebody else.
+The id is public: people and logs see it. A digest cannot be reversed, so someone who reads the store or a file cannot
+act as someone else.
 """
 
 import os
@@ -14,21 +14,21 @@ class IssuedSecret(NamedTuple):
     """A new secret."""
 
     text: str
-    """What is handed out, and shown once."""
+    """The secret itself, shown once."""
 
     digest: str
-    """What is kept."""
+    """What is stored."""
 
 
 def issue(public_id: str) -> IssuedSecret:
-    """A secret for what is known as `public_id`."""
+    """A new secret with the public part `public_id`."""
     text = f"{public_id}.{os.urandom(SECRET_BYTES).hex()}"
     return IssuedSecret(text, digest_of(text))
 
 
 def digest_of(text: str) -> str:
-    """What is kept of a secret."""
-    # Taken from the module below `hashlib`, which loads OpenSSL: 4 ms of every command in an agent's shell.
+    """The digest of a secret."""
+    # Not from `hashlib`, which loads OpenSSL: that costs 4 ms of every command in an agent's shell.
     from _blake2 import blake2b
 
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=32).hexdigest()
@@ -41,5 +41,5 @@ def id_of(text: str) -> str:
 
 
 def matches(text: str, digest: str) -> bool:
-    """Whether a digest was made from this secret. Digests are compared, so time tells nothing of the secret."""
+    """Whether a digest was made from this secret. Digests are compared, so timing reveals nothing about the secret."""
     return bool(digest) and digest_of(text) == digest

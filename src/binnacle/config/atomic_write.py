@@ -1,13 +1,13 @@
-"""Writes files that nobody ever sees half of."""
+"""Writes files atomically: no reader ever sees half a file."""
 
 import contextlib
 import os
 
 
 def write_atomically(path: str, content: bytes, *, mode: int = 0o600, is_lasting: bool = False) -> None:
-    """Puts `content` in the place of the file, whatever that was. A failure leaves the old one, and nothing else.
+    """Replaces the file by one with `content`. On failure the old file stays, and no other is left.
 
-    `mode` holds from the first moment. What `is_lasting` outlives a crash of the machine, and not only one of ours.
+    The file has `mode` from the start. With `is_lasting`, it also survives a crash of the machine.
 
     Raises:
         OSError: it cannot be written.

@@ -1,16 +1,16 @@
-"""What each kind of process that we start finds in its environment: by lists, each with its reason.
+"""The environment of each kind of process that we start: lists of variables, each with its reason.
 
 | process | what it gets |
 |---|---|
 | upstream server | `PROGRAM`, `NETWORK`, and what its entry names |
 | hook, script of the project, git | these, `DEVELOPMENT`, `BINNACLE`, and what the person names in `BN_PASS_ENV` |
 | agent | the same, and the variables of the model provider that its client uses |
-| debugged program, host of the bridge, browser | what a shell of the person has, without `OURS`: it is their program |
+| debugged program, script host, browser | what a shell of the person has, without `OURS`: it is their program |
 | `bn` for `bn_run` | all but the token of the server: it is the same program, and opens the same store |
 
-A password is in none but the last. A program that runs `bn` finds the store by its address without the password, so
-that it is refused where the password is missing, and never takes another store for it; `config.store_access` gives
-agents and hooks a file with it.
+Only the last has a password. A program that runs `bn` gets the address of the store without the password, so that
+without a password it is refused, and never uses another store instead; `config.store_access` gives agents and hooks a
+file with the password.
 """
 
 import re
@@ -24,7 +24,7 @@ Environ = Mapping[str, str]
 
 
 class VariableNames(NamedTuple):
-    """Variables that go together."""
+    """A group of variables."""
 
     exact: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class VariableNames(NamedTuple):
 
 
 def _names(text: str) -> VariableNames:
-    """Names as they are listed here: one that ends in `*` is the beginning of several."""
+    """The names in a list; one that ends in `*` is a prefix."""
     words = text.split()
     return VariableNames(
         frozenset(word for word in words if not word.endswith("*")),
@@ -43,13 +43,13 @@ def _names(text: str) -> VariableNames:
 
 
 PROGRAM = _names("HOME LANG LANGUAGE LC_* LOGNAME PATH SHELL TERM TMPDIR TZ USER XDG_*")
-"""What programs cannot do without: where they are, who runs them, and in which language."""
+"""What every program needs: paths, the user, and the language."""
 
 NETWORK = _names(
     "HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy"
     " SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE"
 )
-"""How the network is reached from here."""
+"""How to reach the network: proxies and certificates."""
 
 DEVELOPMENT = _names(
     # languages and their tools
@@ -64,7 +64,7 @@ DEVELOPMENT = _names(
     " CC CXX CPP CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LIBRARY_PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH"
     " DYLD_FALLBACK_LIBRARY_PATH PKG_CONFIG_PATH CMAKE_PREFIX_PATH MAKEFLAGS LOCALE_ARCHIVE"
     " NIX_PATH NIX_PROFILES NIX_SSL_CERT_FILE"
-    # git, keys that an agent of the system holds, containers
+    # git, agents for SSH and GPG keys, containers
     " GIT_AUTHOR_* GIT_COMMITTER_* GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_TERMINAL_PROMPT GIT_EXEC_PATH"
     " GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM EMAIL"
     " SSH_AUTH_SOCK SSH_AGENT_PID SSH_ASKPASS GPG_TTY GPG_AGENT_INFO GNUPGHOME DOCKER_HOST DOCKER_CONTEXT DOCKER_CONFIG"
@@ -74,62 +74,62 @@ DEVELOPMENT = _names(
     " DISPLAY WAYLAND_DISPLAY XAUTHORITY DBUS_SESSION_BUS_ADDRESS SSH_CONNECTION SSH_TTY"
     " WSL_DISTRO_NAME WSL_INTEROP WSLENV HOSTNAME CI __CF_USER_TEXT_ENCODING"
 )
-"""Where the tools of a developer are and how they are set: no keys, no tokens, no addresses with passwords."""
+"""Paths and settings of a developer's tools: no keys, no tokens, no addresses with passwords."""
 
 OURS = _names("BN_MCP_TOKEN BN_SESSION BN_AGENT_ID BN_MCP_SESSION BN_STORE_URL PGPASSWORD")
-"""Proofs of who somebody is, and the way into the store: nobody else's."""
+"""Proofs of identity, and access to the store: other programs do not get them."""
 
 DATABASE = _names(
     "PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGSERVICE PGSERVICEFILE PGPASSFILE PGSSLMODE PGSSLROOTCERT PGSSLCERT"
     " PGSSLKEY PGCHANNELBINDING PGTARGETSESSIONATTRS"
 )
-"""How libpq finds the store's database. PGPASSFILE is the name of a file, not what is in it."""
+"""How libpq finds the store's database. PGPASSFILE is the name of a file, not its content."""
 
 BINNACLE = VariableNames((frozenset(SERVER_VARIABLES) | DATABASE.exact | {"BN_PORTABLE"}) - OURS.exact)
-"""Where `bn` finds the work of the project; and whether it uses what only Linux has, which all have to agree on."""
+"""Where `bn` finds the project's work; and whether portable mode is on, which must be the same for all."""
 
 STORE_URL = "BN_STORE_URL"
 PASSED_ON = "BN_PASS_ENV"
-"""Names of further variables, with commas between them, for hooks, scripts and agents."""
+"""Names of further variables for hooks, scripts and agents, separated by commas."""
 
 _PASSWORD = re.compile(r"(?<=://)([^/?#@]*?):[^/?#@]*(?=@)")
 _IN_QUERY = re.compile(r"(?<=[?&])(?:ssl)?password=[^&#]*&?")
 
 
 def for_upstream(environ: Environ, given: Environ) -> dict[str, str]:
-    """An MCP server of somebody else; `given` is what its entry names."""
+    """For an upstream server; `given` is what its entry names."""
     return _pick(environ, PROGRAM, NETWORK) | dict(given)
 
 
 def for_command(environ: Environ) -> dict[str, str]:
-    """`bn` itself, for a command that a client calls."""
+    """For `bn` itself, when a client calls a command."""
     return {name: value for name, value in environ.items() if name != "BN_MCP_TOKEN"}
 
 
 def for_helper(environ: Environ) -> dict[str, str]:
-    """A process of ours that starts others and opens no store: what they get, they are given."""
+    """For a process of ours that starts others and opens no store."""
     return {name: value for name, value in environ.items() if not OURS.has(name)}
 
 
 def for_person(environ: Environ) -> dict[str, str]:
-    """A program of the person, as if they had started it: one that is debugged, a browser."""
+    """For a program of the person, as if they had started it: a debugged program, a browser."""
     return for_helper(environ)
 
 
 def for_development(environ: Environ) -> dict[str, str]:
-    """A hook, a script of the project, or git: programs that work on the project."""
-    return _reaching(environ, _pick(environ, PROGRAM, NETWORK, DEVELOPMENT, BINNACLE, _passed_on(environ)))
+    """For programs that work on the project: a hook, a script of the project, git."""
+    return _add_store_url(environ, _pick(environ, PROGRAM, NETWORK, DEVELOPMENT, BINNACLE, _list_passed_on(environ)))
 
 
 def for_agent(environ: Environ, client: str, *, also: Iterable[str] = ()) -> dict[str, str]:
-    """An agent that a person starts; `client` is its name, `also` are variables that its servers name."""
+    """For an agent that a person starts; `client` is its name, `also` are variables that its servers name."""
     provider = VariableNames(prefixes=variables_of(client))
     named = VariableNames(frozenset(also) - OURS.exact)
     return for_development(environ) | _pick(environ, provider, named)
 
 
 def without_password(url: str) -> str:
-    """An address of a database without the password in it."""
+    """An address of a database without its password."""
     return _IN_QUERY.sub("", _PASSWORD.sub(r"\1", url)).rstrip("?&")
 
 
@@ -137,10 +137,10 @@ def _pick(environ: Environ, *groups: VariableNames) -> dict[str, str]:
     return {name: value for name, value in environ.items() if any(group.has(name) for group in groups)}
 
 
-def _passed_on(environ: Environ) -> VariableNames:
+def _list_passed_on(environ: Environ) -> VariableNames:
     return VariableNames(frozenset(filter(None, map(str.strip, environ.get(PASSED_ON, "").split(",")))) - OURS.exact)
 
 
-def _reaching(environ: Environ, picked: dict[str, str]) -> dict[str, str]:
-    """With the address of the store, where the environment has it."""
+def _add_store_url(environ: Environ, picked: dict[str, str]) -> dict[str, str]:
+    """Adds the address of the store, if the environment has it."""
     return picked | ({STORE_URL: without_password(environ[STORE_URL])} if environ.get(STORE_URL) else {})

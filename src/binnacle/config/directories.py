@@ -1,8 +1,8 @@
-"""Where things are: git's folders, the directories of our data, the files of settings.
+"""The paths of git's folders, of our data directories and of the settings files.
 
 Git's own files are read instead of running `git`: starting a process costs more
-than everything else a short command does. `config.place` finds the place around a
-folder with this, and `config.identity` says which project a place is.
+than everything else that a short command does. `config.place` finds the place around
+a folder with this, and `config.identity` says which project a place is.
 """
 
 import os
@@ -10,14 +10,14 @@ import zlib
 from typing import NamedTuple
 
 PROJECT_DIR = ".binnacle"
-"""Directory in the repository for what a team shares by git."""
+"""Directory in the repository for files that a team shares by git."""
 
 STORE_FILE = "store.db"
 """The store in a project's data directory."""
 
 
 MAX_GIT_FILE_CHARACTERS = 16 << 10
-"""Git's own files that say where its folder is hold one path."""
+"""Maximum size of git's files with the path of its folder; they contain one path."""
 
 
 class Place(NamedTuple):
@@ -27,10 +27,10 @@ class Place(NamedTuple):
     """The main worktree of a repository, a bare repository, or a folder outside of git."""
 
     git_dir: str | None
-    """Git's folder that all worktrees share; `None` outside of git."""
+    """Git's folder that all worktrees share; None outside of git."""
 
     is_known: bool
-    """Whether it is a project: in git, or with a store or a `.binnacle` folder of its own."""
+    """Whether it is a project: in git, or with its own store or `.binnacle` folder."""
 
 
 def git_place(folder: str) -> Place | None:
@@ -46,7 +46,7 @@ def git_place(folder: str) -> Place | None:
 
 
 def _follow_git_file(worktree: str, marker: str) -> Place:
-    """A linked worktree leads to its main one; a submodule is a repository of its own."""
+    """The place of a linked worktree, which is its main one, or of a submodule, which is a separate repository."""
     git_dir = _read(marker).removeprefix("gitdir:").strip()
     git_dir = os.path.normpath(os.path.join(worktree, git_dir))
     common = _read(os.path.join(git_dir, "commondir")).strip()
@@ -69,7 +69,7 @@ def _read(path: str) -> str:
 
 
 def show_path(path: str) -> str:
-    """A path as it can be written anywhere: a byte that is not UTF-8 becomes `\\xNN`."""
+    """A path as printable text: a byte that is not UTF-8 becomes `\\xNN`."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
@@ -83,7 +83,7 @@ def project_key(repo: str, *, attempt: int = 0) -> str:
 
 
 def data_root() -> str:
-    """Where the data of all projects is kept: outside the work trees, out of `git clean`'s reach."""
+    """The directory for the data of all projects: outside of the worktrees, so `git clean` does not remove it."""
     base = os.environ.get("BN_DATA_DIR")
     if not base:
         home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
@@ -92,12 +92,12 @@ def data_root() -> str:
 
 
 def data_dir(folder: str) -> str:
-    """Where data is kept that belongs to the path of `folder`, and not to the project that is there now."""
+    """The directory for data that belongs to the path of `folder`, not to the project that is there now."""
     return os.path.join(data_root(), project_key(folder))
 
 
 def clients_folder() -> str:
-    """Where sessions of clients that start a server for every call are kept from one call to the next."""
+    """The folder for saved sessions of clients that start a server for every call."""
     return os.path.join(data_root(), ".clients")
 
 
@@ -108,21 +108,21 @@ def user_config_file() -> str:
 
 
 def trust_file() -> str:
-    """What the person has trusted, for all projects."""
+    """The file with what the person has trusted, for all projects."""
     return os.path.join(os.path.dirname(user_config_file()), "trust.json")
 
 
 def cache_dir() -> str:
-    """Where what can be made again is kept."""
+    """The directory for data that can be made again."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(home, "binnacle")
 
 
 def brings_settings(repo: str) -> bool:
-    """Whether a repository has anything that Binnacle reads but its own words: settings, servers, hooks, scripts."""
+    """Whether a repository has files for Binnacle: settings, servers, hooks, scripts."""
     return any(os.path.lexists(os.path.join(repo, name)) for name in (PROJECT_DIR, ".beans", ".iteratr.hooks.yml"))
 
 
 def project_config_file(repo: str) -> str:
-    """The settings a team shares by git."""
+    """The settings that a team shares by git."""
     return os.path.join(repo, PROJECT_DIR, "config.toml")

@@ -1,21 +1,21 @@
-"""Locks on files that end with whoever holds them, however that ends: the system forgets them, nobody cleans up.
+"""Locks on files that end with the process that holds them, however it ends: no cleanup is needed.
 
 A lock is `flock` on an open descriptor. Closing the descriptor releases it, and a child that inherits the descriptor
-prolongs it. `flock` itself waits without a bound, so waiting is a loop of attempts here, the only one there is.
+keeps it. `flock` itself waits without a limit, so this module waits in a loop of attempts.
 
-A file system may have no locks at all (some network mounts). Waiting then lets everybody in: what is locked here is
-also replaced in one step, so that the worst case is one lost change and never a damaged file.
+Some file systems (network mounts) have no locks. Then every wait succeeds at once: locked files are also replaced
+atomically, so the worst case is one lost change, never a damaged file.
 """
 
 import fcntl
 import time
 
 POLL_SECONDS = 0.01
-"""Between two attempts. Locks are held for milliseconds, except by a merge or a login."""
+"""Pause between two attempts. Locks are held for milliseconds, except by a merge or a login."""
 
 
 def try_lock(descriptor: int, *, is_shared: bool = False) -> bool:
-    """Takes the lock unless somebody else has it; whether it was taken.
+    """Takes the lock unless someone else has it. Returns whether it was taken.
 
     Raises:
         OSError: the file system has no locks.
@@ -28,10 +28,10 @@ def try_lock(descriptor: int, *, is_shared: bool = False) -> bool:
 
 
 def wait_for_lock(descriptor: int, *, timeout_seconds: float, is_shared: bool = False) -> None:
-    """Takes the lock as soon as nobody else has it.
+    """Takes the lock as soon as no one else has it.
 
     Raises:
-        TimeoutError: somebody else kept it.
+        TimeoutError: someone else kept it.
     """
     deadline = time.monotonic() + timeout_seconds
     while not _lock_or_do_without(descriptor, is_shared=is_shared):
@@ -43,7 +43,7 @@ async def wait_for_lock_async(descriptor: int, *, timeout_seconds: float) -> Non
     """The same without blocking the event loop. A cancelled wait takes no lock.
 
     Raises:
-        TimeoutError: somebody else kept it.
+        TimeoutError: someone else kept it.
     """
     import asyncio
 

@@ -11,7 +11,7 @@ from binnacle.errors import ConfigError
 def replace_file(path: str, content: str, *, root: str | None = None) -> None:
     """Writes `content` to `path` so that a reader sees the old file or the new one, never a part.
 
-    `root` is the repository, for a file of a project that its path does not show to be one.
+    `root` is the repository, for a file of a project whose path does not show it.
     """
     try:
         if (top := root or repository_files.root_of(path)) is not None:
@@ -24,7 +24,7 @@ def replace_file(path: str, content: str, *, root: str | None = None) -> None:
 
 
 def _replace_own(path: str, content: bytes) -> None:
-    """Replaces a file of the person's, where its link leads."""
+    """Replaces a file of the person, following links."""
     make_folder(os.path.dirname(path))
     mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
     mode = FILE_MODE if is_private_place(path) else mode

@@ -1,18 +1,18 @@
 """Reads git's configuration files, as far as Binnacle needs them, without running git.
 
-The first word of a section, its subsection and the keys are understood, and
-`include.path`. Conditional includes and values over several lines are not.
+Sections, subsections, keys and `include.path` are supported. Conditional includes and
+values on several lines are not.
 """
 
 import os
 from collections.abc import Iterator
 
 MAX_INCLUDES = 10
-"""How deep files may include files."""
+"""Maximum depth of includes."""
 
 
 def read_origin(git_dir: str) -> str:
-    """Where the repository was cloned from: host and path, without user and password; empty if nowhere."""
+    """The address of the origin: server and path, without user and password; empty if there is none."""
     found = ""
     for section, key, value in _entries(os.path.join(git_dir, "config")):
         if (section, key) == ('remote "origin"', "url"):
@@ -21,7 +21,7 @@ def read_origin(git_dir: str) -> str:
 
 
 def read_user(git_dir: str | None) -> tuple[str, str]:
-    """`user.email` and `user.name` as git would find them; empty where they are not set."""
+    """`user.email` and `user.name` as git would find them; empty if they are not set."""
     found = {"email": "", "name": ""}
     for path in (*_global_files(), *([os.path.join(git_dir, "config")] if git_dir else [])):
         for section, key, value in _entries(path):
@@ -31,7 +31,7 @@ def read_user(git_dir: str | None) -> tuple[str, str]:
 
 
 def normalise_url(url: str) -> str:
-    """The same text for all ways to write the address of one repository."""
+    """A normal form of a repository's address, the same for all ways to write it."""
     address = url.strip().rstrip("/").removesuffix(".git")
     scheme, has_scheme, rest = address.partition("://")
     if has_scheme and scheme != "file":
@@ -57,7 +57,7 @@ def _global_files() -> tuple[str, ...]:
 
 
 def _entries(path: str, *, depth: int = 0) -> Iterator[tuple[str, str, str]]:
-    """Every section, key and value in a file, in order, with those of the files it includes."""
+    """Every section, key and value in a file, in order, including those of included files."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read().splitlines()
@@ -79,7 +79,7 @@ def _entries(path: str, *, depth: int = 0) -> Iterator[tuple[str, str, str]]:
 
 
 def _unquote(value: str) -> str:
-    """A value without its quotes, its escapes and the comment behind it."""
+    """A value without its quotes, escapes and comment."""
     out, is_quoted, rest = [], False, iter(value)
     for char in rest:
         if char == "\\":

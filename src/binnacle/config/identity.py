@@ -1,27 +1,28 @@
-"""Which project a place is: an id of its own, that its data directory is named after.
+"""Which project a place is: its id, which is also the name of its data directory.
 
-Theory of operation. A repository's id is kept in a file in git's common folder
+Theory of operation. A repository's id is in a file in git's common folder
 (`info/binnacle`): all worktrees share it, it moves with the repository, and neither a
 clone nor `git clean` touches it. The file also has the place where it was written, and
-the data directory has a record (`project`) that leads back there. So, reading the file:
+the data directory has a record (`project`) with the same place. These cases exist:
 
-* its place is here: this is the project. One small file was read; that is every day.
-* its place is elsewhere, and there is a repository with the same id: this is a copy,
-  and gets an id of its own.
-* its place is elsewhere, and nothing there has this id: the repository was moved. The id
-  stays, and the new place is written down when the store is next opened.
-* there is no file: the project is new, or its data is older than the file. The id is
-  then made from the path, as directories always were named. So what is there is found,
-  nothing has to be renamed while someone uses it, and two processes that come at
-  once agree without talking. A directory that belongs to another place is passed over.
+* The place in the file is here: this is the project. This is the usual case, and reads
+  only one small file.
+* The place is elsewhere, and there is a repository with the same id: this is a copy,
+  and gets a new id.
+* The place is elsewhere, and nothing there has this id: the repository was moved. The id
+  stays, and the new place is recorded when the store is next opened.
+* There is no file: the project is new, or its data is older than the file. The id is
+  then made from the path, as older versions named directories. So existing data is
+  found, nothing has to be renamed while in use, and two simultaneous processes choose
+  the same id. A directory that belongs to another place is skipped.
 
-The place in the data directory's record is asked as well before a repository counts as
-moved: a file that came with an archive, or with a clone in which a bare repository is hidden,
-cannot take over the data of a living project, in git or not.
+The place in the data directory's record is checked too before a repository counts as
+moved: a file from an archive, or from a clone in which a bare repository is hidden,
+cannot take over the data of an existing project, in git or not.
 
-Nothing is written here. `config.settlement` writes, when a store is made or an existing
-one is opened. Git's folder may be read-only: then the id
-follows from the path, as it does outside of git.
+Nothing is written here. `config.identity_files` writes, when a store is created or an
+existing one is opened. If git's folder is read-only, the id is derived from the path, as
+it is outside of git.
 """
 
 import os
@@ -32,10 +33,10 @@ from binnacle.config.project_record import ProjectRecord, read_record
 from binnacle.errors import StoreError
 
 RECORD_FILE = "project"
-"""In a data directory: which place the data belongs to."""
+"""File in a data directory that says which place the data belongs to."""
 
 MAX_ATTEMPTS = 100
-"""Names tried for a data directory before giving up; each was taken by another project at the same path."""
+"""Names tried for a data directory; each may be taken by another project that was at the same path."""
 
 
 class ProjectIdentity(NamedTuple):
@@ -45,10 +46,10 @@ class ProjectIdentity(NamedTuple):
     """Name of its data directory."""
 
     is_settled: bool
-    """Whether git's folder says so, in as many words."""
+    """Whether git's folder has this id and this place."""
 
     copied_from: str = ""
-    """The repository this one was copied from, until it has an id of its own."""
+    """The repository that this one was copied from, until it has its own id."""
 
     @property
     def data_dir(self) -> str:
@@ -56,13 +57,13 @@ class ProjectIdentity(NamedTuple):
 
     @property
     def is_written(self) -> bool:
-        """Whether both records are there, and nothing is left to settle."""
+        """Whether both records exist, so that nothing is left to write."""
         return self.is_settled and os.path.exists(record_file(self.id))
 
 
 def id_file(git_dir: str) -> str:
     """The file in git's common folder that has the id."""
-    # Below `info`, where git keeps files of this kind: git takes a name like `.git/binnacle` for a branch.
+    # Below `info`, where git keeps files of this kind: git would treat `.git/binnacle` as a branch.
     return os.path.join(git_dir, "info", "binnacle")
 
 
@@ -86,13 +87,13 @@ def identify(place: Place) -> ProjectIdentity:
 
 
 def has_store(place: Place) -> bool:
-    """Whether a folder outside of git has a store that is its own."""
+    """Whether a folder outside of git has its own store."""
     folder = os.path.join(data_root(), _own_id(place))
     return os.path.exists(os.path.join(folder, STORE_FILE)) or os.path.exists(os.path.join(folder, RECORD_FILE))
 
 
 def carries(folder: str, project_id: str) -> bool:
-    """Whether the project in `folder` is `project_id`, by what is written there."""
+    """Whether the project in `folder` is `project_id`, according to its files."""
     if not os.path.isdir(folder):
         return False
     place = git_place(folder) or Place(folder, None, is_known=True)
@@ -101,7 +102,7 @@ def carries(folder: str, project_id: str) -> bool:
 
 def _identify_unmarked(place: Place) -> ProjectIdentity:
     own = _own_id(place)
-    # Between two looks another process may have settled it; what it wrote holds.
+    # Another process may have written the id meanwhile; then that id counts.
     known = read_record(id_file(place.git_dir)) if place.git_dir else None
     if known and known.place == place.repo:
         return ProjectIdentity(known.id, is_settled=True)
@@ -109,22 +110,20 @@ def _identify_unmarked(place: Place) -> ProjectIdentity:
 
 
 def _own_id(place: Place) -> str:
-    """The id that follows from the path: of the first data directory that no other place has."""
+    """The id derived from the path: that of the first data directory that belongs to no other place."""
     for attempt in range(MAX_ATTEMPTS):
         key = project_key(place.repo, attempt=attempt)
         record = read_record(record_file(key))
         if record is None or _belongs_to(record, place):
             return key
-    raise StoreError(
-        f"no name is left for the data of {place.repo}", hint="remove what is not used any more: bn store prune"
-    )
+    raise StoreError(f"no name is left for the data of {place.repo}", hint="remove unused stores: bn store prune")
 
 
 def _belongs_to(record: ProjectRecord, place: Place) -> bool:
-    """Whether the data of a place that has no id is that of `record`.
+    """Whether `record` describes the data of a place that has no id.
 
-    At the same path there may be another repository by now, the first one having moved.
-    It is the same if it is the same folder, or a new clone of the same origin.
+    Another repository may be at the same path by now, if the first one was moved. It is
+    the same one if it is the same folder, or a new clone of the same origin.
     """
     if record.place != place.repo:
         return False
@@ -139,7 +138,7 @@ def _find_original(place: Place, known: ProjectRecord) -> str:
     """The repository that `place` is a copy of: another one that has the same id."""
     stored = read_record(record_file(known.id))
     if stored and stored.kept == "path" and stored.place != place.repo and carries(stored.place, known.id):
-        return stored.place  # its id follows from its path: no file there has to say so
+        return stored.place  # its id is derived from its path, so no file there has it
     for folder in (known.place, stored.place if stored else ""):
         there = git_place(folder) if folder not in ("", place.repo) else None
         if there and _marked_id(there) == known.id:
@@ -148,13 +147,13 @@ def _find_original(place: Place, known: ProjectRecord) -> str:
 
 
 def _marked_id(place: Place) -> str:
-    """The id in git's folder; empty where there is none."""
+    """The id in git's folder; empty if there is none."""
     known = read_record(id_file(place.git_dir)) if place.git_dir else None
     return known.id if known else ""
 
 
 def is_same_repository(folder: str, git_dir: str) -> bool:
-    """Whether the repository at `folder` is the one of `git_dir` under another path, as a mount makes it."""
+    """Whether the repository at `folder` is the one of `git_dir` under another path, for example by a mount."""
     there = git_place(folder)
     if there is None or there.git_dir is None:
         return False
@@ -165,7 +164,7 @@ def is_same_repository(folder: str, git_dir: str) -> bool:
 
 
 def inode_of(folder: str) -> str:
-    """The number of the folder on its disk; empty if it is not there."""
+    """The inode of a folder; empty if it does not exist."""
     try:
         return str(os.stat(folder).st_ino)
     except OSError:

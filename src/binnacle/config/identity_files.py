@@ -1,7 +1,7 @@
-"""Writes down which project a place is: in the data directory, and in git's folder.
+"""Records which project a place is: in the data directory, and in git's folder.
 
-`config.identity` has the rules. The data directory comes first: a process that is killed
-between the two leaves data that still finds its place.
+`config.identity` has the rules. The data directory is written first, so that the data can
+be found even if the process is killed before the second write.
 """
 
 import contextlib
@@ -16,10 +16,10 @@ from binnacle.errors import StoreError
 
 
 def settle(place: Place, identity: ProjectIdentity) -> None:
-    """Writes down which project `place` is, where that is not written yet.
+    """Records which project `place` is, unless that is recorded already.
 
     Raises:
-        StoreError: somebody made it another project meanwhile.
+        StoreError: someone made it another project meanwhile.
     """
     if identity.is_written:
         return
@@ -34,7 +34,7 @@ def become(place: Place, project_id: str) -> None:
     """Makes `place` the project `project_id`, whatever it was.
 
     Raises:
-        OSError: it cannot be written down.
+        OSError: it cannot be recorded.
     """
     _keep_place(place, project_id, kept="git" if place.git_dir else "path")
     if place.git_dir is not None:
@@ -42,12 +42,12 @@ def become(place: Place, project_id: str) -> None:
 
 
 def read_kept(place: Place, project_id: str) -> ProjectRecord | None:
-    """What is written down about the project: in git's folder, or in its data directory where that has none."""
+    """The record of the project: from git's folder, or else from its data directory."""
     return (read_record(id_file(place.git_dir)) if place.git_dir else None) or read_record(record_file(project_id))
 
 
 def remember_root(place: Place, root: str) -> None:
-    """Keeps the first commit beside the id, so that git is asked for it once."""
+    """Records the first commit with the id, so that git is asked for it only once."""
     known = read_record(id_file(place.git_dir)) if place.git_dir else None
     if place.git_dir and known and root:
         with contextlib.suppress(OSError):  # asked again next time
@@ -55,7 +55,7 @@ def remember_root(place: Place, root: str) -> None:
 
 
 def _keep_id(git_dir: str, wanted: ProjectRecord) -> bool:
-    """Writes the id into git's folder; says whether it is there."""
+    """Writes the id into git's folder. Returns whether it is there."""
     file = id_file(git_dir)
     try:
         known = read_record(file)
@@ -67,7 +67,7 @@ def _keep_id(git_dir: str, wanted: ProjectRecord) -> bool:
         if known and known.place == wanted.place:
             raise StoreError(
                 f"{wanted.place} has become the project {known.id} meanwhile",
-                hint="nothing was changed; run it again, and restart a server that runs here",
+                hint="nothing was changed; run it again, and restart servers that run here",
             )
         is_moved = known is not None and known.id == wanted.id
         write_record(file, known._replace(place=wanted.place) if known and is_moved else wanted)
@@ -80,7 +80,7 @@ def _keep_place(place: Place, project_id: str, *, kept: str) -> None:
     origin = read_origin(place.git_dir) if place.git_dir else ""
     file = record_file(project_id)
     news = {"place": place.repo, "kept": kept, "inode": inode_of(place.repo), "origin": origin}
-    with contextlib.suppress(OSError):  # the store is about to say in words why it cannot be written
+    with contextlib.suppress(OSError):  # opening the store will report why it cannot be written
         make_private_folder(os.path.dirname(file))
         known = read_record(file)
         if known is None and create_record(file, _new_record(place, project_id)._replace(**news)):

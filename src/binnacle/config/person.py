@@ -1,8 +1,8 @@
-"""Who a person is.
+"""The name of the person at the keyboard.
 
 In this order: `BN_USER`; `user.email` of git, then `user.name`; the user of the
-system. Two people who share a store are told apart by it, so it is a name that differs
-between them and is the same for one of them everywhere: an address is both.
+system. It distinguishes people who share a store, so it must differ between people
+and be the same for one person everywhere, like an address.
 """
 
 import os
@@ -10,13 +10,13 @@ import os
 from binnacle.config.git_config import read_user
 
 NOBODY = "human"
-"""The name of a person of whom nothing is known at all."""
+"""The name of an unknown person."""
 
 MAX_NAME_CHARACTERS = 100
 
 
 def find_person(git_dir: str | None = None) -> str:
-    """The name of the person at the keyboard; `git_dir` is that of the repository, which may have one of its own."""
+    """The name of the person at the keyboard; the repository of `git_dir` may set its own."""
     given = _clean(os.environ.get("BN_USER", ""))
     return given or next(filter(None, map(_clean, read_user(git_dir))), "") or _clean(_system_user()) or NOBODY
 
@@ -31,6 +31,6 @@ def _system_user() -> str:
 
 
 def _clean(name: str) -> str:
-    """The name as one line of text that can be kept."""
+    """The name as one line of printable text."""
     text = name.encode("utf-8", "replace").decode()
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:MAX_NAME_CHARACTERS]

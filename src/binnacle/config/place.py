@@ -15,7 +15,7 @@ def find_repo(start: str | None = None) -> str:
 def find_place(start: str | None = None) -> Place:
     """The repository around `start`; outside of git the nearest folder that is a project, or `start` itself.
 
-    All worktrees of one repository give the same answer, so that they share one store.
+    The answer is the same for all worktrees of a repository, so that they share one store.
     """
     origin = start or os.environ.get("BN_REPO") or os.getcwd()
     if not os.path.isdir(origin):
@@ -25,7 +25,7 @@ def find_place(start: str | None = None) -> Place:
 
 
 def _find_git_place(origin: str) -> Place | None:
-    """The repository around a folder. A bare one within another is files of that one."""
+    """The repository around a folder. A bare repository inside another counts as files of that one."""
     here, bare = origin, None
     while True:
         found = git_place(here)
@@ -41,8 +41,8 @@ def _find_git_place(origin: str) -> Place | None:
 def _find_plain_place(origin: str) -> Place:
     """The nearest folder at or above `origin` that is a project.
 
-    The home folder and the root are projects only for commands in them: a task noted
-    in passing at home must not make one project of every folder below.
+    The home folder and the root are projects only for commands in them: a task added in
+    the home folder must not make all folders below it one project.
     """
     here, tops = origin, (os.path.realpath(os.path.expanduser("~")), "/")
     while True:
@@ -60,5 +60,5 @@ def _is_set_up(folder: str, *, is_start: bool) -> bool:
         owner = os.stat(os.path.join(folder, PROJECT_DIR)).st_uid
     except OSError:
         return False
-    # In a folder that all can write to, as /tmp, somebody else may have put one: not ours to follow.
+    # In a folder that everyone can write to, like /tmp, someone else may have put one, which must not count.
     return is_start or owner == os.geteuid()

@@ -1,10 +1,10 @@
-"""The one place that makes folders, and opens files, of our own: nobody else may ever look into them.
+"""Creates our own folders and files, which no other user may read.
 
-What is made is private from its first moment, whatever the umask says. A folder or file of ours that an older
-Binnacle, or a person, left open to others is closed to them when it is next used, if it belongs to us.
+They are private from the start, whatever the umask is. A folder or file of ours that an older Binnacle, or a person,
+left open to others is closed when it is next used, if we own it.
 
-What a team shares by git (`.binnacle` in a repository) and the files of other programs are not ours to hide:
-`make_folder` tells the two apart by the place.
+Files that a team shares by git (`.binnacle` in a repository) and files of other programs are not made private:
+`make_folder` decides by the path.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def is_private_place(path: str) -> bool:
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder and those above it: private ones in our places, elsewhere as any program would.
+    """Creates a folder and its parents: private ones in our own places, elsewhere with the usual mode.
 
     Raises:
         OSError: it cannot be made.
@@ -38,12 +38,12 @@ def make_folder(path: str) -> None:
 
 
 def make_private_folder(path: str) -> None:
-    """Makes a folder and those above it that are missing, all of them private.
+    """Creates a folder and its missing parents, all of them private.
 
-    One that was open is closed: itself, and those above it in our places.
+    The folder, and its parents in our own places, are closed to others if they were open.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     path = os.path.abspath(path)
     missing = []
@@ -54,7 +54,7 @@ def make_private_folder(path: str) -> None:
         if above == last:
             break
     for folder in reversed(missing):
-        with contextlib.suppress(FileExistsError):  # somebody else was quicker
+        with contextlib.suppress(FileExistsError):  # another process was quicker
             os.mkdir(folder, FOLDER_MODE)
     if not os.path.isdir(path):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
@@ -65,23 +65,23 @@ def make_private_folder(path: str) -> None:
 
 
 def make_new_private_folder(path: str) -> None:
-    """Makes a private folder that is not there yet, below one that is.
+    """Creates a private folder below an existing one.
 
     Raises:
-        FileExistsError: it is there.
-        OSError: it cannot be made.
+        FileExistsError: it exists already.
+        OSError: it cannot be created.
     """
     os.mkdir(path, FOLDER_MODE)
 
 
 def make_private_file(path: str) -> None:
-    """Makes an empty private file, or closes to others the one that is there, without opening that.
+    """Creates an empty private file, or closes an existing one to others without opening it.
 
-    A database must not be opened beside its engine: closing any descriptor of a file gives up all locks that this
-    process has on it, also those of a connection, and then another process takes its log away.
+    A database file must not be opened outside of its engine: closing any descriptor of a file releases all locks that
+    this process has on it, even those of a connection, and then another process may remove its log.
 
     Raises:
-        OSError: it cannot be made or closed.
+        OSError: it cannot be created or closed to others.
     """
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
@@ -92,7 +92,7 @@ def make_private_file(path: str) -> None:
 
 
 def private_opener(path: str, flags: int) -> int:
-    """For `open(…, opener=private_opener)`: a file that it makes is private, and one that is there becomes so."""
+    """For `open(…, opener=private_opener)`: a new file is private, and an existing one becomes private."""
     handle = os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
     found = os.fstat(handle)
     if stat.S_ISREG(found.st_mode) and found.st_mode & OTHERS and found.st_uid == os.geteuid():
@@ -107,7 +107,7 @@ def _roots() -> tuple[str, str, str]:
 
 def _close_to_others(folder: str) -> None:
     found = os.stat(folder)
-    # A folder with the sticky bit, as /tmp has it, is everybody's, even if somebody keeps data there.
+    # A folder with the sticky bit, like /tmp, is for everyone, even if someone keeps data there.
     is_shared = found.st_mode & stat.S_ISVTX or folder == os.path.expanduser("~")
     if found.st_mode & OTHERS and found.st_uid == os.geteuid() and not is_shared:
         with contextlib.suppress(OSError):

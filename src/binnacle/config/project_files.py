@@ -1,7 +1,7 @@
-"""Every file of a repository that Binnacle reads by its name: what a stranger could hand us in a clone.
+"""Every file of a repository that Binnacle reads by its name: what a hostile clone could contain.
 
-The tests of hostile repositories make each of these hostile, and hold the code to this list: what is opened in a
-repository and does not stand here fails them. So a new place is written down here first.
+The tests of hostile repositories make each of these hostile, and fail if the code opens a file in a repository that is
+not in this list. So a new file must be added here first.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ PROJECT_FILES = (
     ProjectFile(f"{PROJECT_DIR}/scripts/*", "scripts and their metadata"),
     ProjectFile(".vsc-bridge/*", "the bridge: its host, its log, its jobs"),
     ProjectFile(".gitignore", "what bn adds the bridge's folder to"),
-    ProjectFile("AGENTS.md", "what agents are told about the repository"),
+    ProjectFile("AGENTS.md", "instructions for agents"),
     ProjectFile(".mcp.json", "servers of clients, when they are imported or set up"),
     ProjectFile(".github/mcp.json", "the same"),
     ProjectFile(".vscode/mcp.json", "the same"),
@@ -38,4 +38,4 @@ PROJECT_FILES = (
     ProjectFile(".codex/config.toml", "the same"),
     ProjectFile(".gemini/settings.json", "the same"),
 )
-"""Besides them only files that a person or a task names: a specification, context files, what a debugger shows."""
+"""Other files are read only if a person or a task names them: a specification, context files, debugged sources."""

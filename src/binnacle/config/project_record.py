@@ -1,7 +1,7 @@
-"""The few lines that say which project is where.
+"""The record of which project is where.
 
-They are kept twice: in git's folder they say which project a repository is, in the
-data directory they say which place the data belongs to. `config.identity` has the rules.
+It exists twice: in git's folder it says which project a repository is, in the data
+directory it says which place the data belongs to. `config.identity` has the rules.
 """
 
 import os
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from binnacle.config.private_files import FILE_MODE, is_private_place, make_folder
 
 MAX_RECORD_BYTES = 16 << 10
-"""A record is a handful of lines; more than this is something else."""
+"""A record has a few lines; a larger file is something else."""
 
 
 class ProjectRecord(NamedTuple):
@@ -23,30 +23,30 @@ class ProjectRecord(NamedTuple):
     """The folder of the project when this was written."""
 
     kept: str = "git"
-    """`git` if git's folder has the id, `path` if it follows from the path alone."""
+    """`git` if git's folder has the id, `path` if it is derived from the path."""
 
     inode: str = ""
-    """Number of the folder itself: tells it from another one at the same path."""
+    """Inode of the folder, which distinguishes it from another one at the same path."""
 
     origin: str = ""
     """Where the repository was cloned from, without user and password."""
 
     root: str = ""
-    """The first commit, once it was asked for."""
+    """The first commit, once it is known."""
 
     mark: str = ""
-    """A random word that tells this repository from every other, made with the record."""
+    """A random word that identifies this repository, made with the record."""
 
 
 def read_record(path: str) -> ProjectRecord | None:
-    """The record in the file; `None` if there is none, or none that makes sense."""
+    """The record in the file; None if there is no valid one."""
     try:
         with open(path, "rb") as file:
             content = file.read(MAX_RECORD_BYTES)
     except OSError:
         return None
     fields: dict[str, str] = {}
-    # The place comes last and reaches to the end: a path may have any byte in it, line feeds too.
+    # The place comes last and extends to the end, because a path may contain any byte, even line feeds.
     head, _, place = content.partition(b"\nplace ")
     for line in head.split(b"\n"):
         name, _, value = line.partition(b" ")
@@ -58,13 +58,13 @@ def read_record(path: str) -> ProjectRecord | None:
 
 
 def encode_record(record: ProjectRecord) -> bytes:
-    """The record as it is kept."""
+    """The record as the bytes of its file."""
     lines = [f"{name} {value}" for name, value in record._asdict().items() if value and name != "place"]
     return os.fsencode("\n".join([*lines, f"place {record.place}\n"]))
 
 
 def write_record(path: str, record: ProjectRecord) -> None:
-    """Puts the record in the place of the one that is there.
+    """Replaces the record in the file.
 
     Raises:
         OSError: it cannot be written.
@@ -76,7 +76,7 @@ def write_record(path: str, record: ProjectRecord) -> None:
 
 
 def create_record(path: str, record: ProjectRecord) -> bool:
-    """Writes the record if there is none yet; says whether there was none. Of several at once, one wins.
+    """Writes the record if there is none. Returns whether it was written; of several processes, one wins.
 
     Raises:
         OSError: it cannot be written.
@@ -87,7 +87,7 @@ def create_record(path: str, record: ProjectRecord) -> bool:
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
         write_atomically(temporary, encode_record(record), mode=_mode(path))
-        os.link(temporary, path)  # fails if it is there, and shows only a complete file
+        os.link(temporary, path)  # fails if it exists, and never shows an incomplete file
     except FileExistsError:
         return False
     finally:
@@ -97,10 +97,10 @@ def create_record(path: str, record: ProjectRecord) -> bool:
 
 
 def _mode(path: str) -> int:
-    """In git's folder everybody who works in the repository reads it."""
+    """The mode of a record. In git's folder, everyone who works in the repository may read it."""
     return FILE_MODE if is_private_place(path) else 0o644
 
 
 def is_plain_name(text: str) -> bool:
-    """Whether `text` can name a directory and nothing outside of the one it is in."""
+    """Whether `text` is a safe name for a directory, which cannot lead outside of its parent."""
     return bool(text) and not text.startswith(".") and all(c.isalnum() or c in "._-" for c in text)

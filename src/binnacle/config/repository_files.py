@@ -1,21 +1,21 @@
 """Opens the files of a project, and never anything else: no link leads out of the repository.
 
-A clone may hold a link at any place: a file, a folder, an absolute path, one with `..`. A link to another file of the
-same repository is common and fine (`AGENTS.md` for `CLAUDE.md`). One that leads out would have us read or overwrite
-what the person keeps elsewhere, and one that leads into git's own folder would have us read its credentials or write
-its hooks. So both are refused.
+A clone may contain links anywhere: to a file, to a folder, with an absolute path, with `..`. A link to another file of
+the same repository is common and fine (`AGENTS.md` for `CLAUDE.md`). A link that leads out could make us read or
+overwrite the person's other files, and a link into git's own folder could make us read its credentials or write its
+hooks. So both are refused.
 
-How it is done: the path is walked from the root, one name at a time, each opened relative to the folder before it and
-without following links (`O_NOFOLLOW`). Only if that meets a link is the path resolved; it must then lie in the root,
-and the resolved names are walked in the same way. So nobody can exchange a folder for a link between the check and the
-use. What is opened is a plain file of a bounded size: a pipe or a device would have us wait or read for ever.
+How it works: the path is walked from the root, one name at a time, each opened relative to the folder before it and
+without following links (`O_NOFOLLOW`). Only if there is a link, the path is resolved; the result must be inside the
+root, and the resolved names are walked in the same way. So no one can replace a folder by a link between the check and
+the use. Only regular files of a limited size are opened: a pipe or a device could block us or never end.
 
-Every refusal is an `OSError`, as a missing file is one. So whoever can do without the file is none the wiser, and
-whoever cannot says why: `strerror` has the reason and `hint_of` the next step.
+Every refusal is an `OSError`, like a missing file. So code that does not need the file treats it as missing, and code
+that needs it reports why: `strerror` has the reason and `hint_of` the next step.
 
-A path that leads through `.binnacle` or `.beans` is that of a project's file, whoever opens it (`root_of`), so code
-that reads or writes files of both kinds cannot forget it (`read_file`). For all other files of a project the root is
-given. Links among the files of the person's own configuration are the person's, and are followed.
+A path through `.binnacle` or `.beans` always counts as a project's file (`root_of`), so code that reads or writes both
+kinds of files cannot forget it (`read_file`). For all other files of a project the root is given. Links among the
+person's own configuration files are followed.
 """
 
 import errno
@@ -26,19 +26,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 MAX_FILE_BYTES = 8 << 20
-"""A file that people write and we read is far smaller."""
+"""Files that people write for us are far smaller."""
 
 PROJECT_FOLDERS = (".binnacle", ".beans")
-"""Where a project keeps files for us, in every repository. No folder of a person's own is called so."""
+"""Folders of a repository with files for us. The person's own folders never have these names."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
-"""How systems say that a name is a link where none may be."""
+"""The errors of different systems for a link where none is allowed."""
 
 
 class UnsafeFile(OSError):
-    """A file of a project that is not opened: it lies elsewhere, is no plain file, or is too large."""
+    """A file of a project that must not be opened: it is elsewhere, is not a regular file, or is too large."""
 
     def __init__(self, path: str, problem: str, *, hint: str) -> None:
         super().__init__(errno.EPERM, problem, path)
@@ -46,12 +46,12 @@ class UnsafeFile(OSError):
 
 
 def hint_of(error: Exception, otherwise: str = "check the file's permissions") -> str:
-    """The next step for whoever needs the file."""
+    """The hint for an error that needs the file."""
     return error.hint if isinstance(error, UnsafeFile) else otherwise
 
 
 def root_of(path: str) -> str | None:
-    """The repository whose file a path names by going through a folder of ours; None for any other path."""
+    """The repository of a path through one of `PROJECT_FOLDERS`; None for any other path."""
     names = os.path.abspath(path).split(os.sep)
     for index in range(len(names) - 1, 0, -1):
         if names[index] in PROJECT_FOLDERS:
@@ -60,11 +60,11 @@ def root_of(path: str) -> str | None:
 
 
 def read_file(path: str, *, root: str | None = None) -> bytes:
-    """The content of a file: of the project in `root`, of any project by its path, or of the person's own.
+    """The content of a file: of the project in `root`, of any project by its path, or of the person.
 
     Raises:
-        FileNotFoundError: it is not there.
-        UnsafeFile: it is a project's, and may not be opened.
+        FileNotFoundError: it does not exist.
+        UnsafeFile: it is a project's file and must not be opened.
         OSError: it cannot be read.
     """
     if (top := root or root_of(path)) is not None:
@@ -74,22 +74,22 @@ def read_file(path: str, *, root: str | None = None) -> bytes:
 
 
 def read_inside(root: str, path: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
-    """The content of a plain file of the repository.
+    """The content of a regular file of the repository.
 
     Raises:
-        FileNotFoundError: it is not there.
-        UnsafeFile: it is not one, leads out of the repository, or is larger than `limit`.
+        FileNotFoundError: it does not exist.
+        UnsafeFile: it is not a regular file, leads out of the repository, or is larger than `limit`.
         OSError: it cannot be read.
     """
     with open(open_inside(root, path), "rb", buffering=0) as file:
         content = b"".join(_chunks(file.fileno(), limit + 1))
     if len(content) > limit:
-        raise UnsafeFile(path, f"it is larger than {limit} bytes", hint="make it smaller, or take it away")
+        raise UnsafeFile(path, f"it is larger than {limit} bytes", hint="make it smaller, or remove it")
     return content
 
 
 def open_inside(root: str, path: str) -> int:
-    """A descriptor to read a plain file of the repository with. Raises as `read_inside` does."""
+    """A descriptor to read a regular file of the repository. Raises like `read_inside`."""
     with _folder_of(root, path) as (folder, name):
         handle = os.open(name, _FILE, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -99,17 +99,17 @@ def open_inside(root: str, path: str) -> int:
 
 
 def write_inside(root: str, path: str, content: bytes, *, mode: int | None = None, is_new: bool = False) -> None:
-    """Puts `content` in the place of a file of the repository; a link to it inside of the repository stays one.
+    """Replaces a file of the repository atomically; a link to it inside of the repository stays a link.
 
-    Nobody sees half of it, and it outlives a crash of the machine. Folders on the way are made.
+    The new file survives a crash of the machine. Missing folders are created.
 
     Args:
-        mode: of the file; where it is left out, that of the file before, or what is usual for a new one.
+        mode: of the file; by default that of the old file, or the usual one for a new file.
         is_new: there must be no such file.
 
     Raises:
-        FileExistsError: there is one, and there must be none.
-        UnsafeFile: it leads out of the repository, or is no plain file.
+        FileExistsError: it exists, but `is_new`.
+        UnsafeFile: it leads out of the repository, or is not a regular file.
         OSError: it cannot be written.
     """
     with _folder_of(root, path, make=True) as (folder, name):
@@ -123,7 +123,7 @@ def write_inside(root: str, path: str, content: bytes, *, mode: int | None = Non
 
 
 def remove_inside(root: str, path: str) -> None:
-    """Takes a file of the repository away. Raises as `write_inside` does."""
+    """Removes a file of the repository. Raises like `write_inside`."""
     with _folder_of(root, path) as (folder, name):
         os.unlink(name, dir_fd=folder)
 
@@ -146,14 +146,14 @@ def list_inside(root: str, path: str) -> list[str]:
 
 
 def find_inside(root: str, path: str) -> os.stat_result | None:
-    """What is there, where a link inside of the repository leads; None if nothing is, or it leads out."""
+    """The `stat` of a path, after links inside of the repository; None if nothing is there, or it leads out."""
     with suppress(OSError), _folder_of(root, path) as (folder, name):
         return _look(folder, name)
     return None
 
 
 def is_file_inside(root: str, path: str) -> bool:
-    """Whether it is a plain file of the repository."""
+    """Whether it is a regular file of the repository."""
     found = find_inside(root, path)
     return found is not None and stat.S_ISREG(found.st_mode)
 
@@ -166,7 +166,7 @@ def is_folder_inside(root: str, path: str) -> bool:
 
 @contextmanager
 def folder_inside(root: str, path: str) -> Iterator[int]:
-    """A descriptor of the folder that a file of the repository is in, made if it is not there."""
+    """A descriptor of the folder of a file in the repository, created if it does not exist."""
     with _folder_of(root, path, make=True) as (folder, _):
         yield folder
 
@@ -179,7 +179,7 @@ def _chunks(handle: int, limit: int) -> Iterator[bytes]:
 
 @contextmanager
 def _folder_of(root: str, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """The folder of a file and its name in there, which is no link at this moment."""
+    """The folder of a file and its name there, which is not a link at this moment."""
     names = _names(root, path)
     handle = -1
     if ".." not in names:
@@ -213,7 +213,7 @@ def _open_folder(root: str, path: str) -> int:
 
 
 def _walk_resolved(root: str, names: list[str], path: str, *, make: bool = False) -> int:
-    """The folder of names that were no links a moment ago."""
+    """A descriptor of the folder with resolved names."""
     try:
         return _walk(os.path.realpath(root), names, make=make)
     except _MetLink as error:
@@ -223,11 +223,11 @@ def _walk_resolved(root: str, names: list[str], path: str, *, make: bool = False
 
 
 class _MetLink(Exception):
-    """A name on the way is a link, or no folder."""
+    """A name on the path is a link, or not a folder."""
 
 
 def _walk(root: str, names: list[str], *, make: bool = False) -> int:
-    """A descriptor of the folder below the root that has these names. No link is followed."""
+    """A descriptor of the folder at these names below the root. No link is followed."""
     here = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in names:
@@ -246,7 +246,7 @@ def _walk(root: str, names: list[str], *, make: bool = False) -> int:
 
 
 def _names(root: str, path: str) -> list[str]:
-    """The names from the root to a path, as they are written. Whoever audits the process is told of it."""
+    """The names from the root to a path, as written. It raises an audit event, which tests use."""
     sys.audit("binnacle.inside", root, path)
     if os.path.isabs(path):
         above = root if is_below(root, path) else os.path.realpath(root)
@@ -261,16 +261,16 @@ def _names(root: str, path: str) -> list[str]:
 
 
 def _check_not_git(path: str, names: list[str]) -> None:
-    """Git's folder has credentials and programs that git runs. Upper case is the same on some systems."""
+    """Refuses git's folder, which has credentials and programs. Some systems ignore upper case."""
     if any(name.lower() == ".git" for name in names):
-        raise UnsafeFile(path, "it leads into git's own folder", hint="put a plain file in its place")
+        raise UnsafeFile(path, "it leads into git's own folder", hint="replace it by a regular file")
 
 
 def _resolve(root: str, path: str) -> list[str]:
-    """The names from the real root to where a path really leads.
+    """The names from the real root to the resolved path.
 
     Raises:
-        UnsafeFile: that is out of the root, or in git's own folder.
+        UnsafeFile: the resolved path is outside of the root, or in git's own folder.
     """
     top = os.path.realpath(root)
     target = os.path.realpath(os.path.join(top, *_names(root, path)))
@@ -282,7 +282,7 @@ def _resolve(root: str, path: str) -> list[str]:
 
 
 def is_below(root: str, path: str) -> bool:
-    """Whether a path names something below a folder, as far as its letters say."""
+    """Whether a path is below a folder, judged only by its text."""
     return path.startswith(root.rstrip(os.sep) + os.sep)
 
 
@@ -320,8 +320,8 @@ def _replace(folder: int, name: str, content: bytes, *, mode: int, is_new: bool)
 
 
 def _leads_out(path: str) -> UnsafeFile:
-    return UnsafeFile(path, "it leads out of the repository", hint="put a plain file in the place of the link")
+    return UnsafeFile(path, "it leads out of the repository", hint="replace the link by a regular file")
 
 
 def _not_plain(path: str) -> UnsafeFile:
-    return UnsafeFile(path, "it is no plain file", hint="put a plain file in its place")
+    return UnsafeFile(path, "it is not a regular file", hint="replace it by a regular file")

@@ -1,13 +1,13 @@
-"""The environment variables that our MCP server reads, for clients that pass on only those they are told to."""
+"""The environment variables that our MCP server reads, for clients that pass only listed variables."""
 
 from binnacle.config.settings import SETTINGS, Setting
 
 _RUN = "run."
-"""Begins the settings of `bn run`, which serves its agents by itself."""
+"""Prefix of the settings of `bn run`, which serves its agents itself."""
 
 
 def _is_for_commands(setting: Setting) -> bool:
-    """Whether only commands of people read it; a server writes for programs always."""
+    """Whether only people's commands read it; a server always writes for programs."""
     return setting.key.startswith(_RUN) or setting.is_personal
 
 
@@ -21,4 +21,4 @@ SERVER_VARIABLES = tuple(
         }
     )
 )
-"""Where the work is kept, who works, and how the server behaves."""
+"""The variables for the location of the work, the identity of the agent, and the server's behaviour."""

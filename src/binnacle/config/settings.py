@@ -1,7 +1,7 @@
 """The settings of a project: defaults, overridden by user file, project file and environment, in that order.
 
-The project's file comes with the repository. What would run a command, lead to another place or give more rights counts
-there only once a person has trusted it (`config.trust`); until then the setting is as if the file did not have it.
+The project's file comes with the repository. A setting in it that would run a command, use another place or give more
+rights is ignored until a person has trusted it (`config.trust`).
 """
 
 import os
@@ -19,7 +19,7 @@ Value = str | int | float
 
 
 class Setting(NamedTuple):
-    """One thing that can be configured."""
+    """One setting."""
 
     key: str
     default: Value
@@ -31,13 +31,13 @@ class Setting(NamedTuple):
     """Smallest number accepted; ignored for text."""
 
     does: str = ""
-    """What a project's value would do that only a person may decide, after `it would`. Empty: a project may set it."""
+    """What a project's value would do that needs trust, after `it would`. Empty if a project may set it freely."""
 
     choices: tuple[str, ...] = ()
-    """The words it takes; empty for any text."""
+    """The accepted words; empty for any text."""
 
     is_personal: bool = False
-    """Whether it is for each person to set, in their own file or environment, and never for a project."""
+    """Whether only each person may set it, in their own file or environment, and never a project."""
 
 
 SETTINGS = {
@@ -89,7 +89,7 @@ SETTINGS = {
         Setting(
             "output",
             "auto",
-            "how answers are written: auto (for people on a terminal, else JSON), human or json; for you alone",
+            "how answers are written: auto (for people on a terminal, else JSON), human or json; a personal setting",
             "BN_OUTPUT",
             choices=("auto", "human", "json"),
             is_personal=True,
@@ -98,7 +98,7 @@ SETTINGS = {
         Setting("project.description", "", "what the project is, in a sentence or two"),
     )
 }
-"""Every setting there is, by key."""
+"""Every setting, by key."""
 
 
 class Settings(NamedTuple):
@@ -107,7 +107,7 @@ class Settings(NamedTuple):
     values: dict[str, Value]
     origins: dict[str, Scope]
     ignored: dict[str, Value]
-    """What the project's file has that does not count: nobody has trusted it, or it is for each person to set."""
+    """Ignored values of the project's file: no person has trusted them, or only each person may set them."""
 
     def text(self, key: str) -> str:
         return str(self.values[key])
@@ -117,10 +117,10 @@ class Settings(NamedTuple):
 
 
 def load_settings(repo: str) -> Settings:
-    """Reads what is in force for `repo`.
+    """The settings in force for `repo`.
 
     Raises:
-        ConfigError: a file cannot be parsed or holds an unknown key or a wrong value.
+        ConfigError: a file cannot be parsed, or has an unknown key or a wrong value.
     """
     values: dict[str, Value] = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, Scope] = dict.fromkeys(SETTINGS, "default")
@@ -140,7 +140,7 @@ def load_settings(repo: str) -> Settings:
 
 
 def find_personal(key: str) -> str:
-    """The value of a setting that is each person's own, which is known outside of a project too.
+    """The value of a personal setting, also outside of a project.
 
     Raises:
         ConfigError: the person's file cannot be parsed, or the value does not fit the setting.
@@ -152,7 +152,7 @@ def find_personal(key: str) -> str:
 
 
 def find_items(repo: str, shared: dict[str, Value] | None = None) -> "list[TrustItem]":
-    """What the project's file sets that a person has to trust.
+    """The settings in the project's file that a person has to trust.
 
     Raises:
         ConfigError: the file cannot be parsed.
@@ -197,7 +197,7 @@ def read_file(path: str) -> dict[str, Value]:
     for name, entry in tables.items():
         values = {f"{name}.{key}": value for key, value in entry.items()} if isinstance(entry, dict) else {name: entry}
         if name not in SETTINGS and not isinstance(entry, dict):
-            raise ConfigError(f"{path}: {name!r} stands outside a table", hint=_known_keys())
+            raise ConfigError(f"{path}: {name!r} is outside of a table", hint=_known_keys())
         found |= {key: parse_value(key, value, where=path) for key, value in values.items()}
     return found
 
@@ -225,7 +225,7 @@ def parse_value(key: str, value: object, *, where: str) -> Value:
 
 
 def find_setting(key: str, *, where: str = "") -> Setting:
-    """The setting called `key`, or an error naming the nearest one."""
+    """The setting called `key`; the error names the nearest one."""
     if setting := SETTINGS.get(key):
         return setting
     from difflib import get_close_matches

@@ -7,7 +7,7 @@ from binnacle.errors import ConfigError
 
 
 def write_setting(path: str, key: str, value: str | None) -> Value | None:
-    """Sets `key` in the file at `path`, or takes it out when `value` is None. Returns what was written.
+    """Sets `key` in the file at `path`, or removes it if `value` is None. Returns the new value.
 
     Raises:
         ConfigError: the file cannot be parsed or written, or the value does not fit the setting.

@@ -1,8 +1,8 @@
 """Moves the password of the store from the environment into a private file, before agents are started.
 
-An environment is copied to everything that a process starts, and shown by whatever prints one. `bn` in the shell of an
-agent still has to reach the store, so it finds the address without the password, and libpq the password in the file
-that PGPASSFILE names.
+Every child process inherits the environment, and many programs print it. `bn` in the shell of an agent still has to
+reach the store, so it gets the address without the password, and libpq reads the password from the file that PGPASSFILE
+names.
 """
 
 import os
@@ -20,7 +20,7 @@ DEFAULT_PORT = "5432"
 
 @contextmanager
 def password_in_file(environ: MutableMapping[str, str], url: str, folder: str) -> Iterator[None]:
-    """Takes the password of the store at `url` out of `environ`. Leaving it removes the file, which is in `folder`."""
+    """Moves the password of the store at `url` from `environ` to a file in `folder`. Leaving the block removes it."""
     given = environ.get(STORE_URL, "")
     password = _password_of(given) or environ.get(PASSWORD, "")
     if not password or not url.startswith(("postgres://", "postgresql://")):
@@ -46,7 +46,7 @@ def _password_of(url: str) -> str:
 
 
 def _lines(url: str, environ: MutableMapping[str, str], password: str) -> str:
-    """One for each host of the address: the password is for no other server that an agent may connect to."""
+    """One line for each server of the address, so that the password is used for no other server."""
     parts = urlsplit(url)
     _, _, places = parts.netloc.rpartition("@")
     user = unquote(parts.username or "") or environ.get("PGUSER", "") or "*"
@@ -54,7 +54,7 @@ def _lines(url: str, environ: MutableMapping[str, str], password: str) -> str:
     lines = []
     for place in places.split(",") if places else [environ.get("PGHOST", "localhost")]:
         host, port = _place(place, environ)
-        lines.append(":".join(map(_escaped, (host, port, database, user, password))))
+        lines.append(":".join(map(_escape, (host, port, database, user, password))))
     return "\n".join(lines) + "\n"
 
 
@@ -68,5 +68,5 @@ def _place(text: str, environ: MutableMapping[str, str]) -> tuple[str, str]:
     return shown, port or environ.get("PGPORT", "") or DEFAULT_PORT
 
 
-def _escaped(field: str) -> str:
+def _escape(field: str) -> str:
     return field if field == "*" else field.replace("\\", "\\\\").replace(":", "\\:")

@@ -1,8 +1,8 @@
-"""What a person has trusted, project by project: a file among the person's own configuration, never in a project.
+"""What a person has trusted in each project: a file in the person's own configuration, never in a project.
 
-A repository must not run, reach or change anything by being opened. So whatever in it names a command, a place, a
-server, or gives more rights, is a `TrustItem`: it has no effect until a person has seen exactly its content, and none
-again once the content has changed. What stands in the person's own files or on the command line is nobody's item.
+Opening a repository must not run, reach or change anything. So everything in it that names a command, a place or a
+server, or gives more rights, is a `TrustItem`: it has no effect until a person has seen and trusted its exact content,
+and none again after the content changes. The person's own files and the command line need no trust.
 """
 
 import os
@@ -21,10 +21,10 @@ from binnacle.errors import ConfigError
 Kind = Literal["setting", "server", "hook", "script", "template", "recipe"]
 State = Literal["trusted", "changed", "new"]
 How = Literal["terminal", "yes", "written"]
-"""A person was asked on a terminal, said `--yes` beforehand, or wrote it into the project with a command of ours."""
+"""A person was asked on a terminal, passed `--yes`, or wrote it into the project with a `bn` command."""
 
 MAX_KEPT_CHARACTERS = 200_000
-"""Characters of a content that are kept to show what changed. Of a longer one only the digest is."""
+"""Characters of a content that are stored to show what changed. For a longer one, only the digest is stored."""
 
 
 class TrustItem(Struct, frozen=True, kw_only=True):
@@ -32,16 +32,16 @@ class TrustItem(Struct, frozen=True, kw_only=True):
 
     kind: Kind
     name: str
-    """Distinct among those of its kind in the project."""
+    """Unique among the items of its kind in the project."""
 
     place: str
-    """The file, with the line where that is known."""
+    """The file, with the line if known."""
 
     does: str
     """What it would run, reach or change, as the end of a sentence that begins with `it would`."""
 
     content: str
-    """All of it: what is shown to a person and what is trusted are the same text."""
+    """Its complete content: a person sees exactly the text that is trusted."""
 
     @property
     def key(self) -> str:
@@ -55,11 +55,11 @@ class TrustItem(Struct, frozen=True, kw_only=True):
 
 
 class TrustedItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """That a person trusted an item."""
+    """The record that a person trusted an item."""
 
     sha256: str
     content: str = ""
-    """As it was then, to show what changed; empty if it was too long to be kept."""
+    """Its content then, to show what changed; empty if it was too long."""
 
     by: str = ""
     at: str = ""
@@ -71,7 +71,7 @@ class _File(Struct):
 
 
 def find_trusted(repo: str) -> dict[str, TrustedItem]:
-    """What was trusted in a project, by the keys of its items, whether it still holds or not.
+    """What was trusted in a project, by item key, even if the item has changed since.
 
     Raises:
         ConfigError: the file cannot be read.
@@ -80,14 +80,14 @@ def find_trusted(repo: str) -> dict[str, TrustedItem]:
 
 
 def is_trusted(repo: str, item: TrustItem) -> bool:
-    """Whether a person has trusted an item exactly as it is. A file that cannot be read trusts nothing."""
+    """Whether a person has trusted an item exactly as it is. If the file cannot be read, nothing is trusted."""
     with suppress(ConfigError):
         return state_of(item, find_trusted(repo)) == "trusted"
     return False
 
 
 def state_of(item: TrustItem, known: dict[str, TrustedItem]) -> State:
-    """How an item stands to what was trusted."""
+    """Whether an item is trusted, changed since, or new."""
     before = known.get(item.key)
     if before is None:
         return "new"
@@ -111,7 +111,7 @@ def keep(repo: str, items: Iterable[TrustItem], *, by: str, at: str, how: How) -
 
 
 def forget(repo: str, keys: Collection[str] | None = None) -> list[str]:
-    """Takes trust back, all of a project's when no keys are given; returns the keys that were trusted.
+    """Revokes trust, by default all of a project's. Returns the keys that were trusted.
 
     Raises:
         ConfigError: the file cannot be read or written.
@@ -136,8 +136,8 @@ def differences(item: TrustItem, before: TrustedItem) -> Sequence[str]:
     from difflib import unified_diff
 
     if not before.content:
-        return ["it was too long to be kept; all of it:", *item.content.split("\n")]
-    # Only at line feeds, so that another sign for the end of a line is seen to be another.
+        return ["it was too long to be stored; the complete new content:", *item.content.split("\n")]
+    # Split only at line feeds, so that a change of line endings shows.
     old, new = before.content.split("\n"), item.content.split("\n")
     return list(unified_diff(old, new, "trusted before", "now", lineterm=""))
 
@@ -155,7 +155,7 @@ def _read(path: str) -> _File:
 
 
 def _write(path: str, kept: _File) -> None:
-    """Replaces the file; nobody else may ever read or change it, whatever its mode was."""
+    """Replaces the file by a private one, whatever its mode was."""
     content = msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n"
     try:
         write_atomically(path, content, is_lasting=True)

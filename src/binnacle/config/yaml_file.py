@@ -1,4 +1,4 @@
-"""Reads YAML files that people write, and says what is wrong with them by line."""
+"""Reads YAML files that people write, and reports errors by line."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,18 +14,18 @@ Value = TypeVar("Value")
 Path = tuple[str | int, ...]
 
 ANY = ""
-"""A step of a path that stands for any key."""
+"""A step of a path that matches any key."""
 
 
 class YamlLines:
-    """Where in a file the parts of its value stand."""
+    """The lines of the parts of a file's value."""
 
     def __init__(self, file: str, lines: Mapping[Path, int]) -> None:
         self.file = file
         self._lines = lines
 
     def at(self, *path: str | int) -> str:
-        """`file:line` of a part, or of the nearest thing around it."""
+        """`file:line` of a part, or of the nearest enclosing part."""
         for end in range(len(path), -1, -1):
             if path[:end] in self._lines:
                 return f"{self.file}:{self._lines[path[:end]]}"
@@ -33,10 +33,10 @@ class YamlLines:
 
 
 def load(file: str, kind: type[Value], *, root: str | None = None) -> tuple[Value, YamlLines]:
-    """The value a file holds, and where its parts stand. `root` is the repository, for a file of a project.
+    """The value of a file, and the lines of its parts. `root` is the repository, for a file of a project.
 
     Raises:
-        ConfigError: with the file, the line, the key, and what was expected.
+        ConfigError: the error names the file, the line, the key, and what was expected.
     """
     try:
         text = repository_files.read_file(file, root=root).decode()
@@ -59,21 +59,21 @@ def parse(text: str, kind: type[Value], *, file: str) -> tuple[Value, YamlLines]
     except yaml.YAMLError as error:
         raise ConfigError(f"{file}: not YAML: {error}", hint="it must be UTF-8 text") from error
     except (ValueError, KeyError, AttributeError, RecursionError) as error:
-        # What the YAML library lets through for a date without such a day, a wrong tag, or a thousand brackets.
+        # The YAML library raises these for an impossible date, a wrong tag, or a thousand brackets.
         raise ConfigError(f"{file}: a value in it cannot be read: {error}", hint="put it in quotes") from error
     try:
         return msgspec.convert(data if data is not None else {}, kind), lines
     except msgspec.ValidationError as error:
-        raise _explained(str(error), kind, lines, data) from error
+        raise _explain(str(error), kind, lines, data) from error
 
 
 def _lines(node: Any, file: str, seen: set[int], path: Path = ()) -> Iterator[tuple[Path, int]]:
-    """Where each part stands. A part that stands in two places, or a key that is there twice, is refused."""
+    """The line of each part. Aliases and duplicate keys are refused."""
     if node is None:
         return
     line = node.start_mark.line + 1
     if id(node) in seen:
-        # A few lines of them can stand for more than memory holds.
+        # A few lines of aliases can expand to more than memory can hold.
         raise ConfigError(f"{file}:{line}: an alias (*) is used for this", hint="write it out in both places")
     seen.add(id(node))
     yield path, line
@@ -82,7 +82,7 @@ def _lines(node: Any, file: str, seen: set[int], path: Path = ()) -> Iterator[tu
         for key, value in node.value:
             name, line = str(key.value), key.start_mark.line + 1
             if name in keys:
-                raise ConfigError(f"{file}:{line}: {name!r} is there twice", hint="keep one of them")
+                raise ConfigError(f"{file}:{line}: {name!r} occurs twice", hint="keep one of them")
             keys.add(name)
             yield from _lines(value, file, seen, (*path, name))
             yield (*path, name), line
@@ -91,35 +91,35 @@ def _lines(node: Any, file: str, seen: set[int], path: Path = ()) -> Iterator[tu
             yield from _lines(value, file, seen, (*path, index))
 
 
-def _explained(problem: str, kind: Any, lines: YamlLines, data: Any) -> ConfigError:
-    """What msgspec found, with the place and the nearest word."""
+def _explain(problem: str, kind: Any, lines: YamlLines, data: Any) -> ConfigError:
+    """The error that msgspec found, with its place and the nearest word."""
     said, _, where = problem.partition(" - at `")
     path = _path(where.rstrip("`"))
     kinds = list(_kinds_at(msgspec.inspect.type_info(kind), path))
     if unknown := re.search(r"unknown field `(.+)`", said):
         word = unknown[1]
-        place = next(_holding(word, data, path), path)
+        place = next(_find_holding(word, data, path), path)
         known = [
             one.encode_name for kind in kinds if isinstance(kind, msgspec.inspect.StructType) for one in kind.fields
         ]
         return ConfigError(f"{lines.at(*place, word)}: unknown key {word!r}", hint=did_you_mean(word, known))
-    path = next(_refused(said, data, path), path)
+    path = next(_find_refused(said, data, path), path)
     key = ".".join(str(one) for one in path if one != ANY)
     choices = [str(word) for one in kinds if isinstance(one, msgspec.inspect.LiteralType) for word in one.values]
     given = re.search(r"enum value '(.+)'", said)
-    hint = did_you_mean(given[1], choices) if given else "see what stands there in a file that works"
+    hint = did_you_mean(given[1], choices) if given else "compare it with a file that works"
     told = said.replace("`", "")
     return ConfigError(f"{lines.at(*path)}: {f'{key}: ' if key else ''}{told[0].lower()}{told[1:]}", hint=hint)
 
 
 def _path(where: str) -> Path:
-    """`$.tools[0][...]` as steps. msgspec does not say which key of a free mapping it means."""
+    """`$.tools[0][...]` as steps. msgspec does not name the keys of a free mapping."""
     steps = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])", where)
     return tuple(int(index) if index else key or ANY for key, index, _ in steps)
 
 
-def _refused(said: str, data: Any, path: Path) -> Iterator[Path]:
-    """Where a value is, at a path with steps left open, that is of the kind or has the word that was refused."""
+def _find_refused(said: str, data: Any, path: Path) -> Iterator[Path]:
+    """The places of values with the refused type or word, at a path that may have `ANY` steps."""
     wrong = re.search(r"enum value '(.+)'|got `(\w+)`", said)
     if wrong is None or ANY not in path:
         return
@@ -130,7 +130,7 @@ def _refused(said: str, data: Any, path: Path) -> Iterator[Path]:
 
 
 def _values_at(data: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Every value at a path with steps left open, and the path to it."""
+    """Every value at a path that may have `ANY` steps, with its full path."""
     if not path:
         yield (), data
         return
@@ -144,11 +144,11 @@ def _values_at(data: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 
 _KINDS = {str: "str", int: "int", float: "float", bool: "bool", list: "array", dict: "object", type(None): "null"}
-"""What msgspec calls the kinds of values that YAML knows."""
+"""msgspec's names for the types of YAML values."""
 
 
-def _holding(word: str, data: Any, path: Path) -> Iterator[Path]:
-    """Where the mappings are, at a path with steps left open, that have `word` as a key."""
+def _find_holding(word: str, data: Any, path: Path) -> Iterator[Path]:
+    """The places of mappings with the key `word`, at a path that may have `ANY` steps."""
     if not path:
         if isinstance(data, dict) and word in data:
             yield ()
@@ -156,14 +156,14 @@ def _holding(word: str, data: Any, path: Path) -> Iterator[Path]:
     step, rest = path[0], path[1:]
     if step != ANY:
         inner = data.get(step) if isinstance(data, dict) else data[step]
-        yield from ((step, *found) for found in _holding(word, inner, rest))
+        yield from ((step, *found) for found in _find_holding(word, inner, rest))
     elif isinstance(data, dict):
         for key, inner in data.items():
-            yield from ((str(key), *found) for found in _holding(word, inner, rest))
+            yield from ((str(key), *found) for found in _find_holding(word, inner, rest))
 
 
 def _kinds_at(here: Any, path: Path) -> Iterator[Any]:
-    """The types that a value at a place may have."""
+    """The types that a value at a path may have."""
     if isinstance(here, msgspec.inspect.UnionType):
         for one in here.types:
             yield from _kinds_at(one, path)

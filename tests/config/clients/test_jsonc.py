@@ -145,9 +145,9 @@ def test_the_entry_is_taken_out_and_an_empty_object_with_it(before, after):
         ('{"servers": []}', 1, 13, "'servers' is not an object"),
         ('{"servers": null}', 1, 13, "'servers' is not an object"),
         ('{"servers": {"binnacle": null}}', 1, 26, "'binnacle' is not an object"),
-        ('{"servers": {}, "servers": {}}', 1, 17, "'servers' is there twice"),
-        ('{"servers": {"binnacle": {}, "binnacle": {}}}', 1, 30, "'binnacle' is there twice"),
-        ('{"servers": {"binnacle": {"args": 1, "args": 2}}}', 1, 38, "'args' is there twice"),
+        ('{"servers": {}, "servers": {}}', 1, 17, "'servers' occurs twice"),
+        ('{"servers": {"binnacle": {}, "binnacle": {}}}', 1, 30, "'binnacle' occurs twice"),
+        ('{"servers": {"binnacle": {"args": 1, "args": 2}}}', 1, 38, "'args' occurs twice"),
     ],
 )
 def test_what_cannot_be_changed_is_said_with_its_place(text, line, column, says):

@@ -59,7 +59,7 @@ class Port:
 
     async def _open(self, stack: AsyncExitStack, session: str, path: str, secret: str) -> McpOverHttp:
         if self.token is not None and secret != self.token:
-            raise NotReady("it wants its own token", hint="make one")
+            raise NotReady("it needs its own token", hint="make one")
         self.opened.append(session)
         await asyncio.sleep(0)
         if session.startswith("no"):

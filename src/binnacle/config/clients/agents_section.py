@@ -12,20 +12,20 @@ SECTION = f"""\
 The tasks of this repository are in `bn`, not in files. In a pipe it answers in JSON; `--json`
 forces that, `-H` is for people, `--help` explains.
 
-- Begin: `bn orient` registers you and shows how the project stands.
-- Find work: `bn ready` lists what can be taken now, `bn task show ID` says all about a task, `bn search WORDS` looks
-  through everything written.
-- Claim before you begin: `bn next --claim` takes the next task, `bn task start ID` a certain one. Nobody else gets it.
-- Keep the history: `bn task comment ID 'what was tried and what came of it'`.
-- Finish: `bn task done ID -m 'what came of it'`. When you cannot go on: `bn task block ID -m 'what is in the way'`.
+- Begin: `bn orient` registers you and shows the state of the project.
+- Find work: `bn ready` lists what can be taken now, `bn task show ID` shows a task, `bn search WORDS` searches all
+  text.
+- Claim before you begin: `bn next --claim` takes the next task, `bn task start ID` a certain one. No one else gets it.
+- Keep the history: `bn task comment ID 'what was tried, with the result'`.
+- Finish: `bn task done ID -m 'the result'`. When you are blocked: `bn task block ID -m 'what blocks you'`.
   When you stop early: `bn task release ID`.
-- Found more to do? `bn task add 'a title' --after ID` instead of doing it along the way.
+- Found more to do? `bn task add 'a title' --after ID` instead of doing it now.
 - Found something out? `bn learning add 'one sentence'`; `bn learning list` shows what others found.
 {END}"""
 
 
 def put(source: ConfigText) -> str:
-    """The text with our section in it, where it was or at the end."""
+    """The text with our section, where it was or at the end."""
     span = _span(source)
     if span is None:
         return append_block(source, SECTION)
@@ -40,7 +40,7 @@ def take(source: ConfigText) -> str:
 
 
 def _span(source: ConfigText) -> tuple[int, int] | None:
-    """Where the section begins and ends.
+    """The start and end of the section.
 
     Raises:
         ConfigError: one marker is missing, or there are several.

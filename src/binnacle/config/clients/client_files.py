@@ -1,4 +1,4 @@
-"""Where the files of clients are on this machine, and which clients are there at all."""
+"""Finds the files of clients on this machine, and which clients are installed."""
 
 import os
 import shutil
@@ -10,9 +10,9 @@ from binnacle.config.place import find_repo
 def find_worktree(start: str | None = None) -> str:
     """The directory of the checkout around `start`, or `start` itself outside of git.
 
-    Not the main worktree, where the store belongs: what a client reads, and what is committed, is in this one.
+    Not the main worktree, which the store belongs to: clients read this one, and commits are made here.
     """
-    find_repo(start)  # refuses a directory that is not there
+    find_repo(start)  # refuses a directory that does not exist
     origin = os.path.realpath(start or os.environ.get("BN_REPO") or os.getcwd())
     here = origin
     while not os.path.exists(os.path.join(here, ".git")):
@@ -24,7 +24,7 @@ def find_worktree(start: str | None = None) -> str:
 
 
 def find_file(client: KnownClient, *, worktree: str, scope: Scope | None = None) -> str:
-    """The file to write for a client, in the scope asked for if it has that, or else where it belongs by default."""
+    """The file to write for a client, in `scope` if the client has it, otherwise in its default scope."""
     is_project = is_in_project(client, scope)
     folder = worktree if is_project else locate(client.folder)
     paths = [os.path.join(folder, name) for name in (client.project if is_project else client.user)]
@@ -32,12 +32,12 @@ def find_file(client: KnownClient, *, worktree: str, scope: Scope | None = None)
 
 
 def is_in_project(client: KnownClient, scope: Scope | None) -> bool:
-    """Whether the file to write for a client is one of the project."""
+    """Whether the file to write for a client is in the project."""
     return (scope or client.default) == "project" and bool(client.project)
 
 
 def is_found(client: KnownClient) -> bool:
-    """Whether a client is on this machine: it left its directory, or its program is on PATH."""
+    """Whether a client is on this machine: its directory exists, or its program is on PATH."""
     folder = locate(client.folder)
     has_run = any(os.path.exists(os.path.join(folder, sign)) for sign in client.signs)
     return has_run or any(shutil.which(program) for program in client.programs)

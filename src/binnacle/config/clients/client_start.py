@@ -1,8 +1,8 @@
-"""How each client is started on one session: with its prompt, and with the servers of its plan instead of its own.
+"""How to start each client on one session: with its prompt, and with the servers of its plan instead of its own.
 
-Claude Code, Gemini CLI and goose can be told to use no other servers. Copilot, opencode and Codex only add to what
-their files say, so the servers found there are switched off by name. Tried with Claude Code 2.1, Copilot CLI 1.0,
-opencode 1.18, Codex 0.166, Gemini CLI 0.61 and goose 1.52.
+Claude Code, Gemini CLI and goose have options to use no other servers. Copilot, opencode and Codex add to the servers
+in their files, so those are switched off by name. Tested with Claude Code 2.1, Copilot CLI 1.0, opencode 1.18, Codex
+0.166, Gemini CLI 0.61 and goose 1.52.
 """
 
 import json
@@ -21,43 +21,43 @@ from binnacle.config.clients.known_clients import CLIENTS
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 Servers = Mapping[str, Mapping[str, Any]]
-"""MCP servers by name, in the shape of `mcp.json`."""
+"""MCP servers by name, in the format of `mcp.json`."""
 
 
 class SessionInput(NamedTuple):
-    """What a client is started on."""
+    """The session that a client is started on."""
 
     prompt: str
     config: str
     """Path of the session's `mcp.json`."""
 
     servers: Servers
-    """What that file says."""
+    """The content of that file."""
 
     ours: str
     """The name of the session's own server among them."""
 
     home: str
-    """Where a client that needs a home of its own finds it."""
+    """The home folder for a client that needs a separate one."""
 
     environ: Mapping[str, str]
     worktree: str
     is_interactive: bool
-    """Whether a person is there to go on talking; without one, clients take their prompt and end."""
+    """Whether a person can continue the conversation; otherwise clients work on their prompt and end."""
 
 
 class ClientStart(NamedTuple):
-    """How a client is started."""
+    """How to start a client."""
 
     command: list[str]
     env: Mapping[str, str] = MappingProxyType({})
-    """Variables it is given besides those that are there."""
+    """Additional variables."""
 
     files: Mapping[str, str] = MappingProxyType({})
-    """What is in its home, by path."""
+    """Files in its home, by path."""
 
     links: Mapping[str, str] = MappingProxyType({})
-    """What in its home leads elsewhere, by path."""
+    """Links in its home, by path."""
 
 
 class ClientLauncher(NamedTuple):
@@ -65,11 +65,11 @@ class ClientLauncher(NamedTuple):
 
     start: Callable[[SessionInput], ClientStart]
     install: str
-    """How to get it."""
+    """How to install it."""
 
 
 def claude(given: SessionInput) -> ClientStart:
-    """Claude Code. The prompt first: its options take every word that follows them."""
+    """Claude Code. The prompt comes first, because options take every word after them."""
     options = [f"--mcp-config={given.config}", "--strict-mcp-config", f"--allowedTools=mcp__{given.ours}__*"]
     return ClientStart(["claude", given.prompt, *options, *_headless(given, "-p")])
 
@@ -82,7 +82,7 @@ def copilot(given: SessionInput) -> ClientStart:
 
 
 def opencode(given: SessionInput) -> ClientStart:
-    """opencode. Its settings for one run come in a variable; what a person put there stays."""
+    """opencode. Its settings for one run are in a variable; what a person put there stays."""
     settings = parse_settings("OPENCODE_CONFIG_CONTENT", given.environ.get("OPENCODE_CONFIG_CONTENT", ""))
     off = {name: {"enabled": False} for name in _others("opencode", given)}
     ours = {name: _for_opencode(server) for name, server in given.servers.items()}
@@ -106,14 +106,14 @@ def codex(given: SessionInput) -> ClientStart:
 
 
 def gemini(given: SessionInput) -> ClientStart:
-    """Gemini CLI. It takes servers only from settings, so it gets a home that has others and shares all else."""
+    """Gemini CLI. It takes servers only from settings, so it gets a home with other settings and links to the rest."""
     home = locate(CLIENTS["gemini"].folder)
     path = os.path.join(home, "settings.json")
     settings = parse_settings(path, read(path) or "")
     settings["mcpServers"] = {name: _for_gemini(server) for name, server in given.servers.items()}
-    # It withholds from its servers what looks like a secret, such as the address of a database.
+    # It does not pass variables that look like secrets to its servers, such as the address of a database.
     settings["mcpServers"][given.ours] |= {"trust": True, "env": {name: f"${{{name}}}" for name in _variables(given)}}
-    # Without NO_RELAUNCH it starts itself a second time, and a signal would reach only the first.
+    # Without NO_RELAUNCH it starts a second process, and a signal would reach only the first.
     env = {"GEMINI_CLI_HOME": given.home, "GEMINI_CLI_NO_RELAUNCH": "true"}
     only = [f"--allowed-mcp-server-names={name}" for name in settings["mcpServers"]]
     command = ["gemini", *only, "-i" if given.is_interactive else "-p", given.prompt]
@@ -134,7 +134,7 @@ def _entries(folder: str) -> list[str]:
 
 
 def goose(given: SessionInput) -> ClientStart:
-    """goose. Without a profile it has no tools of its own either, so those for files and the shell are named."""
+    """goose. Without a profile it lacks its own tools too, so those for files and the shell are named."""
     words = ["goose", "run", "--no-profile", "--with-builtin", "developer"]
     for server in given.servers.values():
         if "url" in server:
@@ -154,11 +154,11 @@ LAUNCHERS = {
     "gemini": ClientLauncher(gemini, "npm install -g @google/gemini-cli"),
     "goose": ClientLauncher(goose, "see https://block.github.io/goose"),
 }
-"""Every client that can be started, by its name, which is also that of its program."""
+"""Every client that can be started, by its name, which is also the name of its program."""
 
 
 def _others(client: str, given: SessionInput) -> list[str]:
-    """The other servers that a client's own files name."""
+    """The other servers in a client's own files."""
     return [name for name in configured_servers(client, given.worktree) if name not in given.servers]
 
 
@@ -167,7 +167,7 @@ def _headless(given: SessionInput, word: str) -> list[str]:
 
 
 def _variables(given: SessionInput) -> list[str]:
-    """The variables that decide where our server finds the project's data."""
+    """The variables that determine where our server finds the project's data."""
     return sorted(name for name in given.environ if name.startswith(("BN_", "XDG_")))
 
 
@@ -216,5 +216,5 @@ def _toml(value: Any) -> str:
         return "{" + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    # JSON's strings are TOML's but for this one character.
+    # JSON strings are TOML strings, except for this one character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

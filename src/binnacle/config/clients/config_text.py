@@ -1,4 +1,4 @@
-"""The text of a file that is about to be changed, and how to complain about a place in it."""
+"""The text of a file to change, and errors that name a place in it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from binnacle.errors import ConfigError
 
 NAME = "binnacle"
-"""What our entry is called in every client."""
+"""The name of our entry in every client."""
 
 REMOTE_KEYS = frozenset(
     {"url", "uri", "httpUrl", "serverUrl", "headers", "oauth"}
     | {"http_headers", "env_http_headers", "bearer_token_env_var"}
 )
-"""Keys of servers that are reached over HTTP. Beside a command they confuse a client about which of the two it is."""
+"""Keys of HTTP servers. Together with a command they make an entry ambiguous."""
 
 
 _SERVE = ["mcp", "serve"]
@@ -22,19 +22,19 @@ _RECIPE = "--recipe"
 
 
 class ConfigText(NamedTuple):
-    """A file's text as an editor sees it: decoded, without byte order mark, empty for a file that is not there."""
+    """A file's text, decoded and without byte order mark; empty if the file does not exist."""
 
     path: str
     text: str
 
     @property
     def newline(self) -> str:
-        """How the file ends its first line; new text ends its lines in the same way."""
+        """The line ending of the first line, which new text uses too."""
         end = self.text.find("\n")
         return "\r\n" if end > 0 and self.text[end - 1] == "\r" else "\n"
 
     def offset(self, line: int, column: int) -> int:
-        """The place in the text that a parser calls by line and column, both from one."""
+        """The offset of a line and column, which both start at one."""
         lines = self.text.split("\n")
         return sum(len(one) + 1 for one in lines[: line - 1]) + column - 1
 
@@ -47,31 +47,31 @@ class ConfigText(NamedTuple):
             column = at - self.text.rfind("\n", 0, at)
             details |= {"line": line, "column": column}
             place = f"{self.path}:{line}:{column}"
-        hint = hint or "fix the file there and run this again; it was left as it is"
+        hint = hint or "fix the file there and run this again; the file was not changed"
         return ConfigError(f"{place}: {message}", hint=hint, details=details)
 
 
 class EntryPlace(NamedTuple):
-    """Where our entry belongs in a file, and what it says."""
+    """Where our entry belongs in a file, and its content."""
 
     container: str
     """Key at the top of the file under which a client keeps its servers."""
 
     entry: dict[str, Any]
     additions: Mapping[str, Any] = MappingProxyType({})
-    """What else it says where a person has not decided otherwise."""
+    """Further values, unless a person has set them."""
 
     recipe: str | None = None
-    """The recipe that the server is started with; None for what is there, or the server's own default."""
+    """The recipe that the server is started with; None keeps the existing one, or the server's default."""
 
     def wanted(self, existing: Any = None) -> dict[str, Any]:
-        """What our entry has to say, given what is there for it."""
+        """The content of our entry, given the existing one."""
         there = existing if isinstance(existing, dict) else {}
         entry = {key: self._started(there.get(key), value) for key, value in self.entry.items()}
         return entry | {key: _complete(there.get(key), value) for key, value in self.additions.items()}
 
     def _started(self, existing: Any, wanted: Any) -> Any:
-        """The words that start our server, with the options a person gave it; any other value as it is wanted."""
+        """The command of our server, with the options that a person added; any other value unchanged."""
         if not isinstance(wanted, list) or wanted[-2:] != _SERVE:
             return wanted
         is_ours = isinstance(existing, list) and existing[: len(wanted)] == wanted
@@ -85,32 +85,32 @@ class EntryPlace(NamedTuple):
 
 
 class TextEditor(NamedTuple):
-    """Two changes of a text that undo each other. Neither touches a byte outside of our entry."""
+    """Two changes of a text that undo each other. Neither changes a byte outside of our entry."""
 
     put: Callable[[ConfigText], str]
     take: Callable[[ConfigText], str]
     mark: str
-    """A text that holds nothing like this holds nothing of ours."""
+    """A text without this mark has no entry of ours."""
 
     puts: Callable[[str], tuple[Callable[[ConfigText], str], ...]] = lambda _: ()
-    """Other ways in which our entry may have been put into a text."""
+    """Other ways in which our entry may have been added to a text."""
 
 
 def _complete(existing: Any, wanted: Any) -> Any:
-    """A person's value; a list of theirs with what it lacks."""
+    """The person's value; if it is a list, with the missing elements."""
     if isinstance(existing, list) and isinstance(wanted, list):
         return existing + [one for one in wanted if one not in existing]
     return wanted if existing is None else existing
 
 
 def find_recipe(text: str) -> str | None:
-    """The recipe that our server is started with in a client's file of any format."""
+    """The recipe that our server is started with, in a client's file of any format."""
     found = re.search(rf"{_RECIPE}[\s\"',=-]+([\w.-]+)", text)
     return found[1] if found else None
 
 
 def merge_entry(existing: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    """Our entry in place of `existing`: what a person added to it, such as `env`, is kept."""
+    """Our entry in place of `existing`, with what a person added to it, such as `env`."""
     return {key: value for key, value in existing.items() if key not in REMOTE_KEYS} | entry
 
 

@@ -1,4 +1,4 @@
-"""The servers that a client's own files name, those of the person and those of the project."""
+"""The servers in a client's own files, of the person and of the project."""
 
 import os
 import re
@@ -15,14 +15,14 @@ from binnacle.config.clients.known_clients import CLIENTS
 from binnacle.errors import ConfigError
 
 Servers = Mapping[str, Mapping[str, Any]]
-"""What is said of each server, by its name."""
+"""The entries of servers, by name."""
 
 
 def configured_servers(client: str, worktree: str, *, is_trusted: bool = False) -> Servers:
-    """What a client's files in the home and in this checkout say of each server; the person's file goes first.
+    """The servers in a client's files in the home folder and in this checkout; the person's file comes first.
 
-    Codex reads the project's file only if it `is_trusted`, by its own files or by whoever starts it. Names that cannot
-    be said on its command line are left out.
+    Codex reads the project's file only if it `is_trusted`, or if its own files say so. Names that its command line
+    cannot express are left out.
     """
     found: dict[str, Mapping[str, Any]] = {}
     for path, root in _own_files(client, worktree, is_trusted=is_trusted):
@@ -32,7 +32,7 @@ def configured_servers(client: str, worktree: str, *, is_trusted: bool = False) 
 
 
 def own_entries(client: str, worktree: str) -> Servers:
-    """Those servers that are Binnacle: called as `bn system init` calls it, or by their command."""
+    """The servers that are Binnacle, by the name that `bn system init` uses or by their command."""
     found = configured_servers(client, worktree, is_trusted=True)
     return {name: entry for name, entry in found.items() if name == NAME or _is_ours(entry)}
 
@@ -46,12 +46,12 @@ def _is_ours(entry: Mapping[str, Any]) -> bool:
 
 
 def _own_files(client: str, worktree: str, *, is_trusted: bool) -> Iterator[tuple[str, str | None]]:
-    """The files, and for those of the checkout its folder."""
+    """The client's files; for those in the checkout, with its folder."""
     known = CLIENTS[client]
     user = [os.path.join(locate(known.folder), file) for file in known.user]
     yield from ((path, None) for path in user)
     if client == "codex" and not is_trusted and not any(_trusts(path, worktree) for path in user):
-        # It does not read the project's file then, and would not start for a server it does not know.
+        # It does not read the project's file then, and would fail on a server that it does not know.
         return
     yield from ((os.path.join(worktree, file), worktree) for file in (*known.project, *known.also))
 
@@ -64,7 +64,7 @@ def _trusts(path: str, worktree: str) -> bool:
 def _servers_in(client: str, path: str, worktree: str, root: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
     container = CLIENTS[client].container
     document = read_document(client, path, root=root)
-    # Claude Code keeps in the person's file, too, what they have for one project.
+    # Claude Code keeps servers for a single project in the person's file too.
     for servers in (document.get(container), _nested(document, "projects", worktree, container)):
         for name, entry in servers.items() if isinstance(servers, dict) else ():
             if client != "codex" or re.fullmatch(r"[\w-]+", str(name)):
@@ -78,7 +78,7 @@ def _nested(document: Any, *keys: str) -> Any:
 
 
 def read_document(client: str, path: str, *, root: str | None = None) -> dict[str, Any]:
-    """What a client's file says; nothing if it is not there or broken, which the client itself will complain of."""
+    """The content of a client's file; empty if it is missing or broken, which the client itself reports."""
     with suppress(ConfigError):
         text = (read(path, root=root) or "").removeprefix("\ufeff")
         match CLIENTS[client].format:
@@ -100,7 +100,7 @@ def parse_settings(place: str, text: str) -> dict[str, Any]:
     source = ConfigText(place, text.removeprefix("\ufeff"))
     node = parse(source)
     if node is not None and not isinstance(node.value, dict):
-        raise source.fault("not an object", at=node.start, hint="make it an object, or take it away")
+        raise source.fault("not an object", at=node.start, hint="make it an object, or remove it")
     return dict(node.value) if node else {}
 
 
@@ -111,7 +111,7 @@ def _parse_toml(text: str) -> dict[str, Any]:
 
 
 def _parse_yaml(text: str) -> dict[str, Any]:
-    import yaml  # takes longer than all the rest
+    import yaml  # slow to import
 
     with suppress(yaml.YAMLError):
         found = yaml.safe_load(text) if text else {}

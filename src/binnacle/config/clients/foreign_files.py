@@ -1,8 +1,8 @@
 """Reads, locks, backs up and replaces the files of other programs.
 
-A backup is the file as it was before a change, byte for byte and with its permissions, beside it as `NAME.bak`. A
-backup is never overwritten: if `NAME.bak` holds something else already, the next is `NAME.bak.1`, and so on; a change
-whose old text is in one of them makes none. So going back and forth leaves two files behind, however often.
+A backup is the file before a change, byte for byte and with its permissions, next to it as `NAME.bak`. A backup is
+never overwritten: if `NAME.bak` has other content, the next is `NAME.bak.1`, and so on. If a backup already has the old
+text, no new one is made. So repeated changes back and forth leave only two backups.
 """
 
 import os
@@ -16,13 +16,13 @@ from binnacle.config.private_files import make_folder
 from binnacle.errors import ConfigError
 
 _LOCK_TIMEOUT_SECONDS = 10.0
-"""Seconds. Whoever holds the lock writes one small file."""
+"""How long to wait for the lock. Its holder writes one small file."""
 
 
 def read(path: str, *, root: str | None = None) -> str | None:
-    """The text of a file, line endings and byte order mark included; None if it is not there.
+    """The text of a file, including line endings and byte order mark; None if it does not exist.
 
-    `root` is the repository, for a file of a project; see `config.inside`.
+    `root` is the repository, for a file of a project; see `config.repository_files`.
 
     Raises:
         ConfigError: it cannot be read, or is not UTF-8.
@@ -34,7 +34,7 @@ def read(path: str, *, root: str | None = None) -> str | None:
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{path}: not UTF-8 at byte {error.start}",
-            hint="save the file as UTF-8 and run this again; it was left as it is",
+            hint="save the file as UTF-8 and run this again; it was not changed",
             details={"file": path},
         ) from error
     except OSError as error:
@@ -45,7 +45,7 @@ def read(path: str, *, root: str | None = None) -> str | None:
 
 @contextmanager
 def locked(path: str, *, root: str | None = None) -> Generator[None]:
-    """No other `bn` changes a file in the same directory meanwhile. Makes the directory if it is not there."""
+    """Keeps other `bn` processes from changing files in the same directory. Creates the directory if necessary."""
     try:
         handle = _open_folder(path, root)
     except OSError as error:
@@ -76,10 +76,10 @@ def _wait_for_lock(handle: int, folder: str) -> None:
 
 
 def write(path: str, *, before: str | None, after: str | None, root: str | None = None) -> str | None:
-    """Replaces the text of a file, or removes the file. Returns where the old text is kept, if there was one to keep.
+    """Replaces the text of a file, or removes the file. Returns the path of the backup, if there is one.
 
     Raises:
-        ConfigError: it cannot be written, and is as it was.
+        ConfigError: it cannot be written; it is unchanged.
     """
     top = root or repository_files.root_of(path)
     try:
@@ -127,7 +127,7 @@ def _names(path: str) -> Iterator[str]:
 
 
 def _create(path: str, text: str, root: str | None, *, mode: int) -> None:
-    """Writes a new file. Nobody but the readers of the old one may see it, so the mode is there from the start."""
+    """Writes a new file. It has its mode from the start, so that only readers of the old file can read it."""
     if root is not None:
         repository_files.write_inside(root, path, text.encode(), mode=mode, is_new=True)
         return

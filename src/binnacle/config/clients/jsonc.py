@@ -1,8 +1,8 @@
 """Edits JSON with comments and trailing commas without reformatting it.
 
-Nothing kept on PyPI changes one entry of a JSONC text and leaves every other byte alone, so this module does: `spans`
-finds where things stand, then a few characters are cut out or put in. Duplicate keys are refused only on the way to
-our entry and in it; elsewhere they are the client's business.
+No maintained package on PyPI changes one entry of a JSONC text and leaves every other byte alone, so this module does:
+`jsonc_parser` finds the spans of values, then a few characters are removed or inserted. Duplicate keys are refused only
+on the path to our entry and in it; elsewhere they do not matter.
 """
 
 import json
@@ -15,14 +15,14 @@ from binnacle.config.clients.jsonc_parser import COMMENT, JsoncMember, JsoncNode
 
 
 def put(source: ConfigText, place: EntryPlace) -> str:
-    """The text with our entry in it. What a person added to the entry, such as `env`, is kept."""
+    """The text with our entry. What a person added to the entry, such as `env`, is kept."""
     while (text := _step(source, place)) != source.text:
         source = source._replace(text=text)
     return text
 
 
 def take(source: ConfigText, place: EntryPlace) -> str:
-    """The text without our entry, and without the object around it if nothing else is left in that."""
+    """The text without our entry, and without the object around it if that becomes empty."""
     root = parse(source)
     container = root and _member(source, root, place.container, "the file")
     ours = container and _member(source, container.node, NAME, repr(place.container))
@@ -36,7 +36,7 @@ def take(source: ConfigText, place: EntryPlace) -> str:
 
 
 def put_at(source: ConfigText, path: Sequence[str], value: Any) -> str:
-    """The text with a value below some keys. Objects on the way are made, everything else stays as it is."""
+    """The text with a value at a path of keys. Missing objects on the path are created; everything else stays."""
     root = parse(source)
     if root is None:
         for key in reversed(path):
@@ -59,7 +59,7 @@ def put_at(source: ConfigText, path: Sequence[str], value: Any) -> str:
 
 
 def take_at(source: ConfigText, path: Sequence[str]) -> str:
-    """The text without what stands below some keys."""
+    """The text without the value at a path of keys."""
     node = parse(source)
     for depth, key in enumerate(path):
         member = node and _member(source, node, key, repr(path[depth - 1]) if depth else "the file")
@@ -72,7 +72,7 @@ def take_at(source: ConfigText, path: Sequence[str]) -> str:
 
 
 def _step(source: ConfigText, place: EntryPlace) -> str:
-    """The text with the first thing fixed that stands between it and our entry."""
+    """The text with the next change towards our entry; unchanged if the entry is complete."""
     root = parse(source)
     if root is None:
         document = _render({place.container: {NAME: place.wanted()}}, source.newline, "  ")
@@ -106,7 +106,7 @@ def _member(source: ConfigText, node: JsoncNode, key: str, name: str) -> JsoncMe
     _check_object(source, node, name)
     found = [member for member in node.members if member.key == key]
     if len(found) > 1:
-        raise source.fault(f"{key!r} is there twice", at=found[1].start, hint="take one of the two out by hand")
+        raise source.fault(f"{key!r} occurs twice", at=found[1].start, hint="remove one of the two by hand")
     return found[0] if found else None
 
 
@@ -123,24 +123,24 @@ class _Layout(NamedTuple):
     """One step of indentation."""
 
     indent: str
-    """Before its members."""
+    """Indentation of its members."""
 
     closing: str
-    """Before its brace."""
+    """Indentation of its closing brace."""
 
     is_flat: bool
-    """Whether its members stand in one line."""
+    """Whether its members are on one line."""
 
     is_tight: bool
-    """Whether a flat one has no spaces either."""
+    """Whether it is flat and has no spaces."""
 
     @property
     def gap(self) -> str:
-        """What stands before a member that follows another."""
+        """The space before a member that follows another."""
         return ("" if self.is_tight else " ") if self.is_flat else self.newline + self.indent
 
     def render(self, key: str, value: Any) -> str:
-        """A member."""
+        """A member as text."""
         if self.is_tight:
             return json.dumps({key: value}, separators=(",", ":"))[1:-1]
         if self.is_flat:
@@ -164,13 +164,13 @@ def _layout(source: ConfigText, root: JsoncNode, node: JsoncNode) -> _Layout:
 
 
 def _indent(text: str, index: int) -> str:
-    """The space that the line around `index` begins with."""
+    """The indentation of the line around `index`."""
     line = text[text.rfind("\n", 0, index) + 1 : index]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _insert(source: ConfigText, root: JsoncNode, node: JsoncNode, key: str, value: Any) -> str:
-    """The text with a new last member in an object. Comments stay before it, where they are."""
+    """The text with a new last member in an object. Comments stay where they are, before it."""
     text = source.text
     layout = _layout(source, root, node)
     member = layout.render(key, value)
@@ -205,7 +205,7 @@ def _cut(text: str, node: JsoncNode, member: JsoncMember) -> str:
     if len(node.members) == 1 and at == node.start + 1 and not rest.strip():
         return _splice(text, at, node.end - 1, "")
     if is_line and not re.match(r"[ \t]*[\r\n]", text[end:]):
-        at = member.start  # what follows would become part of the comment
+        at = member.start  # the text after it would become part of the comment
     shorter = _splice(text, at, end, "")
     if previous and member.comma < 0:
         return _splice(shorter, previous.comma, previous.comma + 1, "")
@@ -213,7 +213,7 @@ def _cut(text: str, node: JsoncNode, member: JsoncMember) -> str:
 
 
 def _after_comments(text: str, start: int, end: int) -> tuple[int, bool]:
-    """Where the last comment between two places ends, and whether it lasts to the end of its line."""
+    """The end of the last comment between two places, and whether it extends to the end of its line."""
     at, is_line = start, False
     for comment in COMMENT.finditer(text, start, end):
         at, is_line = comment.end(), comment[0].startswith("//")
@@ -225,7 +225,7 @@ def _splice(text: str, start: int, end: int, new: str) -> str:
 
 
 def _render(value: Any, newline: str, unit: str) -> str:
-    """Objects over several lines, everything else in one; `newline` brings the indentation along."""
+    """A value as text: objects on several lines, everything else on one; `newline` includes the indentation."""
     if not isinstance(value, dict) or not value:
         return json.dumps(value)
     inner = newline + unit

@@ -1,8 +1,8 @@
-"""The clients Binnacle can be set up in: which file each reads, in which format, and what our entry looks like there.
+"""The clients that Binnacle can be set up in: which file each reads, in which format, and our entry there.
 
-Pure description. The shapes for VS Code and Copilot CLI are those of the product's first document; the others were
-read back by the clients themselves (Claude Code 2.1, opencode 1.18, Codex 0.166, Gemini CLI 0.61, goose 1.52) or
-follow their documentation (Cursor, Zed). No entry says `env` or `enabled` unless it must: those are the person's.
+This is only data. The entries were read back by the clients themselves (Claude Code 2.1, opencode 1.18, Codex 0.166,
+Gemini CLI 0.61, goose 1.52) or follow documentation (VS Code, Copilot CLI, Cursor, Zed). No entry sets `env` or
+`enabled` unless necessary: those are for the person to set.
 """
 
 import sys
@@ -20,13 +20,13 @@ class ClientFolder(NamedTuple):
     """A client's own directory."""
 
     path: str
-    """Begins with `~` or with `$CONFIG`, the directory for settings that XDG_CONFIG_HOME can move."""
+    """A path that begins with `~` or with `$CONFIG`, the directory for settings (XDG_CONFIG_HOME)."""
 
     variable: str = ""
-    """Environment variable that names another place."""
+    """Environment variable that overrides the path."""
 
     below: str = ""
-    """Where in that other place the directory is."""
+    """Path of the directory below the one that the variable names."""
 
 
 class KnownClient(NamedTuple):
@@ -43,32 +43,32 @@ class KnownClient(NamedTuple):
     """Its directory in the person's home."""
 
     user: tuple[str, ...]
-    """Its file for all projects, in its folder; the first that exists is meant, or else the first."""
+    """Candidates for its file for all projects, in its folder: the first that exists, or else the first."""
 
     project: tuple[str, ...]
-    """Its file in a repository, likewise. Empty if it has none."""
+    """Candidates for its file in a repository, likewise. Empty if it has none."""
 
     programs: tuple[str, ...]
-    """What it is called on PATH."""
+    """Names of its program on PATH."""
 
     signs: tuple[str, ...] = ("",)
-    """What is in its folder once it has run; the folder itself if nothing is said."""
+    """Files in its folder that show that it has run; by default the folder itself."""
 
     also: tuple[str, ...] = ()
-    """Files in a repository that it reads besides."""
+    """Other files in a repository that it reads."""
 
     default: Scope = "project"
     additions: Mapping[str, Any] = MappingProxyType({})
-    """What our entry says besides where a person has not decided otherwise: nothing of the work is lost without it."""
+    """Optional values of our entry, which a person may override."""
 
     allowing: Mapping[str, Any] = MappingProxyType({})
-    """What our entry says to let its tools be called without asking, as headless use needs; only if a person wants."""
+    """Values of our entry that allow calls of its tools without asking, for headless use; only if a person wants."""
 
     unattended: str = ""
-    """How headless use is let call them where no entry can say it."""
+    """How to allow such calls if no entry can do it."""
 
     note: str = ""
-    """What a person has to do before the project's file is read."""
+    """What a person has to do before the client reads the project's file."""
 
 
 _COMMAND: dict[str, Any] = {"command": "bn", "args": ["mcp", "serve"]}
@@ -96,7 +96,7 @@ CLIENTS = {
             {"type": "local", **_COMMAND, "tools": ["*"]},
             folder=ClientFolder("~/.copilot", "COPILOT_HOME"),
             user=("mcp-config.json",),
-            # Not .mcp.json, which it reads too: there, Claude Code stumbles over "tools".
+            # Not .mcp.json, which it reads too: there, "tools" would break Claude Code.
             project=(".github/mcp.json",),
             also=(".mcp.json",),
             programs=("copilot",),
@@ -115,7 +115,7 @@ CLIENTS = {
             user=(".claude.json",),
             project=(".mcp.json",),
             programs=("claude",),
-            # Otherwise its model has to search for a tool before it knows of any.
+            # Otherwise its model has to search before it sees any of our tools.
             additions={"alwaysLoad": True},
             unattended="start it with --allowedTools 'mcp__binnacle__*'",
             note="Claude Code asks you to approve it once",
@@ -165,7 +165,7 @@ CLIENTS = {
             user=("config.toml",),
             project=(".codex/config.toml",),
             programs=("codex",),
-            # It passes on only a few variables by itself; without ours the work would go to another store.
+            # By default it passes only a few variables; without ours, the server would use another store.
             additions={"env_vars": list(SERVER_VARIABLES)},
             allowing={"default_tools_approval_mode": "approve"},
             note="Codex reads it in projects you trust",
@@ -205,4 +205,4 @@ CLIENTS = {
         ),
     )
 }
-"""Every client by its name, in the order they are asked about."""
+"""Every client by its name, in the order in which the user is asked."""

@@ -1,11 +1,11 @@
-"""The variables by which an agent client finds the provider of its model: keys, addresses, and its own settings."""
+"""The variables that an agent client needs for its model provider: keys, addresses, and its own settings."""
 
 _ANTHROPIC = ("ANTHROPIC_", "CLAUDE_")
 _OPENAI = ("OPENAI_", "AZURE_OPENAI_", "CODEX_")
 _GOOGLE = ("GEMINI_", "GOOGLE_", "CLOUD_ML_", "VERTEX_")
 _GITHUB = ("GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "GH_CONFIG_DIR", "COPILOT_", "GITHUB_COPILOT_")
 _AMAZON = ("AWS_",)
-"""Of Bedrock, through which some reach their models."""
+"""For Bedrock, which some clients use."""
 
 _OTHERS = (
     *("OPENROUTER_", "MISTRAL_", "GROQ_", "DEEPSEEK_", "XAI_", "TOGETHER_", "FIREWORKS_", "CEREBRAS_", "COHERE_"),
@@ -26,5 +26,5 @@ _BY_CLIENT = {
 
 
 def variables_of(client: str) -> tuple[str, ...]:
-    """What the names of a client's variables begin with; for a client that nobody knows, those of every provider."""
+    """The prefixes of a client's variables; for an unknown client, those of every provider."""
     return _BY_CLIENT.get(client, (*_ANY, "OPENCODE_", "GOOSE_", "ACP_"))

@@ -1,13 +1,13 @@
-"""How the agent of a run is started without the Binnacle that its own files configure.
+"""How to start the agent of a run without the Binnacle server in its own files.
 
 A run gives its agents the server of their session. The server that `bn system init` wrote into a client's files would
-be there beside it, with more tools than the session's plan allows. So it is left out, as each client lets us: by an
-option, a variable, or a word in the request that opens a session over ACP. What else the person configured stays.
+run in addition, with more tools than the session's plan allows. So it is switched off, by the means that each client
+has: an option, a variable, or a field of the request that opens a session over ACP. Other configuration stays.
 
-codex-acp lets the servers of that request replace all that its variable says of servers. So it gets the session's
-server in the variable too, and none in the request. Gemini CLI can only be told which servers it may use, and asks
-for no permission to call those; so it gets the session's alone. Tried with Copilot CLI 1.0.102, opencode 1.18.33, goose
-1.52, claude-agent-acp 0.99, codex-acp 2.6 and Gemini CLI 0.61.
+In codex-acp, the servers of that request replace all servers in its variable. So it gets the session's server in the
+variable too, and none in the request. Gemini CLI has only a list of allowed servers, and asks for no permission to call
+those; so the list has only the session's server. Tested with Copilot CLI 1.0.102, opencode 1.18.33, goose 1.52,
+claude-agent-acp 0.99, codex-acp 2.6 and Gemini CLI 0.61.
 """
 
 import json
@@ -27,21 +27,21 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class RunStart(NamedTuple):
-    """What is added to the start of an agent."""
+    """Additions to the start of an agent."""
 
     arguments: tuple[str, ...] = ()
     env: Mapping[str, str] = EMPTY
     session_meta: Mapping[str, Any] = EMPTY
-    """Goes with the request that opens a session."""
+    """`_meta` of the request that opens a session."""
 
     servers_variable: str = ""
-    """Takes the servers of a session, as JSON, in place of that request."""
+    """The variable that gets the servers of a session, as JSON, instead of that request."""
 
 
 def leave_out_binnacle(agent: str, folder: str, environ: Mapping[str, str], *, server: str) -> RunStart:
-    """How an agent that works in `folder` is started; nothing is added where its files do not name us.
+    """The additions for an agent that works in `folder`; none if its files have no Binnacle server.
 
-    `server` is the name of the session's own.
+    `server` is the name of the session's server.
 
     Raises:
         ConfigError: settings in a variable of the client cannot be read.
@@ -55,11 +55,11 @@ def leave_out_binnacle(agent: str, folder: str, environ: Mapping[str, str], *, s
 
 class _Found(NamedTuple):
     ours: Servers
-    """What is to be left out."""
+    """The servers to switch off."""
 
     environ: Mapping[str, str]
     server: str
-    """The name of the session's own."""
+    """The name of the session's server."""
 
 
 def _copilot(found: _Found) -> RunStart:
@@ -77,7 +77,7 @@ def _opencode(found: _Found) -> RunStart:
 
 
 def _goose(found: _Found) -> RunStart:
-    """goose takes any setting from a variable of its name, but only as a whole."""
+    """For goose, which takes any setting from a variable with its name, but only completely."""
     if "EXTENSIONS" in found.environ:
         return RunStart()
     path = os.path.join(locate(CLIENTS["goose"].folder), CLIENTS["goose"].user[0])
@@ -99,7 +99,7 @@ def _codex(found: _Found) -> RunStart:
 
 
 _ADAPTERS = {"codex-acp": "codex", "claude-agent-acp": "claude", "claude-code-acp": "claude"}
-"""Programs by which a client speaks ACP, and the client whose files they read."""
+"""ACP adapters of clients, and the client whose files each reads."""
 
 _WAYS: Mapping[str, Callable[[_Found], RunStart]] = {
     "copilot": _copilot,

@@ -1,8 +1,8 @@
-"""What the server of a session is called in a client: a name that no server in the client's own files has.
+"""The name of a session's server in a client, which no server in the client's own files has.
 
-Copilot and codex-acp prefer a server from their files to one of the same name that a run gives them, and `bn system
-init` writes one there. An agent would then have the tools of the project instead of those of its session. The name is
-the same in all sessions, so that the list of tools is the same too and the model's provider can cache it.
+Copilot and codex-acp prefer a server from their files to one with the same name from a run, and `bn system init` writes
+one there. An agent would then have the tools of the project instead of those of its session. The name is the same in
+all sessions, so that the list of tools is the same and the model's provider can cache it.
 """
 
 import os
@@ -17,13 +17,13 @@ from binnacle.config.clients.known_clients import CLIENTS
 from binnacle.errors import ConfigError
 
 SESSION_SERVER = "bns"
-"""Short: clients put it before the name of every tool. Ids of sessions begin with it."""
+"""Short, because clients put it before the name of every tool. Session ids begin with it too."""
 
 
 def free_server_name(folder: str, *, taken: Collection[str] = ()) -> str:
     """The name, or the first of `bns2`, `bns3` … that is neither `taken` nor a word in a file that a client reads.
 
-    Any word counts, not only the name of a server: a number too many does no harm, a name that is used twice does.
+    Any word counts, not only names of servers: an unnecessary number does no harm, but a duplicate name does.
     """
     texts = list(_texts(folder))
     for name in chain([SESSION_SERVER], (f"{SESSION_SERVER}{number}" for number in count(2))):
@@ -34,7 +34,7 @@ def free_server_name(folder: str, *, taken: Collection[str] = ()) -> str:
 
 
 def _texts(folder: str) -> Iterator[str]:
-    """Every file in which a client would look for servers, in the person's home and in this checkout."""
+    """The texts of all files in which a client looks for servers, in the home folder and in this checkout."""
     for client in CLIENTS.values():
         for file in client.user:
             with suppress(ConfigError):  # the client cannot read it either

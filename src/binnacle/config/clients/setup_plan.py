@@ -1,7 +1,7 @@
-"""Decides what becomes of each file, then does it.
+"""Decides what to change in each file, then changes it.
 
-Deciding touches nothing, so a dry run, the check of all files before the first is written, and the change itself all
-see the same decision. The change decides again under a lock, because a client may have written the file meanwhile.
+Deciding changes nothing, so a dry run, the check of all files before the first is written, and the change itself use
+the same decision. The change decides again under a lock, because a client may have written the file meanwhile.
 """
 
 from collections.abc import Callable
@@ -17,23 +17,23 @@ from binnacle.errors import ConfigError
 Action = Literal["created", "updated", "unchanged", "removed", "skipped"]
 
 AGENTS = "agents"
-"""Stands for AGENTS.md where a client's name would stand."""
+"""Stands for AGENTS.md in place of a client's name."""
 
 _BOM = "\ufeff"
 
 
 class SetupTarget(NamedTuple):
-    """A file to be changed, and in whose name."""
+    """A file to change, and its client."""
 
     client: str
     path: str
     editor: TextEditor
     root: str | None = None
-    """The checkout that the file belongs to; None for one of the person's own."""
+    """The checkout that the file belongs to; None for the person's own files."""
 
 
 class FileChange(NamedTuple):
-    """What becomes of one file."""
+    """The change of one file."""
 
     target: SetupTarget
     action: Action
@@ -42,7 +42,7 @@ class FileChange(NamedTuple):
     after: str | None = None
     backup: str | None = None
     error: ConfigError | None = None
-    """Why the file was left as it is."""
+    """Why the file was not changed."""
 
 
 def agents_target(path: str, *, root: str | None = None) -> SetupTarget:
@@ -54,10 +54,10 @@ def agents_target(path: str, *, root: str | None = None) -> SetupTarget:
 def client_target(
     client: KnownClient, path: str, *, allow: bool = False, recipe: str | None = None, root: str | None = None
 ) -> SetupTarget:
-    """A client's file with our entry; with `allow`, one that lets our tools be called without asking.
+    """A client's file with our entry; with `allow`, the entry allows calls of our tools without asking.
 
     Args:
-        recipe: what the server is started with; None leaves what a person chose before.
+        recipe: the recipe that the server is started with; None keeps the person's earlier choice.
     """
     plain = EntryPlace(client.container, client.entry, client.additions, recipe)
     allowing = plain._replace(entry={**client.entry, **client.allowing})
@@ -74,7 +74,7 @@ def client_target(
 
 
 def _edit_format(client: KnownClient, verb: str, place: EntryPlace, source: ConfigText) -> str:
-    """Edits a text of the client's format. Only that format is loaded: YAML takes longer than all the rest."""
+    """Edits a text in the client's format. Only that format's code is loaded, because YAML is slow to import."""
     from importlib import import_module
 
     module = import_module(f"binnacle.config.clients.{client.format}")
@@ -83,7 +83,7 @@ def _edit_format(client: KnownClient, verb: str, place: EntryPlace, source: Conf
 
 
 def plan(target: SetupTarget, *, remove: bool) -> FileChange:
-    """What would become of a file. Changes nothing; a file that cannot be changed is skipped with the reason."""
+    """The planned change of a file. It changes nothing; a file that cannot be changed is skipped with the reason."""
     try:
         return _decide(target, remove=remove)
     except ConfigError as error:
@@ -91,7 +91,7 @@ def plan(target: SetupTarget, *, remove: bool) -> FileChange:
 
 
 def carry_out(planned: FileChange) -> FileChange:
-    """Changes a file as planned, all of it or not at all, and says what really became of it."""
+    """Changes a file as planned, completely or not at all, and returns the actual change."""
     if planned.error or planned.before == planned.after:
         return planned
     target, remove = planned.target, planned.remove
@@ -123,10 +123,10 @@ def _decide(target: SetupTarget, *, remove: bool) -> FileChange:
 
 
 def _take(target: SetupTarget, text: str) -> str | None:
-    """The text without what is ours, None when the file should go.
+    """The text without our entry, None if the file should be removed.
 
-    Where one of the backups with our entry put in gives this very text, it is what was there before: space and empty
-    objects that no rule could guess come back exactly. So does a file that was not there.
+    If adding our entry to a backup gives exactly this text, that backup is the result: so spaces and empty objects are
+    restored exactly. The same applies to a file that did not exist.
     """
     if target.editor.mark not in text:
         return text

@@ -1,8 +1,8 @@
 """Edits TOML without reformatting it.
 
-tomlkit keeps what it reads but places a new table between a comment and what the comment is about, mixes line endings
-and leaves empty lines behind. So tables are found here and cut or appended as text, and tomlkit changes only keys
-within our own table, or an entry someone wrote without a table of its own. `tomllib` has the last word on every result.
+tomlkit keeps what it reads, but places a new table between a comment and its subject, mixes line endings and leaves
+empty lines. So tables are found here and removed or appended as text, and tomlkit changes only keys within our own
+table, or an entry that someone wrote without its own table. Every result is checked with `tomllib`.
 """
 
 import re
@@ -32,16 +32,16 @@ _TOKEN = re.compile(
 
 
 class _Table(NamedTuple):
-    """A table with a header of its own and the span of its lines."""
+    """A table with its own header, and the span of its lines."""
 
     path: tuple[str, ...]
     start: int
     end: int
-    """After its last value: comments and empty lines that follow belong to what comes next."""
+    """The end of its last value: comments and empty lines after it belong to the next table."""
 
 
 def put(source: ConfigText, place: EntryPlace) -> str:
-    """The text with our entry in it. What a person added to the entry, such as `env`, is kept."""
+    """The text with our entry. What a person added to the entry, such as `env`, is kept."""
     data = _parse(source)
     existing = _entry(source, data, place)
     place = EntryPlace(place.container, place.wanted(existing))
@@ -49,7 +49,7 @@ def put(source: ConfigText, place: EntryPlace) -> str:
     if wanted == existing:
         return source.text
     expected = {**data, place.container: {**data.get(place.container, {}), NAME: wanted}}
-    return _first_right(source, expected, lambda: _put_table(source, place), lambda: _put_inline(source, place))
+    return _choose_correct(source, expected, lambda: _put_table(source, place), lambda: _put_inline(source, place))
 
 
 def take(source: ConfigText, place: EntryPlace) -> str:
@@ -59,14 +59,14 @@ def take(source: ConfigText, place: EntryPlace) -> str:
         return source.text
     rest = {key: value for key, value in data[place.container].items() if key != NAME}
     expected = {**data, place.container: rest}
-    return _first_right(source, expected, lambda: _take_tables(source, place), lambda: _take_inline(source, place))
+    return _choose_correct(source, expected, lambda: _take_tables(source, place), lambda: _take_inline(source, place))
 
 
 def _parse(source: ConfigText) -> dict[str, Any]:
     try:
         return _loads(source.text)
     except tomllib.TOMLDecodeError as error:
-        # Its own attributes for the place came only with Python 3.14.
+        # The error has attributes for the place only since Python 3.14.
         message, _, place = str(error).rpartition(" (at ")
         found = re.match(r"line (\d+), column (\d+)", place)
         at = source.offset(int(found[1]), int(found[2])) if found else len(source.text)
@@ -76,12 +76,12 @@ def _parse(source: ConfigText) -> dict[str, Any]:
 
 
 def _loads(text: str) -> dict[str, Any]:
-    """What a text says. Floats stay text, because `nan` does not equal itself; ours has none."""
+    """The value of a text. Floats stay text, because `nan` does not equal itself; our entry has none."""
     return tomllib.loads(text, parse_float=str)
 
 
 def _entry(source: ConfigText, data: dict[str, Any], place: EntryPlace) -> dict[str, Any] | None:
-    """Our entry as it is now."""
+    """Our existing entry, or None."""
     value: Any = data
     for key in (place.container, NAME):
         value = value.get(key)
@@ -92,8 +92,8 @@ def _entry(source: ConfigText, data: dict[str, Any], place: EntryPlace) -> dict[
     return dict(value)
 
 
-def _first_right(source: ConfigText, expected: dict[str, Any], *ways: Callable[[], str]) -> str:
-    """The text of the first way that says what is expected; an empty table says as much as none."""
+def _choose_correct(source: ConfigText, expected: dict[str, Any], *ways: Callable[[], str]) -> str:
+    """The text of the first way that gives the expected value; an empty table counts as none."""
     from tomlkit.exceptions import TOMLKitError
 
     for way in ways:
@@ -102,7 +102,7 @@ def _first_right(source: ConfigText, expected: dict[str, Any], *ways: Callable[[
             if _without_empty(_loads(text)) == _without_empty(expected):
                 return text
     raise source.fault(
-        f"the entry {NAME!r} is written in a way that cannot be changed", hint="take it out by hand and run this again"
+        f"the entry {NAME!r} is written in a way that cannot be changed", hint="remove it by hand and run this again"
     )
 
 
@@ -111,7 +111,7 @@ def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _put_table(source: ConfigText, place: EntryPlace) -> str:
-    """Our entry as a table: the one that is there with other values, or a new one at the end."""
+    """The text with our entry as a table: the existing one with new values, or a new one at the end."""
     text, is_there = source.text, False
     for table in reversed(_ours(source, place)):
         if len(table.path) == 2:
@@ -132,7 +132,7 @@ def _take_tables(source: ConfigText, place: EntryPlace) -> str:
 
 
 def _dump(table: str, entry: dict[str, Any]) -> str:
-    """The text of our table with the values of `entry`, its comments kept; sub-tables have their own text."""
+    """The text of our table with the values of `entry` and its old comments, without sub-tables."""
     import tomlkit
 
     document = tomlkit.parse(table)
@@ -152,7 +152,7 @@ def _update_entry(table: Any, entry: dict[str, Any]) -> None:
 
 
 def _put_inline(source: ConfigText, place: EntryPlace) -> str:
-    """Our entry in an inline table or among dotted keys, where someone keeps all servers so."""
+    """The text with our entry in an inline table or among dotted keys, if all servers are written that way."""
     import tomlkit
 
     document = tomlkit.parse(source.text)
@@ -173,7 +173,7 @@ def _take_inline(source: ConfigText, place: EntryPlace) -> str:
 
 
 def _ours(source: ConfigText, place: EntryPlace) -> list[_Table]:
-    """The tables that make up our entry: its own, and those below it."""
+    """The tables of our entry: its own and those below it."""
     return [table for table in _tables(source.text) if table.path[:2] == (place.container, NAME)]
 
 
@@ -213,7 +213,7 @@ def _line_start(text: str, index: int) -> int:
 
 
 def _line_end(text: str, index: int) -> int:
-    """Where the line ends that `index` is in, before its newline."""
+    """The end of the line around `index`, before its newline."""
     end = text.find("\n", index)
     if end < 0:
         return len(text)

@@ -1,8 +1,8 @@
 """Edits YAML without reformatting it.
 
-PyYAML says only where things stand; text is then cut out and put in. A library that keeps comments by writing the
-whole file again, as ruamel.yaml does, reflows long lines and changes quotes and indentation of what is not ours.
-Every result is read again and compared: in YAML, a line too many can change the value above it.
+PyYAML only finds the positions; text is then removed and inserted. A library that keeps comments by writing the whole
+file again, like ruamel.yaml, reflows long lines and changes quotes and indentation of other entries. Every result is
+parsed again and compared: in YAML, an additional line can change the value above it.
 """
 
 import json
@@ -21,7 +21,7 @@ Pair = tuple[yaml.Node, Any]
 
 
 def put(source: ConfigText, place: EntryPlace) -> str:
-    """The text with our entry in it. What a person added to the entry, such as `envs`, is kept."""
+    """The text with our entry. What a person added to the entry, such as `envs`, is kept."""
     data, root = _load(source)
     container = _find(source, root, place.container)
     ours = _find(source, container and container[1], NAME)
@@ -35,11 +35,11 @@ def put(source: ConfigText, place: EntryPlace) -> str:
         text = _insert(source, container[1], {NAME: entry})
     else:
         text = _append(source, root, {place.container: {NAME: entry}})
-    return _checked(source, text, {**data, place.container: {**data.get(place.container, {}), NAME: entry}})
+    return _check_result(source, text, {**data, place.container: {**data.get(place.container, {}), NAME: entry}})
 
 
 def take(source: ConfigText, place: EntryPlace) -> str:
-    """The text without our entry, and without the key around it if nothing else is left below that."""
+    """The text without our entry, and without the key around it if that becomes empty."""
     data, root = _load(source)
     container = _find(source, root, place.container)
     ours = _find(source, container and container[1], NAME)
@@ -54,14 +54,14 @@ def take(source: ConfigText, place: EntryPlace) -> str:
             del data[place.container]
             key = container[0]
             text = _cut_lines(text, _line_start(text, key.start_mark.index), _line_end(text, key.end_mark.index))
-    return _checked(source, text, {**data, place.container: rest} if place.container in data else data)
+    return _check_result(source, text, {**data, place.container: rest} if place.container in data else data)
 
 
 def _load(source: ConfigText) -> "tuple[dict[str, Any], yaml.MappingNode | None]":
-    """What the text says, and its nodes; no nodes when there is nothing but comments."""
+    """The value of the text, and its nodes; no nodes if there are only comments."""
     try:
         root = yaml.compose(source.text, Loader=yaml.SafeLoader)
-        # Composed once more, because construction changes the nodes it is given.
+        # Parsed a second time, because construction changes the nodes.
         data = yaml.safe_load(source.text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -78,24 +78,24 @@ def _load(source: ConfigText) -> "tuple[dict[str, Any], yaml.MappingNode | None]
 
 
 def _find(source: ConfigText, node: Any, name: str) -> Pair | None:
-    """The only member of a mapping called `name`, if there is one and it is a mapping too."""
+    """The member `name` of a mapping, which must be a mapping too; None if there is none."""
     found = [pair for pair in node.value if pair[0].value == name] if node else []
     if not found:
         return None
     if len(found) > 1:
         at = found[1][0].start_mark.index
-        raise source.fault(f"{name!r} is there twice", at=at, hint="take one of the two out by hand")
+        raise source.fault(f"{name!r} occurs twice", at=at, hint="remove one of the two by hand")
     key, value = found[0]
     at = key.start_mark.index
     if value.start_mark.index < at:
         raise source.fault(f"{name!r} is an alias of something else", at=at, hint="write it out")
     if not isinstance(value, yaml.MappingNode):
-        raise source.fault(f"{name!r} is not a mapping", at=at, hint=f"give it entries, or take {name!r} out")
+        raise source.fault(f"{name!r} is not a mapping", at=at, hint=f"give it entries, or remove {name!r}")
     return key, value
 
 
 def _insert(source: ConfigText, node: Any, member: dict[str, Any]) -> str:
-    """The text with a new first member: after the last one, a comment or a text of many lines may not have ended."""
+    """The text with a new first member. After the last one, a comment or a multi-line text may still continue."""
     text = source.text
     if node.flow_style:
         at = node.start_mark.index + 1
@@ -110,7 +110,7 @@ def _insert(source: ConfigText, node: Any, member: dict[str, Any]) -> str:
 
 
 def _append(source: ConfigText, root: Any, member: dict[str, Any]) -> str:
-    """The text with a new last key. No empty line before it: that could become part of the value above."""
+    """The text with a new last key, without an empty line before it, which could become part of the value above."""
     text = source.text
     if root and root.flow_style:
         return _insert(source, root, member)
@@ -141,7 +141,7 @@ def _cut_flow(text: str, container: Any, ours: Pair) -> str:
 
 
 def _cut_lines(text: str, start: int, end: int) -> str:
-    """The text without some lines; a file that had no final newline gets none."""
+    """The text without some lines. A file without a final newline gets none."""
     if end == len(text) and not text.endswith("\n"):
         return text[:start].removesuffix("\n").removesuffix("\r")
     return text[:start] + text[end:]
@@ -154,12 +154,12 @@ def _render(member: dict[str, Any], column: int, newline: str) -> str:
 
 
 def _lines(text: str, member: Pair) -> tuple[int, int]:
-    """The span of the lines of one member of a block mapping, with the last newline."""
+    """The span of the lines of one member of a block mapping, including the last newline."""
     return _line_start(text, member[0].start_mark.index), _line_end(text, _last(*member))
 
 
 def _last(key: yaml.Node, value: Any) -> int:
-    """Where a member really ends: a block says that it ends where the next thing begins."""
+    """The real end of a member: PyYAML places the end of a block at the start of the next node."""
     if isinstance(value, yaml.CollectionNode) and not value.flow_style and value.value:
         below = value.value[-1]
         return _last(*below) if isinstance(below, tuple) else _last(below, below)
@@ -172,15 +172,15 @@ def _line_start(text: str, index: int) -> int:
 
 
 def _line_end(text: str, index: int) -> int:
-    """After the newline of the line around `index`; a text of several lines already ends there."""
+    """The position after the newline of the line around `index`; a multi-line text already ends there."""
     if text[index - 1 : index] == "\n":
         return index
     end = text.find("\n", index)
     return len(text) if end < 0 else end + 1
 
 
-def _checked(source: ConfigText, text: str, expected: dict[str, Any]) -> str:
-    """`text`, if it says what is expected."""
+def _check_result(source: ConfigText, text: str, expected: dict[str, Any]) -> str:
+    """`text`, if it has the expected value."""
     try:
         data, _ = _load(source._replace(text=text))
     except ConfigError:
