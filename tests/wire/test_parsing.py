@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binnacle.wire import jsonrpc
-from binnacle.wire.jsonrpc import BATCH_BYTES, BATCH_LIMIT, Invalid, Notification, Request, Response, parse
+from binnacle.wire.jsonrpc import MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, Invalid, Notification, Request, Response, parse
 
 KINDS = (Request, Notification, Response, Invalid)
 
@@ -198,9 +198,9 @@ def test_batches_within_batches_are_each_one_invalid_message():
     "data",
     [
         b"[]",
-        b"[" + b",".join([b"1"] * (BATCH_LIMIT + 1)) + b"]",
-        b"[" + b"1," * (BATCH_BYTES // 2) + b"1]",
-        b"[" + request(params=b'{"text":"%b"}' % (b"x" * BATCH_BYTES)) + b"]",
+        b"[" + b",".join([b"1"] * (MAX_BATCH_MESSAGES + 1)) + b"]",
+        b"[" + b"1," * (MAX_BATCH_BYTES // 2) + b"1]",
+        b"[" + request(params=b'{"text":"%b"}' % (b"x" * MAX_BATCH_BYTES)) + b"]",
     ],
     ids=["empty", "too many", "far too many", "too long"],
 )
@@ -211,5 +211,5 @@ def test_a_batch_of_none_or_of_too_many_is_one_invalid_request(data: bytes):
 
 
 def test_the_longest_batch_is_read():
-    found = parse(b"[" + b",".join([request()] * BATCH_LIMIT) + b"]")
-    assert found == [Request(b"1", "ping", b"{}")] * BATCH_LIMIT
+    found = parse(b"[" + b",".join([request()] * MAX_BATCH_MESSAGES) + b"]")
+    assert found == [Request(b"1", "ping", b"{}")] * MAX_BATCH_MESSAGES

@@ -1,51 +1,50 @@
-"""Finds messages in a stream of bytes: a message a line, after a Content-Length, or as server-sent events.
+"""Finds messages in a stream of bytes: one per line, after a Content-Length, or as server-sent events.
 
 Theory. A stream arrives in chunks that end anywhere: in the middle of a line, of a header, of a character. Each decoder
-keeps what has not become a message yet, and nothing else. It does no I/O, owns no connection and has no clock: whoever
-reads the stream feeds it the chunks in order and takes the messages. Three promises hold for each of them, and
+keeps only bytes that are not a complete message yet. It does no I/O, owns no connection and has no clock: the reader of
+the stream feeds it the chunks in order and takes the messages. Three promises hold for each decoder, and
 `tests/wire/test_framing.py` checks them with arbitrary streams:
 
 - *Chunks do not matter.* However a stream is cut, the same messages come out in the same order.
-- *Memory is bounded.* A decoder never keeps more than its limit and the chunk that it was just given, whatever the
-  other side sends. The limits are the caller's: what is much for an editor is little for a server.
-- *Work is linear.* A byte is searched once, so a message that arrives in many small chunks costs as much as one
-  that arrives whole.
+- *Memory is bounded.* A decoder never keeps more than its limit and the current chunk, whatever the other side sends.
+  The caller sets the limits, because an editor needs others than a server.
+- *Work is linear.* A byte is searched once, so a message in many small chunks costs as much as one in a single chunk.
 
-They differ in what a message that is too long means, because the formats do:
+They differ in how they handle a message that is too long, because the formats differ:
 
-- `LineDecoder` reports an `OversizedLine` in place of the line, skips to its end and goes on. The stream stays in
+- `LineDecoder` reports an `OversizedLine` in place of the line, skips to its end and continues. The stream stays in
   step, so a caller may answer that one message was refused.
-- `ContentLengthDecoder` raises a `FramingError` when it comes to the message; those before it are still given. After a
-  length that cannot be trusted nobody knows where the next message begins, so the caller closes the connection.
-- `EventStreamDecoder` raises one too, for all that the same chunk holds. Its client connects again and resumes after
-  the last event that it saw.
+- `ContentLengthDecoder` raises a `FramingError` when it reaches the message; earlier messages are still returned. After
+  an invalid length it is unknown where the next message begins, so the caller closes the connection.
+- `EventStreamDecoder` raises one too, and drops all events of the same chunk. Its client connects again and resumes
+  after the last event that it saw.
 
-A decoder belongs to one stream and one task. `EventStreamDecoder` alone outlives a stream: it remembers from which
-event to resume (`last_id`), and `restart` begins the next one.
+A decoder belongs to one stream and one task. Only `EventStreamDecoder` outlives a stream: it remembers from which event
+to resume (`last_id`), and `restart` begins the next stream.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 MAX_BEGINNING_BYTES = 64 << 10
-"""Bytes of an oversized line that are kept, to say which message it was."""
+"""Bytes of an oversized line that are kept, to identify the message."""
 
 MAX_EVENT_ID_BYTES = 1024
-"""Bytes of an event's id. A longer one is not sent back."""
+"""Bytes of an event's id. A longer one is ignored."""
 
 MAX_EVENT_KIND_BYTES = 64
 MAX_RETRY_SECONDS = 3600.0
-"""Seconds that a server can ask a client to wait; what it asks for beyond is read as this."""
+"""The longest wait that a server can request; a longer one is reduced to this."""
 
 _BLANK_LINE = b"\r\n\r\n"
 
 
 class FramingError(Exception):
-    """No further message can be found in a stream."""
+    """The stream can no longer be decoded."""
 
 
 class FrameTooLong(FramingError):
-    """A message is longer than the reader is ready to keep."""
+    """A message is longer than the limit."""
 
 
 class OversizedLine(NamedTuple):
@@ -55,7 +54,7 @@ class OversizedLine(NamedTuple):
 
 
 class LineDecoder:
-    """Finds lines, without the newline that ends each. A line that never ends is never seen."""
+    """Finds lines, without their newlines. An unfinished line is never returned."""
 
     def __init__(self, max_line_bytes: int) -> None:
         self._max_line_bytes = max_line_bytes
@@ -64,7 +63,7 @@ class LineDecoder:
         """Whether the rest of an oversized line is still to come."""
 
     def feed(self, chunk: bytes) -> list[bytes | OversizedLine]:
-        """The lines that a chunk ends. An oversized one is reported once, as soon as it is too long."""
+        """The lines that a chunk completes. An oversized one is reported once, as soon as it is too long."""
         *endings, rest = chunk.split(b"\n")
         found: list[bytes | OversizedLine] = []
         for ending in endings:
@@ -80,7 +79,7 @@ class LineDecoder:
         return found
 
     def _take_line(self, ending: bytes) -> bytes | OversizedLine:
-        """The line that ends so. One that is too long is never copied."""
+        """The line with this ending. One that is too long is never copied."""
         if not self._unfinished and len(ending) <= self._max_line_bytes:
             return ending
         self._unfinished += ending
@@ -100,17 +99,17 @@ class ContentLengthDecoder:
         self._max_head_bytes = max_head_bytes
         self._buffer = bytearray()
         self._searched = 0
-        """Bytes of the buffer that are known not to end a header."""
+        """Bytes of the buffer that are known not to contain the end of a header."""
 
         self._body_bytes = -1
-        """The length of the body that comes next; below zero while its header is incomplete."""
+        """The length of the next body; negative while its header is incomplete."""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The bodies that a chunk completes, found while they are taken. What is not taken comes with the next chunk.
+        """The bodies that a chunk completes, found lazily. Bodies that are not taken come with the next chunk.
 
         Raises:
             FrameTooLong: a header or body is too long.
-            FramingError: a header has no length that can be used.
+            FramingError: a header has no valid length.
         """
         self._buffer += chunk
         return self._bodies()
@@ -148,39 +147,39 @@ class ContentLengthDecoder:
 
 
 def encode_content_length(body: bytes) -> bytes:
-    """A body as `ContentLengthDecoder` finds it."""
+    """A body with its header, for `ContentLengthDecoder`."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 class ServerSentEvent(NamedTuple):
-    """Something that a server said."""
+    """One event of a stream."""
 
     data: bytes
     kind: str = "message"
 
 
 class EventStreamDecoder:
-    """Finds server-sent events. An event that is never finished is never seen."""
+    """Finds server-sent events. An unfinished event is never returned."""
 
     def __init__(self, max_event_bytes: int) -> None:
         self.last_id = ""
-        """Of the last event that was finished: where a broken stream may be resumed."""
+        """Id of the last complete event, after which a broken stream may be resumed."""
 
         self.retry: float | None = None
-        """Seconds to wait before that, where the server said so."""
+        """Seconds to wait before resuming, if the server said so."""
 
         self._max_event_bytes = max_event_bytes
         self.restart()
 
     def restart(self) -> None:
-        """Begins a new stream: forgets what was left unfinished in the one before."""
+        """Begins a new stream: drops the unfinished event of the earlier one."""
         self._line = bytearray()
         self._is_after_return = False
         self._is_first_line = True
         self._clear_event()
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
-        """The events that a chunk finishes.
+        """The events that a chunk completes.
 
         Raises:
             FrameTooLong: nothing more can be read from this stream.

@@ -20,7 +20,7 @@ STATELESS_VERSIONS = ("2026-07-28",)
 LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
 
 RESOURCE_NOT_FOUND = -32002
-"""Of the handshake era; the stateless one calls the URI an invalid parameter."""
+"""Code of the handshake era; the stateless era uses INVALID_PARAMS for the URI."""
 
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
@@ -33,7 +33,7 @@ SERVER_INFO_KEY = f"{PREFIX}serverInfo"
 SUBSCRIPTION_KEY = f"{PREFIX}subscriptionId"
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""Of log messages, least urgent first."""
+"""Levels of log messages, least urgent first."""
 
 ONLY_HANDSHAKE = frozenset({"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 ONLY_STATELESS = frozenset({"server/discover", "subscriptions/listen"})
@@ -48,10 +48,10 @@ CACHEABLE = frozenset(
         "resources/templates/list",
     }
 )
-"""Methods whose results say in the stateless era how long they may be kept."""
+"""Methods whose results say in the stateless era how long they may be cached."""
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""Methods whose subject is repeated in the HTTP header `Mcp-Name`, and the parameter it is."""
+"""Methods with a parameter that the HTTP header `Mcp-Name` repeats, and that parameter."""
 
 HEADER_MARK = "x-mcp-header"
 """In the schema of a tool's parameter, names the HTTP header `Mcp-Param-…` that repeats its value."""
@@ -65,7 +65,7 @@ HTTP_STATUS = {
     MISSING_CAPABILITY: 400,
     UNSUPPORTED_VERSION: 400,
 }
-"""HTTP status of an error in the stateless era; 200 for those not named."""
+"""HTTP status of an error in the stateless era; 200 for all others."""
 
 
 class RequestMeta(Struct):
@@ -79,7 +79,7 @@ class RequestMeta(Struct):
 
 
 class Params(Struct, kw_only=True):
-    """What every request may carry."""
+    """What every request may have."""
 
     meta: RequestMeta | UnsetType = field(name="_meta", default=UNSET)
     request_state: str | UnsetType = field(name="requestState", default=UNSET)
@@ -132,7 +132,7 @@ class LevelParams(Params, kw_only=True):
 
 
 class ListenTo(Struct, frozen=True, omit_defaults=True):
-    """Which changes a listener wants to hear of."""
+    """The changes that a listener subscribes to."""
 
     tools: bool = field(name="toolsListChanged", default=False)
     prompts: bool = field(name="promptsListChanged", default=False)
@@ -152,10 +152,10 @@ P = TypeVar("P")
 
 
 def decode_params(params: bytes, kind: type[P]) -> P:
-    """Parameters of a certain kind.
+    """Parameters of a certain type.
 
     Raises:
-        RpcError: naming what does not fit.
+        RpcError: the error names what does not fit.
     """
     try:
         return msgspec.json.decode(params, type=kind)
@@ -164,10 +164,10 @@ def decode_params(params: bytes, kind: type[P]) -> P:
 
 
 def meta_of(params: bytes) -> RequestMeta | None:
-    """What the parameters of any method say about the request; nothing, if they are not an object.
+    """The `_meta` of a request of any method; None if the parameters are not an object.
 
     Raises:
-        RpcError: naming what does not fit.
+        RpcError: the error names what does not fit.
     """
     return decode_params(params, Params).meta or None if params[:1] == b"{" else None
 
@@ -176,7 +176,7 @@ def era_of(meta: RequestMeta | None) -> Era:
     """The era of a request on a stream that carries both.
 
     Raises:
-        RpcError: it names a version nobody here speaks, or not all that its era wants named.
+        RpcError: it names an unsupported version, or lacks something that its era requires.
     """
     if meta is None or meta.version is UNSET:
         return "handshake"
@@ -188,13 +188,13 @@ def era_of(meta: RequestMeta | None) -> Era:
 
 
 def unsupported(version: str) -> RpcError:
-    """The answer to a version nobody here speaks."""
+    """The error for an unsupported version."""
     data = {"supported": list(STATELESS_VERSIONS), "requested": version}
     return RpcError(UNSUPPORTED_VERSION, f"unsupported protocol version: {version}", data)
 
 
 class CallingClient(Protocol):
-    """What another server may want of the client behind a call."""
+    """What an upstream server may need from the client of a call."""
 
     @property
     def era(self) -> str: ...
@@ -207,10 +207,10 @@ class CallingClient(Protocol):
 
     @property
     def request_state(self) -> str | None:
-        """What the client was told to hand back, when it calls again with answers."""
+        """The state that the client returns when it calls again with answers."""
 
     @property
     def input_responses(self) -> Mapping[str, Any] | None: ...
 
     async def ask(self, method: str, params: Any) -> Any:
-        """Asks the client while its call is under way."""
+        """Asks the client during its call."""

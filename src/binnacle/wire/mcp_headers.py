@@ -1,4 +1,4 @@
-"""The HTTP headers of the stateless era, which must say what the body says."""
+"""The HTTP headers of the stateless era, which must match the body."""
 
 import base64
 import re
@@ -12,7 +12,7 @@ from binnacle.wire.mcp import HEADER_MARK, HEADER_MISMATCH, NAMED, STATELESS_VER
 
 _WRAPPED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
-"""What goes through HTTP as it is: visible ASCII, with spaces only inside."""
+"""Values that HTTP carries unchanged: visible ASCII, with spaces only inside."""
 
 
 class _Subject(msgspec.Struct):
@@ -21,10 +21,10 @@ class _Subject(msgspec.Struct):
 
 
 def check(headers: Mapping[str, str], method: str, params: bytes, meta: RequestMeta | None) -> None:
-    """Refuses a request whose headers and body differ, or do not say all that this era wants said.
+    """Refuses a request whose headers and body differ, or lack something that this era requires.
 
     Raises:
-        RpcError: naming the header or the parameter.
+        RpcError: the error names the header or the parameter.
     """
     version = headers.get("mcp-protocol-version")
     said = meta.version if meta is not None and isinstance(meta.version, str) else None
@@ -45,23 +45,23 @@ def check(headers: Mapping[str, str], method: str, params: bytes, meta: RequestM
 
 
 def check_arguments(headers: Mapping[str, str], schema: Mapping[str, Any], arguments: Any) -> None:
-    """Refuses a call whose headers do not repeat the arguments that the schema of its tool marks.
+    """Refuses a call whose headers do not repeat the arguments that the tool's schema marks.
 
     Raises:
-        RpcError: naming the header.
+        RpcError: the error names the header.
     """
     for name, part in schema.get("properties", {}).items():
         value = arguments.get(name) if isinstance(arguments, dict) else None
         if value is None or not isinstance(part, dict):
             continue
         mark = part.get(HEADER_MARK)
-        if isinstance(mark, str) and not _says(decoded(headers.get(f"mcp-param-{mark.lower()}")), value):
+        if isinstance(mark, str) and not _has_value(decoded(headers.get(f"mcp-param-{mark.lower()}")), value):
             raise RpcError(HEADER_MISMATCH, f"the header Mcp-Param-{mark} does not match the body")
         check_arguments(headers, part, value)
 
 
-def _says(header: str | None, value: object) -> bool:
-    """Whether a header has the value of an argument; a number may be written in several ways."""
+def _has_value(header: str | None, value: object) -> bool:
+    """Whether a header has the value of an argument; a number has several notations."""
     if header is None or isinstance(value, str):
         return header == value
     try:
@@ -72,7 +72,7 @@ def _says(header: str | None, value: object) -> bool:
 
 
 def decoded(value: str | None) -> str | None:
-    """A header value, unwrapped when it had to be written as `=?base64?…?=`; None when it is not what it says."""
+    """A header value, decoded if it is written as `=?base64?…?=`; None if that is invalid."""
     found = None if value is None else _WRAPPED.fullmatch(value)
     if found is None:
         return value
@@ -80,12 +80,12 @@ def decoded(value: str | None) -> str | None:
     try:
         raw = base64.b64decode(payload, validate=True)
         return raw.decode() if base64.b64encode(raw).decode() == payload else None
-    except ValueError:  # no base64, not even ASCII, or no UTF-8 in it
+    except ValueError:  # invalid base64 or UTF-8
         return None
 
 
 def encoded(value: str) -> str:
-    """A value as a header can carry it; what `decoded` undoes."""
+    """A value in a form that a header can carry, which `decoded` reverses."""
     if (not value or _PLAIN.fullmatch(value)) and not _WRAPPED.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="

@@ -1,21 +1,21 @@
 """Requests that wait for their answers, matched by id.
 
-Theory. Wherever both directions of a conversation share a stream, answers come in any order, twice, late, or never. The
-table here has one entry for each request under way: an id and the future that its answer is put into. The rules:
+Theory. If both directions of a conversation share a stream, answers come in any order, twice, late, or never. The table
+here has one entry for each open request: an id and the future that gets its answer. The rules:
 
-- *Who owns what.* Whoever reads the stream owns the table and calls `resolve`, `fail` and `close`. Whoever asks owns
-  its future, which it gets by `add` before it sends the request, so that the answer cannot come too early. Ids are the
-  caller's: they are never used twice while a request waits.
-- *An entry leaves the table exactly once*: answered, failed, given up by its owner (`future.cancel()`, which is also
-  what cancelling a task does that awaits it), or at the end of the conversation. What comes later under the same id
-  finds nobody, which `resolve` says and nobody need care about.
-- *Nothing waits for ever.* `close` fails everything that waits, and everything that is added afterwards, with the
-  reason that the conversation ended. A time limit is the asker's: `asyncio.timeout` around its await cancels the
-  future, and with that the entry is gone.
+- *Who owns what.* The reader of the stream owns the table and calls `resolve`, `fail` and `close`. The sender of a
+  request owns its future, which it gets from `add` before it sends the request, so that the answer cannot come too
+  early. The caller chooses the ids, and never uses one twice while a request waits.
+- *An entry leaves the table exactly once*: it is answered, it fails, its owner cancels it (`future.cancel()`, which
+  also happens when a task that awaits it is cancelled), or the conversation ends. A later answer with the same id finds
+  no entry, and `resolve` returns False.
+- *Nothing waits forever.* `close` fails all waiting requests, and all that are added afterwards, with the reason why
+  the conversation ended. The sender sets the time limit: `asyncio.timeout` around its await cancels the future, which
+  removes the entry.
 - *Memory is bounded* by `max_pending`: an `add` beyond it is refused.
 
-All calls come from the event loop's thread and none of them waits, so there is nothing to lock. A future whose owner no
-longer looks at it is marked as seen when it fails: asyncio would complain of an error that nobody missed.
+All calls come from the event loop's thread and none of them waits, so no locks are needed. A failed future is marked as
+seen, because asyncio would log an error that no one awaits.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 
 
 class TooManyPending(Exception):
-    """As many requests wait for their answers as may."""
+    """Too many requests wait for their answers."""
 
 
 class PendingRequests(Generic[RequestId, Answer]):
@@ -46,11 +46,11 @@ class PendingRequests(Generic[RequestId, Answer]):
         return self._make_error is not None
 
     def add(self, request_id: RequestId) -> "asyncio.Future[Answer]":
-        """Where the answer to a request will be. It has failed already if the conversation is over.
+        """The future of the answer to a request. It has already failed if the conversation has ended.
 
         Raises:
-            TooManyPending: nothing may be sent.
-            ValueError: a request with this id waits already.
+            TooManyPending: the request must not be sent.
+            ValueError: a request with this id is already waiting.
         """
         if request_id in self._futures:
             raise ValueError(f"a request {request_id!r} waits already")
@@ -65,7 +65,7 @@ class PendingRequests(Generic[RequestId, Answer]):
         return future
 
     def resolve(self, request_id: RequestId, answer: Answer) -> bool:
-        """Hands an answer to whoever asked; false if nobody waits for it."""
+        """Sets the answer to a request. Returns False if no request waits for it."""
         future = self._futures.pop(request_id, None)
         if future is None or future.done():
             return False
@@ -73,7 +73,7 @@ class PendingRequests(Generic[RequestId, Answer]):
         return True
 
     def fail(self, request_id: RequestId, error: Exception) -> bool:
-        """Lets a request end with an error; false if nobody waits for it."""
+        """Fails a request with an error. Returns False if no such request waits."""
         future = self._futures.pop(request_id, None)
         if future is None or future.done():
             return False
@@ -81,7 +81,7 @@ class PendingRequests(Generic[RequestId, Answer]):
         return True
 
     def close(self, make_error: Callable[[], Exception]) -> None:
-        """Fails what waits and what is still to come, each with an error of its own. Only the first reason counts."""
+        """Fails all waiting and later requests, each with its own error. Only the first call counts."""
         if self._make_error is not None:
             return
         self._make_error = make_error
@@ -91,7 +91,7 @@ class PendingRequests(Generic[RequestId, Answer]):
                 _set_error(future, make_error())
 
     def _discard(self, request_id: RequestId, done: "asyncio.Future[Answer]") -> None:
-        """Forgets a request whose owner gave it up. Its id may be in use again by then."""
+        """Removes a request that its owner has cancelled. Its id may be in use again by then."""
         if self._futures.get(request_id) is done:
             del self._futures[request_id]
 

@@ -1,16 +1,16 @@
 """The Agent Client Protocol, version 1, on top of JSON-RPC: the messages of both sides.
 
 A *client* (an editor, our runner) starts an *agent*, opens sessions in it and prompts it; the agent streams what it
-does and asks for permission. What is read comes from foreign programs of many versions: unknown fields are passed over,
-closed choices are read as text, an update of an unknown kind becomes an `OtherUpdate`. What is absent is not written.
+does and asks for permission. Messages come from foreign programs of many versions: unknown fields are ignored, enums
+are read as text, and an update of an unknown kind becomes an `OtherUpdate`. Absent fields are not written.
 
     methods              names of the methods, and codes of errors
     content              blocks of content, in prompts, answers and tool calls
     initialization       the first exchange of a connection: versions, capabilities, logins
     session_setup        opening a session: its folder and MCP servers, its modes, models and options
-    prompts              a turn: what begins it and what ends it
+    prompts              the beginning and end of a turn
     updates              what an agent reports while it works
-    permission_requests  what an agent asks before it acts, and the answer
+    permission_requests  an agent's request for permission, and the answer
 """
 
 from binnacle.wire.acp.content import ContentBlock, Meta, Shape, ToolContent, text_block

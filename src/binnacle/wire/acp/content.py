@@ -8,13 +8,13 @@ Meta: TypeAlias = dict[str, Any]
 
 
 class Shape(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What every message and part of one may carry."""
+    """What every message and every part of a message may have."""
 
     meta: Meta | UnsetType | None = field(name="_meta", default=UNSET)
 
 
 class ContentBlock(Shape, frozen=True, kw_only=True):
-    """A block of content. Which fields are set follows from its type."""
+    """A block of content. Its type determines which fields are set."""
 
     type: str
     """`text`, `image`, `audio`, `resource_link` or `resource`."""
@@ -33,7 +33,7 @@ def text_block(text: str) -> ContentBlock:
 
 
 class ToolContent(Shape, frozen=True, kw_only=True):
-    """Something a tool call made: content, a change of a file, or a terminal."""
+    """Something that a tool call produced: content, a change of a file, or a terminal."""
 
     type: str
     """`content`, `diff` or `terminal`."""

@@ -36,7 +36,7 @@ class Initialize(Shape, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class PromptCapabilities(Shape, frozen=True, kw_only=True):
-    """What besides text and links a prompt may hold."""
+    """What a prompt may contain besides text and links."""
 
     image: bool | None = False
     audio: bool | None = False
@@ -44,14 +44,14 @@ class PromptCapabilities(Shape, frozen=True, kw_only=True):
 
 
 class McpCapabilities(Shape, frozen=True, kw_only=True):
-    """By which transports besides stdio an agent reaches MCP servers."""
+    """The transports besides stdio by which an agent reaches MCP servers."""
 
     http: bool | None = False
     sse: bool | None = False
 
 
 class SessionCapabilities(Shape, frozen=True, kw_only=True):
-    """Which further methods on sessions an agent has: an object where it has one."""
+    """Further methods on sessions: an object for each that the agent has."""
 
     resume: Meta | None = None
     close: Meta | None = None
@@ -84,10 +84,10 @@ class Initialized(Shape, frozen=True, kw_only=True):
 
 
 class Authenticate(Shape, frozen=True, kw_only=True):
-    """Logs in by a method the agent named."""
+    """Logs in by a method that the agent named."""
 
     method_id: str
 
 
 class Acknowledged(Shape, frozen=True, kw_only=True):
-    """An answer that says no more than that it was done."""
+    """An answer without content."""

@@ -1,4 +1,4 @@
-"""What an agent asks before it acts, and the answer."""
+"""An agent's request for permission, and the answer."""
 
 from typing import Literal
 
@@ -14,11 +14,11 @@ class PermissionOption(Shape, frozen=True, kw_only=True):
     option_id: str
     name: str = ""
     kind: str = ""
-    """An `OptionKind`. Ids differ from agent to agent; the kind says what an answer means."""
+    """An `OptionKind`. Ids differ between agents; the kind says what an answer means."""
 
 
 class RequestPermission(Shape, frozen=True, kw_only=True):
-    """May this tool call be made?"""
+    """A request to permit a tool call."""
 
     session_id: str
     tool_call: ToolCallFields
@@ -32,7 +32,7 @@ class PermissionSelected(Shape, frozen=True, kw_only=True, tag_field="outcome", 
 
 
 class PermissionCancelled(Shape, frozen=True, kw_only=True, tag_field="outcome", tag="cancelled"):
-    """None was: the turn is being cancelled, or nobody could answer."""
+    """No answer was chosen: the turn is being cancelled, or no one could answer."""
 
 
 class Permission(Shape, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""A turn: what begins it and what ends it."""
+"""The beginning and end of a turn."""
 
 from typing import Literal
 
@@ -8,14 +8,14 @@ StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "
 
 
 class PromptRequest(Shape, frozen=True, kw_only=True):
-    """Begins a turn; answered when it ends."""
+    """Begins a turn; it is answered when the turn ends."""
 
     session_id: str
     prompt: tuple[ContentBlock, ...]
 
 
 class TokenUsage(Shape, frozen=True, kw_only=True):
-    """Tokens a turn took."""
+    """The tokens of a turn."""
 
     total_tokens: int | None = None
     input_tokens: int | None = None

@@ -9,23 +9,23 @@ from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 
 
 class NameValue(Shape, frozen=True, kw_only=True):
-    """A header, or a variable of the environment."""
+    """A header, or an environment variable."""
 
     name: str
     value: str
 
 
 class HttpMcpServer(Shape, frozen=True, kw_only=True, tag_field="type", tag="http"):
-    """An MCP server the agent shall reach over HTTP."""
+    """An MCP server that the agent reaches over HTTP."""
 
     name: str
     url: str
     headers: tuple[NameValue, ...]
-    """Always written: some agents refuse a server without."""
+    """Always written, because some agents refuse a server without headers."""
 
 
 class StdioMcpServer(Shape, frozen=True, kw_only=True):
-    """An MCP server the agent shall start. The one kind that has no `type`."""
+    """An MCP server that the agent starts. Only this kind has no `type`."""
 
     name: str
     command: str
@@ -41,17 +41,17 @@ class NewSession(Shape, frozen=True, kw_only=True):
 
     cwd: str
     mcp_servers: tuple[Any, ...]
-    """`McpServer`s to be written; read by `servers_of`."""
+    """`McpServer`s when written; `servers_of` reads them."""
 
 
 class LoadSession(NewSession, frozen=True, kw_only=True):
-    """Opens a session again that the agent kept: `session/load` replays its updates, `session/resume` does not."""
+    """Opens a session that the agent saved: `session/load` replays its updates, `session/resume` does not."""
 
     session_id: str
 
 
 class Mode(Shape, frozen=True, kw_only=True):
-    """A way of working an agent offers."""
+    """A way of working that an agent offers."""
 
     id: str
     name: str = ""
@@ -66,7 +66,7 @@ class Modes(Shape, frozen=True, kw_only=True):
 
 
 class Model(Shape, frozen=True, kw_only=True):
-    """A model an agent offers."""
+    """A model that an agent offers."""
 
     model_id: str
     name: str = ""
@@ -74,7 +74,7 @@ class Model(Shape, frozen=True, kw_only=True):
 
 
 class Models(Shape, frozen=True, kw_only=True):
-    """The models of a session. Not stable: newer agents tell them as an option of category `model`."""
+    """The models of a session. Not stable: newer agents offer them as an option of category `model`."""
 
     current_model_id: str
     available_models: tuple[Model, ...] = ()
@@ -96,7 +96,7 @@ class SessionOption(Shape, frozen=True, kw_only=True):
     name: str = ""
     type: str = "select"
     category: Any = None
-    """`mode`, `model`, `thought_level`, or what an agent calls it."""
+    """`mode`, `model`, `thought_level`, or a category of the agent."""
 
     current_value: Any = None
     options: tuple[OptionChoice, ...] | None = None
@@ -106,7 +106,7 @@ class SessionOpened(Shape, frozen=True, kw_only=True):
     """An agent's answer to the opening of a session."""
 
     session_id: str | None = None
-    """Only of a new one."""
+    """Only for a new session."""
 
     modes: Modes | None = None
     models: Models | None = None
@@ -142,10 +142,10 @@ class SessionReference(Shape, frozen=True, kw_only=True):
 
 
 def servers_of(session: NewSession) -> tuple[McpServer, ...]:
-    """The MCP servers a client named.
+    """The MCP servers that a client named.
 
     Raises:
-        RpcError: one is of another kind, or lacks something.
+        RpcError: one has another type, or is incomplete.
     """
     return tuple(_server(found) for found in session.mcp_servers)
 

@@ -33,7 +33,7 @@ class ThoughtChunk(_Chunk, frozen=True, kw_only=True, tag="agent_thought_chunk")
 
 
 class UserChunk(_Chunk, frozen=True, kw_only=True, tag="user_message_chunk"):
-    """A piece of what it was told, when a session is loaded."""
+    """A piece of an earlier prompt, when a session is loaded."""
 
 
 class Location(Shape, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Location(Shape, frozen=True, kw_only=True):
 
 
 class ToolCallFields(Shape, frozen=True, kw_only=True):
-    """A tool call, or what is new about one."""
+    """A tool call, or changes of one."""
 
     tool_call_id: str
     title: str | None = None
@@ -61,11 +61,11 @@ class ToolCallStarted(ToolCallFields, frozen=True, kw_only=True, tag_field="sess
 
 
 class ToolCallChanged(ToolCallFields, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="tool_call_update"):
-    """A tool call goes on or ends. Some agents begin one with this."""
+    """A tool call changes or ends. Some agents begin one with this."""
 
 
 class PlanEntry(Shape, frozen=True, kw_only=True, omit_defaults=False):
-    """One step of an agent's plan. Written in full, as the protocol asks for."""
+    """One step of an agent's plan. All fields are written, as the protocol requires."""
 
     content: str
     priority: str = "medium"
@@ -73,13 +73,13 @@ class PlanEntry(Shape, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Plan(_Update, frozen=True, kw_only=True, tag="plan"):
-    """The agent's whole plan, in place of the one before."""
+    """The agent's complete plan, which replaces the earlier one."""
 
     entries: tuple[PlanEntry, ...] = ()
 
 
 class AvailableCommand(Shape, frozen=True, kw_only=True):
-    """A command an agent understands in a prompt."""
+    """A command that an agent understands in a prompt."""
 
     name: str
     description: str = ""
@@ -87,7 +87,7 @@ class AvailableCommand(Shape, frozen=True, kw_only=True):
 
 
 class AvailableCommands(_Update, frozen=True, kw_only=True, tag="available_commands_update"):
-    """The commands there are now."""
+    """The commands that are available now."""
 
     available_commands: tuple[AvailableCommand, ...] = ()
 
@@ -105,20 +105,20 @@ class OptionsChanged(_Update, frozen=True, kw_only=True, tag="config_option_upda
 
 
 class SessionInfo(_Update, frozen=True, kw_only=True, tag="session_info_update"):
-    """What a person would see in a list of sessions."""
+    """What a list of sessions shows to a person."""
 
     title: str | None = None
 
 
 class Cost(Shape, frozen=True, kw_only=True):
-    """What a session has cost so far."""
+    """The cost of a session so far."""
 
     amount: float
     currency: str = "USD"
 
 
 class UsageUpdate(_Update, frozen=True, kw_only=True, tag="usage_update"):
-    """How full the model's context is, and what was paid."""
+    """How full the model's context is, and the cost."""
 
     used: int | None = None
     size: int | None = None
@@ -126,7 +126,7 @@ class UsageUpdate(_Update, frozen=True, kw_only=True, tag="usage_update"):
 
 
 class OtherUpdate(Struct, frozen=True):
-    """An update of a kind that is not known here, or that does not have its shape."""
+    """An update of an unknown kind, or one that does not match its kind."""
 
     kind: str
     raw: bytes
