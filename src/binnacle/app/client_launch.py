@@ -26,7 +26,7 @@ from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_files import paths, session_servers
 from binnacle.plan.session_plan import SessionPlan
 from binnacle.project.project import Project
-from binnacle.project.session_locks import present
+from binnacle.project.session_locks import hold_session_lock
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.sessions.planning import PlanWithRecipe, begin_session, end_session, keep_plan, make_plan, session_folder
@@ -136,7 +136,7 @@ def launch(project: Project, wanted: ClientLaunchRequest, program: str, *, by: A
         stdin = stack.enter_context(open(terminal, "rb")) if terminal else None
         # Until the session is over: a second Ctrl-C must not leave it half ended.
         client = stack.enter_context(ForegroundProgram())
-        stack.enter_context(present(project, begun.session))
+        stack.enter_context(hold_session_lock(project, begun.session))
         stack.enter_context(password_in_file(os.environ, project.settings.text("store.url"), project.data_dir))
         reason = "the client could not be started"
         try:

@@ -78,7 +78,7 @@ async def serve_on_http(
     """Serves every client that shows a token of the project."""
     import secrets
 
-    from binnacle.project.session_locks import present
+    from binnacle.project.session_locks import hold_session_lock
     from binnacle.server.bearer_tokens import EitherTokens, NamedTokens, OneToken, ProvenTokens
     from binnacle.server.http_listener import bind, serve_http
     from binnacle.server.mcp_over_http import LOCAL, McpOverHttp
@@ -98,7 +98,7 @@ async def serve_on_http(
         if not address.is_open:
             check(secret)
         served = SessionRequest(resume_session(project, name), name)
-        stack.enter_context(present(project, name))
+        stack.enter_context(hold_session_lock(project, name))
         mcp_server = await stack.enter_async_context(open_server(served))
         return McpOverHttp(mcp_server, tokens=None if address.is_open else ProvenTokens(check), hosts=hosts, path=path)
 

@@ -20,7 +20,7 @@ from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_files import bn_command
 from binnacle.processes.keeper import Keeper
 from binnacle.project.project import Project
-from binnacle.project.session_locks import alone, present
+from binnacle.project.session_locks import hold_run_lock, hold_session_lock
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.project.workspace import workspace_of
@@ -102,8 +102,8 @@ async def run(
     opened = await asyncio.to_thread(_open, project, wanted)
     async with AsyncExitStack() as stack:
         for session in opened.sessions:
-            stack.enter_context(alone(project, session))
-            stack.enter_context(present(project, session))
+            stack.enter_context(hold_run_lock(project, session))
+            stack.enter_context(hold_session_lock(project, session))
         cwd = workspace_of(project, wanted.start)
         trees, folders = await _trees(stack, project, wanted, cwd)
         workers = [

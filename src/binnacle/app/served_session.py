@@ -45,12 +45,12 @@ def open_session(
 @contextmanager
 def _resumed(project: Project, session_id: str, recipe: str | None) -> Iterator[SessionRequest]:
     """A session that was planned before."""
-    from binnacle.project.session_locks import present
+    from binnacle.project.session_locks import hold_session_lock
     from binnacle.sessions.planning import resume_session
 
     terms = resume_session(project, session_id)
     terms = terms._replace(recipe=recipe or terms.recipe)
-    with present(project, session_id):
+    with hold_session_lock(project, session_id):
         yield SessionRequest(terms, session_id)
 
 

@@ -20,7 +20,7 @@ def _path(project: Project, session: str) -> str:
 
 
 @contextlib.contextmanager
-def present(project: Project, session: str) -> Iterator[None]:
+def hold_session_lock(project: Project, session: str) -> Iterator[None]:
     """Holds the lock of a process that works on a session. A killed process loses it too."""
     path = _path(project, session)
     make_private_folder(os.path.dirname(path))
@@ -39,7 +39,7 @@ def was_driven(project: Project, session: str) -> bool:
 
 
 @contextlib.contextmanager
-def alone(project: Project, session: str) -> Iterator[None]:
+def hold_run_lock(project: Project, session: str) -> Iterator[None]:
     """Holds the lock of the run that drives a session. A killed process loses it too.
 
     Raises:

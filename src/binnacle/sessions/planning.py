@@ -14,7 +14,7 @@ from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_files import SavedPlan, is_kept, read, write
 from binnacle.plan.session_plan import SessionPlan, plan, subject
 from binnacle.project.project import Project
-from binnacle.project.session_locks import is_abandoned, present
+from binnacle.project.session_locks import hold_session_lock, is_abandoned
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.sessions.session_request import SessionRequest
@@ -127,7 +127,7 @@ def serving_session(project: Project, terms: SessionTerms) -> Iterator[str]:
     with open_store(project) as store:
         with store.write(by=SYSTEM) as tx:
             session = begin_session(tx, project, recipe, terms)
-        with present(project, session.id):
+        with hold_session_lock(project, session.id):
             try:
                 yield session.id
             finally:

@@ -11,7 +11,7 @@ from binnacle.errors import NotFound
 from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_plan import subject
 from binnacle.project.project import Project
-from binnacle.project.session_locks import alone, was_driven
+from binnacle.project.session_locks import hold_run_lock, was_driven
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.sessions.planning import join_session, kept_input
@@ -62,7 +62,7 @@ def open_run(
             if must_go_on:
                 raise NotFound(f"no run {name!r} to resume", hint="begin one: bn run SPEC")
         else:
-            stack.enter_context(alone(project, before.id))
+            stack.enter_context(hold_run_lock(project, before.id))
             terms = SessionTerms(recipe or before.recipe, terms.discipline or before.discipline, before.feature)
             said = said or kept_input(project, before.id)
         if terms.feature is None and said and before is None:
@@ -88,7 +88,7 @@ def reset_run(project: Project, name: str) -> None:
     with ExitStack() as stack, open_store(project) as store, store.write(by=SYSTEM) as tx:
         for worker in _names(name, 1, MAX_WORKERS):
             while (found := own_session(tx, project, worker)) is not None:
-                stack.enter_context(alone(project, found.id))
+                stack.enter_context(hold_run_lock(project, found.id))
                 _dismiss(tx, found)
                 _cancel_open(tx, found.feature)
 

@@ -11,7 +11,7 @@ from msgspec import Raw
 from binnacle.errors import BinnacleError
 from binnacle.tools.caller import Caller
 from binnacle.tools.hints import render_hint
-from binnacle.tools.upstream_tools import passed_on, teller
+from binnacle.tools.upstream_tools import adapt_result, progress_reporter
 from binnacle.upstream.gateway import ContentMethod, Gateway
 from binnacle.upstream.listing.content_index import ContentItem
 from binnacle.upstream.toolsets.toolset import Result
@@ -111,9 +111,9 @@ class PermittedContent:
     async def _ask(self, server: str, method: ContentMethod, params: Mapping[str, Any], caller: Caller) -> Result:
         try:
             result = await self._gateway.ask(
-                server, method, params, caller.client, who=caller.actor.name, progress=teller(caller)
+                server, method, params, caller.client, who=caller.actor.name, progress=progress_reporter(caller)
             )
-            return passed_on(result, caller)
+            return adapt_result(result, caller)
         except BinnacleError as error:
             told = f"[{error.code}] {error.message}"
             hint = render_hint(error, (), called="")

@@ -59,10 +59,10 @@ def _spec(gateway: Gateway, offer: OfferedTool, used: Callable[[str], None]) -> 
 
     async def run(caller: Caller, arguments: Raw) -> ToolReply:
         result = await gateway.call(
-            offer.name, arguments, caller.client, who=caller.actor.name, progress=teller(caller)
+            offer.name, arguments, caller.client, who=caller.actor.name, progress=progress_reporter(caller)
         )
         used(offer.name)
-        return ToolReply(None, "", is_error=result.get("isError") == Raw(b"true"), foreign=passed_on(result, caller))
+        return ToolReply(None, "", is_error=result.get("isError") == Raw(b"true"), foreign=adapt_result(result, caller))
 
     return ToolSpec(
         name=offer.name,
@@ -85,7 +85,7 @@ def _spec(gateway: Gateway, offer: OfferedTool, used: Callable[[str], None]) -> 
     )
 
 
-def passed_on(result: Result, caller: Caller) -> Result:
+def adapt_result(result: Result, caller: Caller) -> Result:
     """A result in the form of the client's era. `_meta` is decoded, because our MCP server adds to it."""
     if "_meta" in result:
         result = {**result, "_meta": decode_entry(result["_meta"]) or {}}
@@ -94,7 +94,7 @@ def passed_on(result: Result, caller: Caller) -> Result:
     return result
 
 
-def teller(caller: Caller) -> Callable[[Raw], None] | None:
+def progress_reporter(caller: Caller) -> Callable[[Raw], None] | None:
     """A callback that forwards a server's progress to the client; None if the client wants none."""
     if caller.client is None or not caller.client.wants_progress:
         return None

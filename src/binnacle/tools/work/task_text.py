@@ -113,12 +113,12 @@ def lines(tasks: Iterable[Task], *, total: int | None = None, empty: str = "No t
     return "\n".join(found) + more
 
 
-def listed(tasks: Sequence[Task], total: int, *, empty: str) -> ToolReply:
+def list_reply(tasks: Sequence[Task], total: int, *, empty: str) -> ToolReply:
     """The reply with a page of tasks."""
     return ToolReply({"tasks": [brief(task) for task in tasks], "total": total}, lines(tasks, total=total, empty=empty))
 
 
-def moved(move: TaskMove, said: str) -> ToolReply:
+def move_reply(move: TaskMove, said: str) -> ToolReply:
     """The reply with the result of a move."""
     task = move.task
     data: dict[str, Any] = {"task": brief(task)}

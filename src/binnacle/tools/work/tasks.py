@@ -27,8 +27,8 @@ from binnacle.tools.work.task_text import (
     TaskRef,
     line,
     lines,
-    listed,
-    moved,
+    list_reply,
+    move_reply,
     new_task,
     parse_changes,
 )
@@ -116,7 +116,7 @@ def task_update(
     said: dict[str, Any] = {"status": move.task.status} if status is not None else {}
     said |= {name: value if isinstance(value, (str, int)) else list(value) for name, value in changes.items()}
     told = ", ".join(f"{name}={value}" for name, value in said.items()) or "nothing"
-    return moved(move, f"Updated task {move.task.id}: {told}\n")
+    return move_reply(move, f"Updated task {move.task.id}: {told}\n")
 
 
 @tool(
@@ -136,7 +136,7 @@ def task_status(
     fence: Fence = None,
 ) -> ToolReply:
     """Moves a task: in_progress takes it, done finishes it, cancelled sets it aside, pending gives it back."""
-    return moved(task_moves.set_status(tx, id, parse_status(status), reason=reason, fence=fence), f"{status}:")
+    return move_reply(task_moves.set_status(tx, id, parse_status(status), reason=reason, fence=fence), f"{status}:")
 
 
 @tool(title="Look at the next task", category=READ, aliases=["task-next"])
@@ -178,14 +178,14 @@ def task_claim(
     move = task_moves.claim_next(tx, which, force=force)
     if move is None:
         return ToolReply({"task": None}, "No ready tasks")
-    reply = moved(move, "You already work on:" if move.was_held else "Taken:")
+    reply = move_reply(move, "You already work on:" if move.was_held else "Taken:")
     return reply._replace(data={**reply.data, "held": True}) if move.was_held else reply
 
 
 @tool(title="Give a task back", category=CHANGE, idempotent=True, synonyms=ID, errors=[GONE, LOST])
 def task_release(tx: Writer, id: TaskRef, *, fence: Fence = None) -> ToolReply:  # noqa: A002
     """Gives a task back so that others can take it."""
-    return moved(task_moves.release(tx, id, fence=fence), "Released:")
+    return move_reply(task_moves.release(tx, id, fence=fence), "Released:")
 
 
 @tool(title="List tasks", category=READ, aliases=["task-list", "list_tasks"], synonyms={
@@ -216,7 +216,7 @@ def task_list(
         closed_too=closed_too,
     )
     if status == "ready":
-        return listed(*store_tasks.list_ready(tx, which, limit=limit), empty="Nothing is ready.")
+        return list_reply(*store_tasks.list_ready(tx, which, limit=limit), empty="Nothing is ready.")
     page, total = store_tasks.list_tasks(tx, which, limit=limit, offset=min(offset, MAX_OFFSET))
     ordered = sorted(page, key=lambda task: STATUSES.index(task.status))
     groups = [
@@ -293,13 +293,13 @@ def task_block(
     fence: Fence = None,
 ) -> ToolReply:
     """Says that a task is blocked, and why. Blocked on another task, it is ready again when that is done."""
-    return moved(task_moves.block(tx, id, reason=reason, on=on, fence=fence), "Blocked:")
+    return move_reply(task_moves.block(tx, id, reason=reason, on=on, fence=fence), "Blocked:")
 
 
 @tool(title="Skip a task", category=CHANGE, aliases=["skip_task"], synonyms=ID, errors=[GONE, LOST])
 def task_skip(tx: Writer, id: TaskRef, reason: str, *, fence: Fence = None) -> ToolReply:  # noqa: A002
     """Sets a task aside for good, with a reason. Its history stays."""
-    return moved(task_moves.skip(tx, id, reason=reason, fence=fence), "Skipped:")
+    return move_reply(task_moves.skip(tx, id, reason=reason, fence=fence), "Skipped:")
 
 
 @tool(
@@ -312,7 +312,7 @@ def task_skip(tx: Writer, id: TaskRef, reason: str, *, fence: Fence = None) -> T
 )
 def task_move(tx: Writer, id: TaskRef, feature: str) -> ToolReply:  # noqa: A002
     """Moves a task to another feature."""
-    return moved(task_moves.TaskMove(store_tasks.update(tx, id, {"feature": feature})), "Moved:")
+    return move_reply(task_moves.TaskMove(store_tasks.update(tx, id, {"feature": feature})), "Moved:")
 
 
 @tool(
@@ -357,7 +357,7 @@ def task_enrich(
 ) -> ToolReply:
     """Turns a draft into a task that can be taken."""
     changes = {"pseudocode": pseudocode, **more}
-    return moved(task_moves.TaskMove(task_moves.enrich(tx, id, changes)), "Enriched:")
+    return move_reply(task_moves.TaskMove(task_moves.enrich(tx, id, changes)), "Enriched:")
 
 
 @tool(
