@@ -48,7 +48,7 @@ def test_an_unknown_set_names_the_nearest(bn):
 
 def test_one_that_is_nearly_there_is_left_out(bn):
     bn("discipline", "add", "test")
-    assert "left out: testing, as test is nearly the same" in bn.human("discipline", "import", "generic")
+    assert "left out: testing, because test is almost the same" in bn.human("discipline", "import", "generic")
 
 
 @pytest.mark.parametrize("words", [["add", "poetry"], ["update", "prose"]])

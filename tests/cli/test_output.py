@@ -152,7 +152,7 @@ def test_bn_alone_shows_the_state_of_the_project(bn):
     assert [task["id"] for task in answer["in_progress"]] == [one]
     assert [task["id"] for task in answer["ready"]] == [two]
     shown = bn.run("-H").out
-    for text in ("repo", "0/3 done", "In progress", "Ready", "Cannot go on"):
+    for text in ("repo", "0/3 done", "In progress", "Ready", "Blocked"):
         assert text in shown
 
 

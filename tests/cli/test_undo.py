@@ -13,7 +13,7 @@ def test_deleting_says_so_and_how_to_bring_it_back(bn):
     before = bn("task", "show", task)
     said = bn.human("task", "delete", task)
     assert f"deleted {task} Mend the login" in said
-    assert "bring it back with: bn undo" in said
+    assert "restore it with: bn undo" in said
     shown = bn.human("undo")
     assert f'deleted {task} "Mend the login"' in shown
     after = bn("task", "show", task)

@@ -147,7 +147,7 @@ def launch(project: Project, wanted: ClientLaunchRequest, program: str, *, by: A
             reason = f"the client ended with {code}"
         except OSError as error:
             raise Refused(
-                f"cannot start {program}: {error.strerror}", hint="run it by itself to see what is wrong with it"
+                f"cannot start {program}: {error.strerror}", hint="run it by hand to see what is wrong"
             ) from error
         finally:
             _end(project, begun, reason)

@@ -4,7 +4,7 @@ main                finds the command, runs it, prints the answer or the error
 command_index       every first word, without importing its command; command declares one
 parser, tags        words into arguments, building one parser only
 context             what a command works with: project and store, opened when first used
-permission_check    whether whoever runs the command may
+permission_check    whether the caller may run the command
 commands/           what each command does
 
 output, screen      for whom it writes; tables, colours, and text that cannot break a terminal

@@ -1,4 +1,4 @@
-"""Moments as people give them."""
+"""Dates and times as people write them."""
 
 from datetime import UTC, datetime, timedelta
 

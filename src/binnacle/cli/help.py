@@ -12,8 +12,8 @@ _ABOUT = """bn: the work of a repository, for agents and people.
 On a terminal answers are for people, in a pipe they are JSON. Inside a git repository no set-up is needed."""
 
 _FIRST_STEPS = (
-    ("  bn add 'Fix the login form'", "write down what is to be done"),
-    ("  bn ready", "what can be done now"),
+    ("  bn add 'Fix the login form'", "add a task"),
+    ("  bn ready", "what can be taken now"),
     ("  bn start 1f3, bn done 1f3", "take a task, finish it; three digits of its id suffice"),
 )
 

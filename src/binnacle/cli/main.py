@@ -76,9 +76,9 @@ def main(argv: list[str]) -> int:
 def _explain(error: Exception) -> BinnacleError:
     """An error that nobody foresaw; of those a full disk and a folder that is gone are not ours."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StoreFull(f"no space left: {error}", hint="free some space, then repeat it")
+        return StoreFull(f"no space left: {error}", hint="free some space, then try again")
     if isinstance(error, FileNotFoundError) and _is_adrift():
-        return NoProject("the current directory was deleted", hint="go to one that is there, or name one: bn -C DIR")
+        return NoProject("the current directory was deleted", hint="go to an existing one, or name one: bn -C DIR")
     return BinnacleError(
         f"unexpected {type(error).__name__}: {error}", hint="this is a defect in bn; BN_DEBUG=1 shows where it happened"
     )

@@ -2,7 +2,7 @@
 
 The command line decides (`-H` or `--json`), then the person's setting `output`. Otherwise each stream decides for
 itself: in front of a terminal is a person, behind a pipe or a file a program. So `bn ready | jq` gets JSON, and if it
-fails, whoever sits at the terminal reads a sentence.
+fails, the person at the terminal reads a sentence.
 
 What a person has in their file is not for their agents, which run as the same user and were told to expect JSON.
 """

@@ -35,4 +35,4 @@ def _parse_count(text: str) -> int:
     return min(number, UNLIMITED)
 
 
-OFFSET = arg("--offset", type=_parse_count, default=0, metavar="N", help="how many to pass over")
+OFFSET = arg("--offset", type=_parse_count, default=0, metavar="N", help="how many to skip")

@@ -1,7 +1,7 @@
-"""Decides, before a command runs, whether whoever runs it may.
+"""Decides, before a command runs, whether its caller may run it.
 
-A person may do everything. What only a person may do is refused to agents and to whatever they started. Everything
-else is held to the plan of the session in whose shell the command runs (`plan.rights`).
+A person may do everything. What only a person may do is refused to agents and to everything they started. For anything
+else, the plan of the session decides in whose shell the command runs (`plan.rights`).
 """
 
 from argparse import Namespace

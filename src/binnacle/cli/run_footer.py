@@ -44,7 +44,7 @@ def footer(known: FooterState, *, width: int) -> list[str]:
     elif known.is_stopping:
         lines += [" stopping … (again to end at once)"]
     else:
-        lines += [f" {'PAUSED after this iteration · p go on' if known.is_paused else KEYS}"]
+        lines += [f" {'PAUSED after this iteration · p resume' if known.is_paused else KEYS}"]
     return [pad(line, width).rstrip() for line in lines]
 
 

@@ -12,9 +12,9 @@ from binnacle.errors import UsageError
 NEW_TAG = arg("-t", "--tag", "--add-tag", action="append", metavar="TAG", help="a tag, or +TAG; may be repeated")
 """Of a task that is added."""
 
-TAG = arg("-t", "--tag", action="append", metavar="TAG", help="a tag, instead of those it has; may be repeated")
-ADD_TAG = arg("--add-tag", action="append", metavar="TAG", help="a tag beside those it has, or +TAG")
-REMOVE_TAG = arg("--remove-tag", action="append", metavar="TAG", help="a tag to take away, or -TAG")
+TAG = arg("-t", "--tag", action="append", metavar="TAG", help="a tag, replacing those it has; may be repeated")
+ADD_TAG = arg("--add-tag", action="append", metavar="TAG", help="a tag to add, or +TAG")
+REMOVE_TAG = arg("--remove-tag", action="append", metavar="TAG", help="a tag to remove, or -TAG")
 
 _EVERYWHERE = {"-H": False, "-h": False, "-C": True, "--repo": True}
 """Options of every command, and whether they take a value."""
@@ -63,7 +63,7 @@ def removed_tags(names: Iterable[str], tags: Iterable[str]) -> list[str]:
         if word != name and name.casefold() not in has:
             raise UsageError(
                 f"{word!r} may be the option {word[:2]}, and the task has no tag {name!r}",
-                hint=f"{word[:2]} {name[1:]} gives the option its value; --remove-tag {name} takes a tag away",
+                hint=f"{word[:2]} {name[1:]} gives the option its value; --remove-tag {name} removes a tag",
             )
     return [word.lstrip("-") for word in names]
 

@@ -20,7 +20,7 @@ from binnacle.work.task import Brief, brief
 
 AGENT = Group("agent")
 
-ID = arg("id", metavar="AGENT", help="its id, or its name if no other has it")
+ID = arg("id", metavar="AGENT", help="its id, or its name if that is unique")
 
 
 class ListedAgent(CommandAnswer):
@@ -130,7 +130,7 @@ def _show_reaped(answer: ReapAnswer, screen: Screen) -> None:
 
 
 def _show_ended(one: KilledAgentAnswer | ReapedAgentAnswer, screen: Screen) -> None:
-    gave_back = f"; gave back {', '.join(one.released)}" if one.released else ""
+    gave_back = f"; released {', '.join(one.released)}" if one.released else ""
     screen.line(f"{one.id} {one.name}: {one.how}{gave_back}")
 
 
@@ -165,7 +165,7 @@ def purpose_of(tx: Reader, agent: Agent) -> str:
 
 @AGENT.command(
     "list",
-    "the registered agents and how they stand",
+    "the registered agents and their states",
     "bn agent list",
     arg("--status", choices=("active", "idle", "stale"), help="only those"),
     view=_show_list,
@@ -216,7 +216,7 @@ def kill(context: Context, args: Namespace) -> KilledAgentAnswer:
         if is_planned(agent.id):
             sessions.abort(tx, agent.id, reason=args.reason)
     endings = [terminate(process.pid, process.started, grace=args.timeout) for process in targets]
-    how = endings[0] if endings else "gone" if agent.registered == "shell" else "unregistered; its client goes on"
+    how = endings[0] if endings else "gone" if agent.registered == "shell" else "unregistered; its client keeps running"
     return KilledAgentAnswer(
         id=agent.id,
         name=agent.name,
@@ -229,7 +229,7 @@ def kill(context: Context, args: Namespace) -> KilledAgentAnswer:
 
 @AGENT.command(
     "reap",
-    "end the registration of every stale agent and give back its tasks; signals nobody",
+    "end the registration of every stale agent and release its tasks; signals no process",
     "bn agent reap",
     view=_show_reaped,
     needs=changes("agent_reap"),

@@ -103,7 +103,7 @@ def show(context: Context, args: Namespace) -> QuestionAnswer:
 
 @ASK.command(
     "answer",
-    "answer a question; the next session on the task is told",
+    "answer a question; the next session on the task reads it",
     "bn ask answer bnq-1f3a 'Keep the old column until the next release'",
     ID,
     arg("text", nargs="+", metavar="TEXT", help="the number or words of an option, or your own; - reads stdin"),

@@ -93,10 +93,10 @@ def _show_nothing(answer: None, screen: Screen) -> None:
 
 @BRIDGE.command(
     "host",
-    "serve the workspace as its debug host, until it is ended",
+    "serve the workspace as its debug host, until stopped",
     "bn bridge host --idle 60",
-    arg("--idle", type=float, metavar="MIN", help="end after this many minutes without a call; never when left out"),
-    arg("--workspace", metavar="DIR", help="the directory to serve; the repository when left out"),
+    arg("--idle", type=float, metavar="MIN", help="end after this many minutes without a call; by default never"),
+    arg("--workspace", metavar="DIR", help="the directory to serve; by default the repository"),
     view=_show_nothing,
     needs=READS,
 )
@@ -107,7 +107,7 @@ def host(context: Context, args: Namespace) -> None:
     from binnacle.project.bridge_host import serve_bridge
 
     if args.idle is not None and args.idle <= 0:
-        raise UsageError(f"--idle must be more than nothing: {args.idle:g}", hint="leave it out to serve for good")
+        raise UsageError(f"--idle must be more than 0: {args.idle:g}", hint="leave it out to serve without end")
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     workspace = args.workspace or _workspace(context)
     if context.human:
@@ -119,7 +119,7 @@ def _show_stopped(answer: "StoppedHost", screen: Screen) -> None:
     if answer.stopped:
         screen.line(f"{screen.styled('✓', 'green')} the host has ended: process {answer.pid}")
     else:
-        screen.line("○ no host is there")
+        screen.line("○ no host is running")
 
 
 @BRIDGE.command(
@@ -144,9 +144,9 @@ def _show_installed(answer: "InstalledExtension", screen: Screen) -> None:
 
 @BRIDGE.command(
     "install-vscode",
-    "install the extension by which agents use VS Code, or an editor made from it",
+    "install the extension through which agents use VS Code, or an editor based on it",
     "bn bridge install-vscode --editor codium",
-    arg("--editor", metavar="CMD", help="its command; the only one on the PATH when left out"),
+    arg("--editor", metavar="CMD", help="its command; by default the only one on the PATH"),
     view=_show_installed,
     needs=by_person("install an extension"),
 )

@@ -62,7 +62,7 @@ def script(context: Context, args: Namespace) -> None:  # noqa: ARG001
 
 @COMPLETION.command(
     "words",
-    "what may come next, a word a line with a description; the scripts call this",
+    "what may come next, a word and its description per line; the scripts call this",
     "bn completion words -- task sh",
     arg("words", nargs="*", help="the words typed so far, the last one unfinished"),
     view=_nothing,

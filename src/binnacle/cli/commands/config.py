@@ -15,8 +15,8 @@ CONFIG = Group("config")
 KEY = arg("key", help="such as store.url; bn config list names them all")
 USER = arg("--user", action="store_true", help="in your own file instead of the project's")
 
-UNTRUSTED = "the project's file sets it, and nobody has trusted that; look with: bn trust"
-PERSONAL = "the project's file sets it, which is for each person to set: bn config set"
+UNTRUSTED = "the project's file sets it, and nobody has trusted that; see: bn trust"
+PERSONAL = "the project's file sets it, but only each person may set it: bn config set"
 
 
 class ListedSetting(CommandAnswer):
@@ -111,7 +111,7 @@ def set_value(context: Context, args: Namespace) -> WrittenSettingAnswer:
 
 @CONFIG.command(
     "unset",
-    "take a value out of the file again",
+    "remove a value from the file",
     "bn config unset store.url --user",
     KEY,
     USER,

@@ -51,7 +51,7 @@ def add(context: Context, args: Namespace) -> ChangedTaskAnswer:
 
 @TASK.command(
     "dep rm",
-    "let a task no longer wait for another",
+    "stop a task from waiting for another",
     "bn task dep rm 1f3 2a4",
     ID,
     ON,

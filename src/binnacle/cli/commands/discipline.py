@@ -23,9 +23,9 @@ DISCIPLINE = Group("discipline")
 
 NAME = arg("name", completes="discipline", help="its name: letters, digits, '-' and '_'")
 FIELDS = (
-    arg("--title", help="how it is called in prompts and pages"),
-    arg("--acronym", help="four letters or digits; made from the name when left out"),
-    arg("--icon", help="a sign for boards"),
+    arg("--title", help="its title in prompts and pages"),
+    arg("--acronym", help="four letters or digits; by default made from the name"),
+    arg("--icon", help="a symbol for boards"),
     arg("--colour", help="a colour for boards"),
     arg("--system-prompt", help="how it thinks; - reads it from stdin"),
     arg("--skill", dest="skills", action="append", metavar="TEXT", help="what it can do; may be repeated"),
@@ -37,7 +37,7 @@ FIELDS = (
         metavar="TOOL",
         help="a tool or a pattern such as 'debug_*' it may not use; may be repeated",
     ),
-    arg("--upstreams", metavar="FILE", help="MCP servers of its own: a JSON file, as mcp.json; - reads stdin"),
+    arg("--upstreams", metavar="FILE", help="its own MCP servers: a JSON file like mcp.json; - reads stdin"),
 )
 _NAMES = ("title", "acronym", "icon", "colour", "system_prompt", "skills", "conventions", "denied_tools", "upstreams")
 
@@ -158,7 +158,7 @@ def _show_imported(answer: ImportedDisciplinesAnswer, screen: Screen) -> None:
         if names:
             screen.line(f"{what}: {', '.join(names)}")
     for name, existing in said.near.items():
-        screen.line(f"left out: {name}, as {existing} is nearly the same; to have both: bn discipline add --force")
+        screen.line(f"left out: {name}, because {existing} is almost the same; to have both: bn discipline add --force")
 
 
 @DISCIPLINE.command(
@@ -167,7 +167,7 @@ def _show_imported(answer: ImportedDisciplinesAnswer, screen: Screen) -> None:
     "bn discipline add testing --skill pytest --deny 'debug_*'",
     NAME,
     *FIELDS,
-    arg("--force", action="store_true", help="although one is called nearly the same"),
+    arg("--force", action="store_true", help="even if the name is almost taken"),
     view=_show_one,
     needs=_needs_of_fields("discipline_add"),
 )
@@ -215,12 +215,12 @@ def update(context: Context, args: Namespace) -> DisciplineAnswer:
 
 @DISCIPLINE.command(
     "import",
-    "add a ready-made set of disciplines; those that are there stay as they are",
+    "add a ready-made set of disciplines; existing ones stay as they are",
     "bn discipline import generic",
-    arg("source", metavar="SET", help="a set, as bn discipline sets lists them, or a FILE.yaml of the same shape"),
-    arg("--update", action="store_true", help="bring those that are there up to date with the set"),
+    arg("source", metavar="SET", help="a set that bn discipline sets lists, or a FILE.yaml with the same keys"),
+    arg("--update", action="store_true", help="also update existing ones from the set"),
     view=_show_imported,
-    needs=by_person("import disciplines, which say what their sessions may not use"),
+    needs=by_person("import disciplines, which limit what their sessions may use"),
 )
 def import_disciplines(context: Context, args: Namespace) -> ImportedDisciplinesAnswer:
     from binnacle.plan.discipline_sets import import_set, load_set

@@ -42,9 +42,9 @@ def _show(answer: DoctorAnswer, screen: Screen) -> None:
 
 @DOCTOR.command(
     "",
-    "check the store; --fix fixes what can be fixed",
+    "check the store; --fix fixes what it can",
     "bn doctor --fix",
-    arg("--fix", action="store_true", help="fix what follows from the rest; save what can be read of a damaged file"),
+    arg("--fix", action="store_true", help="fix what can be computed; save what is readable in a damaged file"),
     view=_show,
     needs=lambda args: by_person("repair the store") if args.fix else READS,
 )

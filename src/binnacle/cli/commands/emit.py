@@ -15,9 +15,9 @@ TEMPLATES = {
     # name: (file, what it is for)
     "worker": ("worker.md", "prompt: take one task, do it, finish it"),
     "planner": ("planner.md", "prompt: turn a goal into tasks with a person"),
-    "reviewer": ("reviewer.md", "prompt: check finished work against what was asked"),
-    "buddy": ("buddy.md", "prompt: write down what a person says as tasks"),
-    "mcp-lifecycle": ("mcp-lifecycle.md", "prompt: orient, set_agent and goodbye, when MCP and a shell are both there"),
+    "reviewer": ("reviewer.md", "prompt: check finished work against its task"),
+    "buddy": ("buddy.md", "prompt: turn what a person says into tasks"),
+    "mcp-lifecycle": ("mcp-lifecycle.md", "prompt: orient, set_agent and goodbye, with both MCP and a shell"),
     "copilot-instructions": ("copilot-instructions.md", "for .github/copilot-instructions.md"),
     "skill": ("skill.md", "for .claude/skills/binnacle/SKILL.md and its like"),
     "agents.sh": ("agents.sh", "script: start Claude Code, Copilot, opencode, Codex, Gemini or goose with a prompt"),
@@ -50,7 +50,7 @@ def _show(answer: TemplateListAnswer, screen: Screen) -> None:
 
 @SYSTEM.command(
     "emit",
-    "print a prompt or a script; without a name, what there is",
+    "print a prompt or a script; without a name, list them",
     "bn system emit agents.sh > agents.sh",
     arg("name", nargs="?", choices=tuple(TEMPLATES), help="which"),
     view=_show,

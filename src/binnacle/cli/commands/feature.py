@@ -14,8 +14,8 @@ FEATURE = Group("feature")
 
 NAME = arg("name", completes="feature", help="its name: letters, digits, '-' and '_'")
 FIELDS = (
-    arg("--title", help="how it is called in prompts and pages"),
-    arg("--acronym", help="four letters or digits; made from the name when left out"),
+    arg("--title", help="its title in prompts and pages"),
+    arg("--acronym", help="four letters or digits; by default made from the name"),
     arg("-d", "--description", help="what it is for"),
     arg("--architecture", help="how it is built"),
     arg("--boundaries", help="what does not belong to it"),
@@ -105,7 +105,7 @@ def _show_one(answer: FeatureAnswer, screen: Screen) -> None:
     "bn feature add billing -d 'Invoices and payments' --needs auth",
     NAME,
     *FIELDS,
-    arg("--force", action="store_true", help="although a feature is called nearly the same"),
+    arg("--force", action="store_true", help="even if the name is almost taken"),
     view=_show_one,
     needs=changes("feature_add"),
 )
@@ -163,7 +163,7 @@ def merge(context: Context, args: Namespace) -> FeatureAnswer:
 
 @FEATURE.command(
     "delete",
-    "delete a feature nothing refers to",
+    "delete a feature that nothing refers to",
     "bn feature delete billing",
     NAME,
     view=_show_one,

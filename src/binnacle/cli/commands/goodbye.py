@@ -98,8 +98,8 @@ def _show(answer: GoodbyeAnswer | McpGoodbyeAnswer, screen: Screen) -> None:
     "end this agent: its claims, its registration and its process",
     "bn goodbye 'all tests are green' --dry-run",
     arg("reason", nargs="?", default="", help="why; kept in the log"),
-    arg("--dry-run", action="store_true", help="say what would happen, and do nothing"),
-    arg("--force", action="store_true", help="also as a planner"),
+    arg("--dry-run", action="store_true", help="only say what would happen"),
+    arg("--force", action="store_true", help="even as a planner"),
     view=_show,
     needs=lambda args: READS if args.dry_run else changes("binnacle-goodbye"),
 )
@@ -165,7 +165,7 @@ def _check_planner(agent: Agent, *, force: bool) -> None:
     if agent.type == "planner" and not force:
         raise Refused(
             f"{agent.id} is a planner and stays with the person it plans with",
-            hint="say goodbye when they are done with you: bn goodbye --force",
+            hint="when they no longer need you: bn goodbye --force",
         )
 
 

@@ -30,8 +30,12 @@ def _show(answer: DependencyGraph, screen: Screen) -> None:
     "bn graph; bn graph --format mermaid > graph.mmd",
     arg("id", nargs="?", metavar="ID", completes="task", help="only this task and what it waits for"),
     arg("-f", "--feature", completes="feature", help="only this feature"),
-    arg("--all", action="store_true", help="the closed tasks too"),
-    arg("--format", choices=("json", "tree", "mermaid", "dot"), help="json, or a drawing; the tree is what people see"),
+    arg("--all", action="store_true", help="closed tasks, too"),
+    arg(
+        "--format",
+        choices=("json", "tree", "mermaid", "dot"),
+        help="json, or a drawing; people see the tree by default",
+    ),
     view=_show,
     needs=READS,
 )

@@ -59,21 +59,21 @@ class HookRunAnswer(CommandAnswer):
 
 def _show_list(answer: HookListAnswer, screen: Screen) -> None:
     if not answer.hooks:
-        screen.line("no hooks; they stand in .binnacle/hooks.yaml")
+        screen.line("no hooks; put them into .binnacle/hooks.yaml")
         return
     rows = [(one.name, one.state, _limits(one), printable(one.command)) for one in answer.hooks]
     screen.table(rows, flexible=3, headings=("HOOK", "", "", "COMMAND"))
     if any(one.state == "not trusted" for one in answer.hooks):
-        screen.line("look at them and let runs use them: bn trust hook")
+        screen.line("review them and let runs use them: bn trust hook")
 
 
 def _limits(one: ListedHook) -> str:
-    parts = [f"{one.timeout:g} s", "told to the agent" if one.pipe_output else ""]
+    parts = [f"{one.timeout:g} s", "output to the agent" if one.pipe_output else ""]
     return ", ".join(filter(None, [*parts, "required" if one.required else ""]))
 
 
 @HOOK.command(
-    "list", "the hooks of the project, and which wait to be trusted", "bn hook list", view=_show_list, needs=READS
+    "list", "the hooks of the project, and which wait for trust", "bn hook list", view=_show_list, needs=READS
 )
 def list_hooks(context: Context, args: Namespace) -> HookListAnswer:  # noqa: ARG001 - it has no arguments
     from binnacle.runner.hooks.hook_file import find_hooks, trust_item_of
@@ -107,13 +107,13 @@ def _show_run(answer: HookRunAnswer, screen: Screen) -> None:
 
 @HOOK.command(
     "run",
-    "try the hooks of an event, as a run would use them; you are told what an agent would be",
+    "try the hooks of an event as a run would; prints what an agent would read",
     "bn hook run post_iteration --iteration 3",
     arg("names", nargs="+", metavar="NAME", help=NAMES),
-    arg("--session", default="", metavar="ID", help="what they find in BN_RUN_SESSION"),
-    arg("--iteration", type=int, metavar="N", help="what they find in BN_ITERATION"),
-    arg("--task", default="", metavar="ID", help="what they find in BN_TASK_ID, with its title"),
-    arg("--error", default="", metavar="TEXT", help="what they find in BN_ERROR"),
+    arg("--session", default="", metavar="ID", help="the value of BN_RUN_SESSION"),
+    arg("--iteration", type=int, metavar="N", help="the value of BN_ITERATION"),
+    arg("--task", default="", metavar="ID", help="the value of BN_TASK_ID, with its title"),
+    arg("--error", default="", metavar="TEXT", help="the value of BN_ERROR"),
     view=_show_run,
     needs=changes("hook_run"),
 )
@@ -144,7 +144,7 @@ async def _run(context: Context, hooks: "Sequence[Hook]", about: "HookInput") ->
 
     for hook in hooks:
         if not is_trusted(context.project.repo, trust_item_of(hook)):
-            hint = f"look at it and trust it: bn trust hook:{hook.name}"
+            hint = f"review and trust it: bn trust hook:{hook.name}"
             raise Refused(f"nobody has trusted {hook.name!r} as it is now", hint=hint)
     rows = []
     async with Keeper() as keeper:

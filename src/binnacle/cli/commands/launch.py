@@ -27,14 +27,14 @@ def _show(answer: "LaunchPreview", screen: Screen) -> None:
 
 @PLAN.command(
     "launch",
-    "start an agent client on a session: with its prompt, its MCP servers and no others",
+    "start an agent client on a session, with only its prompt and its MCP servers",
     "bn plan launch claude --recipe task_intents --task bn-1f3a",
     arg("client", help="claude, copilot, opencode, codex, gemini or goose"),
     arg("--recipe", default="default", completes="recipe", help="what kind of session this is (default)"),
     *SUBJECT,
-    arg("--input", metavar="TEXT", help="what you want of it, for its prompt; - reads it from standard input"),
-    arg("--print", action="store_true", help="show the command; begin nothing, write nothing"),
-    arg("arguments", nargs="*", metavar="ARGUMENT", is_passed_on=True, help="after --: for the client, as it is"),
+    arg("--input", metavar="TEXT", help="what you want from it, for its prompt; - reads stdin"),
+    arg("--print", action="store_true", help="only show the command"),
+    arg("arguments", nargs="*", metavar="ARGUMENT", is_passed_on=True, help="after --: passed to the client unchanged"),
     view=_show,
     needs=lambda args: READS if args.print else by_person("start a client on a plan"),
 )

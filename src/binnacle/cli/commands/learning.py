@@ -93,7 +93,7 @@ def add(context: Context, args: Namespace) -> AddedLearningAnswer:
     "the learnings, most trustworthy first",
     "bn learning list -f auth",
     arg("-f", "--feature", completes="feature", help="only of this feature"),
-    arg("--project", action="store_true", help="only those of the project as a whole"),
+    arg("--project", action="store_true", help="only those of the complete project"),
     view=_show_list,
     needs=reads("learning_list"),
 )
@@ -118,7 +118,7 @@ def review(context: Context, args: Namespace) -> LearningAnswer:
 
 @LEARNING.command(
     "delete",
-    "delete a learning that no longer holds",
+    "delete a learning that is no longer true",
     "bn learning delete bnl-1f3a",
     ID,
     view=_show_one,

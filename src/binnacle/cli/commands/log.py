@@ -59,13 +59,13 @@ def _emit(found: Sequence[Event], titles: Mapping[str, str], context: Context, s
 
 @LOG.command(
     "",
-    "the newest events; --follow prints each as it happens, a JSON line each",
+    "the newest events; --follow prints each as a JSON line as it happens",
     "bn log -H --follow",
     limit_arg(50, what="how many of the newest to show"),
-    arg("--of", metavar="ID", help="only of this task and its comments, or of anything by its whole id or name"),
+    arg("--of", metavar="ID", help="only of this task and its comments, or of anything by its full id or name"),
     arg("--by", metavar="ACTOR", help="only by this person or agent"),
     arg("--since", metavar="TIME", help="only since then: 2026-11-15, 2026-11-15T10:00, or 90m, 12h, 7d ago"),
-    arg("-F", "--follow", action="store_true", help="go on until interrupted"),
+    arg("-F", "--follow", action="store_true", help="keep printing until interrupted"),
     view=_show,
     needs=READS,
 )

@@ -49,7 +49,7 @@ def _tokens(context: Context) -> "NamedTokens":
 
 def _check_person(context: Context) -> None:
     if context.actor.kind == "agent":
-        raise Refused("tokens are given by people, not by agents", hint="ask the person you work for")
+        raise Refused("only people give tokens, not agents", hint="ask the person you work for")
 
 
 def _show_added(answer: NewTokenAnswer, screen: Screen) -> None:
@@ -75,8 +75,8 @@ def _show_revoked(answer: RevokedTokenAnswer, screen: Screen) -> None:
     "token add",
     "make a token for one client of /mcp, or for the endpoint of one session; shown once",
     "bn mcp token add laptop-claude",
-    arg("name", nargs="?", help="who it is for; what the client does is recorded under this name"),
-    arg("--session", metavar="ID", help="for /mcp/ID, the endpoint of a planned session; the one before is void"),
+    arg("name", nargs="?", help="who it is for; changes of the client are recorded under this name"),
+    arg("--session", metavar="ID", help="for /mcp/ID, the endpoint of a planned session; revokes the one before"),
     view=_show_added,
     needs=by_person("make a token"),
 )
@@ -101,7 +101,7 @@ def list_tokens(context: Context, args: Namespace) -> TokenListAnswer:  # noqa: 
 
 @MCP.command(
     "token revoke",
-    "make a named token void",
+    "revoke a named token",
     "bn mcp token revoke laptop-claude",
     arg("name", help="as bn mcp token list shows it"),
     view=_show_revoked,

@@ -74,11 +74,11 @@ def _show(answer: OrientAnswer, screen: Screen) -> None:
 
 @ORIENT.command(
     "",
-    "register as an agent and see how the project stands",
+    "register as an agent and see the state of the project",
     "bn orient --name mender --type worker",
-    arg("-n", "--name", help="what to be called; default: BN_AGENT_NAME, or agent- and the process id"),
+    arg("-n", "--name", help="its name; default: BN_AGENT_NAME, or agent- and the process id"),
     arg("-t", "--type", choices=TYPES, help="default: BN_AGENT_TYPE, or worker"),
-    arg("--register", metavar="PURPOSE", help="what you are here for, in a line; kept in the log"),
+    arg("--register", metavar="PURPOSE", help="your purpose, in a line; kept in the log"),
     view=_show,
     needs=changes("binnacle-orient"),
 )

@@ -24,7 +24,7 @@ SUBJECT = (
     arg("--feature", completes="feature", help="the feature it is about"),
     arg("--task", completes="task", help="the task it is about; brings its feature and discipline"),
 )
-RECIPE = arg("recipe", nargs="?", completes="recipe", help="its name; without it, all of them are compared")
+RECIPE = arg("recipe", nargs="?", completes="recipe", help="its name; without it, compares all of them")
 
 
 class PlanTokens(CommandAnswer):
@@ -144,7 +144,7 @@ def _show(answer: PlanAnswer | RecipesAnswer, screen: Screen) -> None:
     screen.line(f"prompt {cost.prompt} + tools {cost.tools} = {cost.total} tokens before the first word")
     if budget := answer.tool_budget:
         screen.line(
-            f"tools of upstream servers join: {budget.left} tokens of them are listed, the rest found by tool_search"
+            f"upstream tools are added: {budget.left} tokens of them are listed, tool_search finds the rest"
         )
     denied = {name: why for name, why in answer.disabled.items() if why.startswith("denied")}
     for name, why in denied.items():
@@ -234,7 +234,7 @@ def _show_diff(answer: RecipeDiffAnswer, screen: Screen) -> None:
 
 @PLAN.command(
     "diff",
-    "what one recipe has and another has not",
+    "what one recipe has and another lacks",
     "bn plan diff yap opus_review",
     arg("first", completes="recipe", help="a recipe"),
     arg("second", completes="recipe", help="another"),
@@ -267,7 +267,7 @@ def _show_explanation(answer: ToolExplanation, screen: Screen) -> None:
 
 @PLAN.command(
     "explain",
-    "why a session has a tool, or has it not",
+    "why a session has or lacks a tool",
     "bn plan explain task_delete --discipline testing",
     arg("tool", help="by any of its names"),
     arg("--recipe", completes="recipe", help="in this recipe only"),
@@ -306,7 +306,7 @@ def _show_renewed(answer: RenewedPlanAnswer, screen: Screen) -> None:
 
 @PLAN.command(
     "renew",
-    "write the files of a session again, from its recipe and subject as they stand now",
+    "write the files of a session again, from its current recipe and subject",
     "bn plan renew bns-1f3a",
     arg("session", help="its id"),
     view=_show_renewed,

@@ -60,8 +60,8 @@ def _show(answer: SessionPromptAnswer, screen: Screen) -> None:
     "bn prompt show task_execution --task bn-1f3a",
     arg("recipe", nargs="?", default="default", completes="recipe", help="its recipe (default)"),
     *SUBJECT,
-    arg("--input", metavar="TEXT", default="", help="what a person wants of it; - reads it from stdin"),
-    arg("--template", metavar="FILE", help="as this template makes it for a run, instead of the recipe"),
+    arg("--input", metavar="TEXT", default="", help="what a person wants from it; - reads stdin"),
+    arg("--template", metavar="FILE", help="use this template of a run instead of the recipe"),
     view=_show,
     needs=READS,
 )
@@ -102,10 +102,10 @@ def _show_template(answer: TemplateAnswer, screen: Screen) -> None:
 
 @PROMPT.command(
     "template",
-    "the prompt of a run's iterations, to be edited; with the variables it may have",
+    "the prompt template of a run's iterations, for editing, and its variables",
     "bn prompt template -o .binnacle/prompts/run.md",
-    arg("-o", "--output", metavar="FILE", help="write it there; .binnacle/prompts/run.md is used by every run"),
-    arg("--force", action="store_true", help="also over a file that is there"),
+    arg("-o", "--output", metavar="FILE", help="write it there; every run uses .binnacle/prompts/run.md"),
+    arg("--force", action="store_true", help="even if the file exists"),
     view=_show_template,
     needs=lambda args: by_person("write a template to a file") if args.output else READS,
 )
@@ -120,7 +120,7 @@ def template(context: Context, args: Namespace) -> TemplateAnswer:
         _write(path, text, context.project.repo, is_new=not args.force)
     except FileExistsError as error:
         raise Duplicate(
-            f"there is a file already: {path}", hint="name another, or overwrite it with --force"
+            f"the file exists already: {path}", hint="name another, or overwrite it with --force"
         ) from error
     except OSError as error:
         raise InvalidInput(f"cannot write {path}: {error.strerror}", hint=hint_of(error)) from error

@@ -37,10 +37,10 @@ def show(context: Context, args: Namespace) -> QueueAnswer:  # noqa: ARG001
 
 @QUEUE.command(
     "add",
-    "put tasks at the end of the queue; their parts follow them",
+    "put tasks at the end of the queue; their parts come with them",
     "bn queue add 1f3 2a4 --first",
     IDS,
-    arg("--first", action="store_true", help="at its beginning"),
+    arg("--first", action="store_true", help="at the beginning"),
     view=_show,
     needs=changes("queue_add"),
 )

@@ -119,7 +119,7 @@ def ready(context: Context, args: Namespace) -> TaskPageAnswer:
 
 @BLOCKED.command(
     "",
-    "tasks that cannot go on, and what they wait for",
+    "blocked tasks, and what they wait for",
     "bn blocked",
     LIMIT,
     view=_show_blocked,
@@ -148,8 +148,8 @@ def blocked(context: Context, args: Namespace) -> BlockedTasksAnswer:
     "",
     "the task to take next, or the one an agent already works on; --claim takes it",
     "bn next --claim",
-    arg("--claim", action="store_true", help="take it: no one else gets it"),
-    arg("--force", action="store_true", help="take another although you already work on one"),
+    arg("--claim", action="store_true", help="take it, so that no one else gets it"),
+    arg("--force", action="store_true", help="take another even if you already work on one"),
     *FILTERS,
     view=_show_next,
     needs=_needs,

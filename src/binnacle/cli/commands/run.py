@@ -37,30 +37,30 @@ def _ended(answer: RunEnded, screen: Screen) -> None:
 
 @RUN.command(
     "",
-    "run agents in iterations until the work is done; --json prints each event of it as a line",
+    "run agents in iterations until the work is done; --json prints each event as a line",
     "bn run spec.md --agent goose",
-    arg("spec", nargs="?", metavar="SPEC", help="a file that says what is to be done; planned first (- for stdin)"),
+    arg("spec", nargs="?", metavar="SPEC", help="a file that says what to do; planned first (- for stdin)"),
     arg("--agent", metavar="NAME|COMMAND", help="opencode, goose, claude, codex, gemini, copilot, or any command that "
         "speaks ACP (run.agent)"),
     arg("--model", help="the model it uses (run.model)"),
-    arg("--name", help="of the run; that of the specification when left out"),
+    arg("--name", help="the name of the run; by default that of the specification"),
     arg("--feature", completes="feature", help="only tasks of this feature"),
     arg("--recipe", completes="recipe", help="the tools and the prompt of its iterations (loop)"),
     arg("--discipline", completes="discipline", help="who the agent is"),
     arg("--template", metavar="FILE", help="a prompt of your own; see: bn prompt template"),
-    arg("--extra", default="", metavar="TEXT", help="what else the agent is to know"),
-    arg("--iterations", type=int, metavar="N", help="at most so many"),
+    arg("--extra", default="", metavar="TEXT", help="more text for the prompt"),
+    arg("--iterations", type=int, metavar="N", help="at most this many"),
     arg("--budget", action="append", default=[], metavar="KIND=N",
-        help="at most so many iterations, minutes, tokens or cost; may be repeated"),
+        help="at most this many iterations, minutes, tokens or cost; may be repeated"),
     arg("--approve", choices=APPROVE, help="what the agent may do: ask (on a terminal), edits, all, none"),
     arg("--auto-commit", action="store_true", help="commit what each iteration changed"),
-    arg("--worktree", action="store_true", help="in a working tree and on a branch of its own"),
-    arg("--workers", type=int, default=1, metavar="N", help="so many agents at once, each in its own working tree"),
-    arg("--resume", action="store_true", help="go on with a run that was stopped; the newest when no name is given"),
-    arg("--reset", action="store_true", help="give up the run of that name and its open tasks, and begin again"),
-    arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as for bn mcp serve"),
+    arg("--worktree", action="store_true", help="in a separate working tree and on its own branch"),
+    arg("--workers", type=int, default=1, metavar="N", help="this many agents at once, each in its own working tree"),
+    arg("--resume", action="store_true", help="resume a run that was stopped; without a name, the newest"),
+    arg("--reset", action="store_true", help="abandon the run of that name and its open tasks, and start over"),
+    arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as in bn mcp serve"),
     arg("-y", "--yes", action="store_true", help="trust what the run uses of the project, without asking"),
-    arg("--headless", action="store_true", help="plain lines instead of the live view; nobody is asked anything"),
+    arg("--headless", action="store_true", help="plain lines instead of the live view; asks nothing"),
     view=_ended, needs=by_person("start a run"),
 )  # fmt: skip
 def run(context: Context, args: Namespace) -> RunEnded | None:
@@ -103,7 +103,7 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
     settings = context.project.settings
     words = args.agent or settings.text("run.agent")
     if not words:
-        hint = "name one with --agent, or once for all with: bn config set run.agent goose"
+        hint = "name one with --agent, or permanently with: bn config set run.agent goose"
         raise UsageError("bn run: no agent given", hint=hint)
     if not 1 <= args.workers <= 64:
         raise UsageError(f"bn run: not a number of workers: {args.workers}", hint="1 to 64")
@@ -114,7 +114,7 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
         budget = replace(budget, iterations=args.iterations)
     spec = context.read_input(args.spec) if args.spec else ""
     if args.spec and not spec.strip():
-        raise InvalidInput(f"nothing is in {args.spec!r}", hint="write down what is to be done")
+        raise InvalidInput(f"the file is empty: {args.spec!r}", hint="write what to do into it")
     return RunRequest(
         agent=resolve_agent(words, model=args.model or settings.text("run.model") or None),
         name=_name(context, args),

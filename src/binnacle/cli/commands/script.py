@@ -83,13 +83,13 @@ def _show_list(answer: ScriptListAnswer, screen: Screen) -> None:
     show_problems(answer.problems, screen)
     if waiting := [one.alias for one in answer.scripts if one.state == "not trusted"]:
         screen.line(
-            f"look at them and let agents run them: bn trust {' '.join(f'script:{alias}' for alias in waiting)}"
+            f"review them and let agents run them: bn trust {' '.join(f'script:{alias}' for alias in waiting)}"
         )
 
 
 @SCRIPT.command(
     "list",
-    "all scripts, in the box and of the project, and what is wrong with them",
+    "all scripts, ours and the project's, and their problems",
     "bn script list",
     view=_show_list,
     needs=READS,
@@ -171,7 +171,7 @@ def info(context: Context, args: Namespace) -> ScriptAnswer:
     "run a script as an agent would",
     "bn script run breakpoint.set -p path=src/cart.py -p line=12",
     NAME,
-    arg("-p", "--param", action="append", default=[], metavar="K=V", help="a parameter; again for the next one"),
+    arg("-p", "--param", action="append", default=[], metavar="K=V", help="a parameter; may be repeated"),
     arg("arguments", nargs="?", metavar="PARAMS", help="all parameters as JSON; - reads them from stdin"),
     view=show_outcome,
     needs=lambda args: changes(args.name),

@@ -95,10 +95,10 @@ def _show_new(answer: NewScriptAnswer, screen: Screen) -> None:
 
 @SCRIPT.command(
     "new",
-    "begin a script of your own: a program and its metadata",
+    "begin your own script: a program and its metadata",
     "bn script new deploy.check --python",
-    arg("name", metavar="NAME", help="its alias: words joined by . and -, as deploy.check"),
-    arg("--python", action="store_true", help="a Python program; so it is when neither is given"),
+    arg("name", metavar="NAME", help="its alias: words joined by . and -, such as deploy.check"),
+    arg("--python", action="store_true", help="a Python program; the default"),
     arg("--sh", action="store_true", help="a shell script"),
     view=_show_new,
     needs=changes("script_new"),
@@ -136,7 +136,7 @@ def _write(path: str, content: str, repo: str, *, mode: int) -> None:
     try:
         write_inside(repo, path, content.encode(), mode=mode, is_new=True)
     except FileExistsError as error:
-        raise Duplicate(f"there is a file already: {path}", hint="take another name, or remove it") from error
+        raise Duplicate(f"the file exists already: {path}", hint="take another name, or remove it") from error
     except OSError as error:
         raise InvalidInput(f"cannot write {path}: {error.strerror}", hint=hint_of(error)) from error
 
@@ -144,7 +144,7 @@ def _write(path: str, content: str, repo: str, *, mode: int) -> None:
 def _show_build(answer: ManifestAnswer, screen: Screen) -> None:
     show_problems(answer.problems, screen)
     if answer.problems:
-        screen.line(f"{answer.manifest} was left as it was")
+        screen.line(f"{answer.manifest} is unchanged")
     else:
         sign = screen.styled("✓", "green")
         screen.line(f"{sign} {answer.scripts} scripts, {answer.tools} of them tools: {answer.manifest}")
@@ -154,7 +154,7 @@ def _show_build(answer: ManifestAnswer, screen: Screen) -> None:
     "build",
     "check every file of metadata and write manifest.json",
     "bn script build",
-    arg("folder", nargs="?", metavar="DIR", help="where the metadata is; .binnacle/scripts when left out"),
+    arg("folder", nargs="?", metavar="DIR", help="where the metadata is; by default .binnacle/scripts"),
     view=_show_build,
     needs=by_person("write a manifest"),
 )

@@ -39,9 +39,9 @@ def _show(answer: SearchAnswer, screen: Screen) -> None:
 
 @SEARCH.command(
     "",
-    "find what contains all the words, or words that begin so; best match first",
+    "find what contains all the words, or words that begin with them; best match first",
     "bn search login token -H",
-    arg("words", nargs="+", help="what to look for"),
+    arg("words", nargs="+", help="what to search for"),
     arg("--in", dest="entity", choices=("task", "comment", "note", "learning"), help="only in these"),
     limit_arg(20),
     view=_show,

@@ -62,7 +62,7 @@ def _show_status(answer: StatusAnswer, screen: Screen) -> None:
     done = counts.by_status.get("done", 0)
     words = [f"{STATUS_MARKS[status][0]} {count} {status}" for status, count in counts.by_status.items()]
     screen.line(f"{_bar(done, counts.tasks, screen)} {done}/{counts.tasks} done   {'  '.join(words)}")
-    parts = (("In progress", answer.in_progress), ("Ready", answer.ready), ("Cannot go on", answer.blocked))
+    parts = (("In progress", answer.in_progress), ("Ready", answer.ready), ("Blocked", answer.blocked))
     for title, some in parts:
         if some:
             screen.line()
@@ -128,7 +128,7 @@ def _pairs(counts: dict[str, int]) -> str:
 
 @STATUS.command(
     "",
-    "the state of the project: what is going on, what is ready",
+    "the state of the project: what is in progress, what is ready",
     "bn",
     view=_show_status,
     needs=reads("project_info", "project_progress"),

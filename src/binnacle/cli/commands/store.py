@@ -93,11 +93,11 @@ def _show_import(answer: ImportAnswer, screen: Screen) -> None:
             screen.heading(title)
             screen.table(((f"  {old}", f"→ {new}") for old, new in changes.items()), flexible=1)
     for edge in answer.dropped:
-        screen.line(f"{screen.styled('warning:', 'yellow')} left out {edge}: it would close a circle")
+        screen.line(f"{screen.styled('warning:', 'yellow')} left out {edge}: it would make a cycle")
 
 
 @STORE.command(
-    "show", "what the store is, where, and how much is in it", "bn store show", view=_show_fields, needs=READS
+    "show", "what the store is, where it is, and how much is in it", "bn store show", view=_show_fields, needs=READS
 )
 def show(context: Context, args: Namespace) -> StoreAnswer:  # noqa: ARG001
     from binnacle.store.maintenance.export_format import TABLES
@@ -180,7 +180,7 @@ def _export(store: Store, file: IO[bytes]) -> int:
 
 @STORE.command(
     "import",
-    "merge an export into the store; what collides gets a new id or title",
+    "merge an export into the store; conflicting entries get a new id or title",
     "bn store import backup.jsonl; bn -C old store export - | bn store import -",
     arg("file", help="the file to read; - for stdin"),
     arg("--replace", action="store_true", help="clear the store first; a backup is kept"),

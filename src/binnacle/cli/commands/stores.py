@@ -105,10 +105,10 @@ def list_all(context: Context, args: Namespace) -> StoreListAnswer:  # noqa: ARG
 
 @STORE.command(
     "adopt",
-    "take over a store whose place is gone, as that of this project",
+    "use a store whose place is gone for this project",
     "bn store adopt shop-1f3a",
-    arg("key", metavar="KEY", help="its id, or how that begins; see bn store list"),
-    arg("--force", action="store_true", help="also one whose place is not known"),
+    arg("key", metavar="KEY", help="its id, or the beginning of it; see bn store list"),
+    arg("--force", action="store_true", help="even if its place is unknown"),
     view=_show_one,
     needs=by_person("adopt a store"),
 )
@@ -124,9 +124,9 @@ def adopt_store(context: Context, args: Namespace) -> "KnownStore":
     "remove stores without tasks whose place is gone",
     "bn store prune --dry-run",
     arg("keys", nargs="*", metavar="KEY", help="these stores, with their tasks"),
-    arg("--all", action="store_true", help="also those that have tasks"),
-    arg("--dry-run", action="store_true", help="only say which"),
-    arg("--yes", action="store_true", help="do not ask before tasks are removed"),
+    arg("--all", action="store_true", help="also those with tasks"),
+    arg("--dry-run", action="store_true", help="only list them"),
+    arg("--yes", action="store_true", help="do not ask before removing tasks"),
     view=_show_pruned,
     needs=lambda args: READS if args.dry_run else by_person("delete stores"),
 )

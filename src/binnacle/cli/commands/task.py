@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 TASK = Group("task")
 
 ID = arg("id", metavar="ID", completes="task", help="the task; three digits of its id suffice")
-FORCE = arg("--force", action="store_true", help="do it although a rule says no")
-FENCE = arg("--fence", type=int, metavar="N", help="number of your claim; refused if it was lost")
+FORCE = arg("--force", action="store_true", help="skip the check")
+FENCE = arg("--fence", type=int, metavar="N", help="number of your claim; refused if you lost it")
 
 FIELDS = (
-    arg("-d", "--description", help="what is to be done; - reads it from stdin"),
+    arg("-d", "--description", help="what to do; - reads it from stdin"),
     arg("-p", "--priority", completes="priority", help="0 critical, 1 high, 2 medium, 3 low, 4 backlog; or the name"),
     arg("-k", "--kind", completes="kind", help="task, bug or idea"),
     arg("-f", "--feature", completes="feature", help="the part of the product it belongs to"),
@@ -49,8 +49,8 @@ FIELDS = (
     arg("-a", "--accept", action="append", metavar="TEXT", help="an acceptance criterion; may be repeated"),
     arg("--file", action="append", metavar="PATH", help="a file worth reading first; may be repeated"),
     arg("--artifact", action="append", metavar="PATH", help="a file it should produce; may be repeated"),
-    arg("--hints", help="what helps whoever does it"),
-    arg("--pseudocode", help="how it is to be done, in steps"),
+    arg("--hints", help="what helps to do it"),
+    arg("--pseudocode", help="how to do it, in steps"),
     arg("--turns", type=int, metavar="N", help="how many turns of an agent it should take"),
 )
 
@@ -158,7 +158,7 @@ def _show_deleted(answer: EachChanged, screen: Screen) -> None:
     for one in answer.results if isinstance(answer, BatchAnswer) else [answer]:
         screen.line(f"deleted {one.task.id} {one.task.title}")
     if answer.undo:
-        screen.line(screen.styled(f"bring it back with: {answer.undo}", "dim"))
+        screen.line(screen.styled(f"restore it with: {answer.undo}", "dim"))
 
 
 def _show_comment(answer: CommentAnswer, screen: Screen) -> None:
@@ -173,14 +173,14 @@ def _show_details(answer: "TaskDetails", screen: Screen) -> None:
 
 @TASK.command(
     "add",
-    "add a task, several that share the options, or a whole batch from JSON",
+    "add a task, several that share the options, or a batch from JSON",
     "bn task add 'Fix the login form' 'Test the login form' -p high +login",
     arg("titles", nargs="*", metavar="TITLE", help="what it is, in a line; several titles are several tasks"),
     *FIELDS,
     NEW_TAG,
     arg("--after", action="append", metavar="ID", completes="task", help="a task it depends on; may be repeated"),
     arg("--reason", default="", help="why it depends on them"),
-    arg("--draft", action="store_true", help="an idea to be worked out, not ready to be taken"),
+    arg("--draft", action="store_true", help="an idea that needs details; cannot be taken yet"),
     arg("--status", completes="status", help="the status it begins with (pending)"),
     arg("-q", "--queue", action="store_true", help="put it into the queue"),
     arg("--each", action="store_true", help="every word is the title of a task"),
@@ -243,7 +243,7 @@ def _within_plan(context: Context, draft: NewTask) -> NewTask:
 
 @TASK.command(
     "list",
-    "list tasks, most urgent first; the closed ones only when asked for",
+    "list tasks, most urgent first; closed ones only with --all",
     "bn task list -H --status blocked -f auth",
     arg("-s", "--status", action="append", completes="status", help="only in this status; may be repeated"),
     *FILTERS,
@@ -286,7 +286,7 @@ def show(context: Context, args: Namespace) -> "TaskDetails | BatchAnswer[TaskDe
 
 @TASK.command(
     "update",
-    "change what is said about a task, or about several; a list given replaces the old one, '' clears a field",
+    "change the fields of tasks; a list replaces the old one, '' clears a field",
     "bn task update 1f3 2a4 -p critical +urgent -someday",
     IDS,
     arg("--title", help="a new title"),
@@ -295,7 +295,7 @@ def show(context: Context, args: Namespace) -> "TaskDetails | BatchAnswer[TaskDe
     ADD_TAG,
     REMOVE_TAG,
     arg("-s", "--status", completes="status", help="a new status, by the rules of the move that leads there"),
-    arg("--reason", default="", help="why, with a status that wants to know"),
+    arg("--reason", default="", help="the reason, for a status that needs one"),
     FENCE,
     FORCE,
     view=view_each(show_changed_task),
@@ -346,7 +346,7 @@ def move(context: Context, args: Namespace) -> TasksAnswer:
 
 @TASK.command(
     "delete",
-    "delete tasks nothing refers to; bn undo brings them back",
+    "delete tasks that nothing refers to; bn undo restores them",
     "bn task delete 1f3",
     IDS,
     FENCE,

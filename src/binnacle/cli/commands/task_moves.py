@@ -70,12 +70,12 @@ def _needs_of_split(args: Namespace) -> CommandNeeds:
 
 _show_each = view_each(show_changed_task)
 
-REASON = arg("-m", "--reason", default="", help="what came of it, or why")
+REASON = arg("-m", "--reason", default="", help="the result, or the reason")
 
 
 @TASK.command(
     "start",
-    "take a task and work on it, or several",
+    "take tasks to work on them",
     "bn task start 1f3",
     IDS,
     FORCE,
@@ -88,7 +88,7 @@ def start(context: Context, args: Namespace) -> EachChanged:
 
 @TASK.command(
     "release",
-    "give a task back so that others can take it",
+    "release a task so that others can take it",
     "bn task release 1f3",
     IDS,
     FENCE,
@@ -117,15 +117,15 @@ def done(context: Context, args: Namespace) -> EachChanged:
 
 @TASK.command(
     "block",
-    "say that a task cannot go on, and why",
+    "mark a task as blocked, with the reason",
     "bn task block 1f3 --reason 'the API returns no user' --on 2a4",
     IDS,
-    arg("-m", "--reason", required=True, help="what is in the way"),
+    arg("-m", "--reason", required=True, help="what blocks it"),
     arg(
         "--on",
         metavar="ID",
         completes="task",
-        help="the task that must be done first; then it is ready again by itself",
+        help="the task that must be done first; then this one is ready again",
     ),
     FENCE,
     FORCE,
@@ -138,7 +138,7 @@ def block(context: Context, args: Namespace) -> EachChanged:
 
 @TASK.command(
     "skip",
-    "set a task aside for good",
+    "cancel a task",
     "bn task skip 1f3 --reason 'replaced by 2a4'",
     IDS,
     arg("-m", "--reason", required=True, help="why it will not be done"),
@@ -153,7 +153,7 @@ def skip(context: Context, args: Namespace) -> EachChanged:
 
 @TASK.command(
     "reopen",
-    "make a task pending again, whatever it was",
+    "make a task pending again, whatever its status",
     "bn task reopen 1f3",
     IDS,
     FENCE,
@@ -167,7 +167,7 @@ def reopen(context: Context, args: Namespace) -> EachChanged:
 
 @TASK.command(
     "split",
-    "break a task into parts that it then waits for",
+    "split a task into parts that it then waits for",
     "bn task split 1f3 'Design the table' 'Write the migration' --chain",
     ID,
     arg("titles", nargs="+", metavar="TITLE", help="the parts, at least two"),

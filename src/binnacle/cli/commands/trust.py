@@ -17,7 +17,7 @@ from binnacle.project.person_only import is_at_terminal
 TRUST = Group("trust")
 
 NAMES = arg(
-    "names", nargs="*", metavar="NAME", help="such as server:github or hook, as bn trust show lists them; default: all"
+    "names", nargs="*", metavar="NAME", help="such as server:github or hook; bn trust show lists them; default: all"
 )
 
 
@@ -89,10 +89,10 @@ def _show_answer(answer: TrustAnswer, screen: Screen) -> None:
 
 @TRUST.command(
     "",
-    "let what came with the project have an effect; shows all of it, or what changed, and asks",
+    "review what came with the project and let it have an effect; shows all of it, or the changes, and asks",
     "bn trust",
     NAMES,
-    arg("-y", "--yes", action="store_true", help="ask nothing, for CI; refused where an agent is at work"),
+    arg("-y", "--yes", action="store_true", help="ask nothing, for CI; refused to agents"),
     view=_show_answer,
     needs=by_person("trust a project"),
 )
@@ -125,7 +125,7 @@ def ask_to_trust(waiting: Sequence[TrustStanding], *, yes: bool) -> tuple[Sequen
         keys = " ".join(one.item.key for one in waiting)
         raise UsageError(
             "there is no terminal to ask on",
-            hint=f"look with: bn trust show; then in a terminal: bn trust; or: bn trust {keys} --yes",
+            hint=f"see: bn trust show; then in a terminal: bn trust; or: bn trust {keys} --yes",
         )
     screen = Screen(sys.stderr)
     is_one = len(waiting) == 1
@@ -182,7 +182,7 @@ def _show_list(answer: TrustListAnswer, screen: Screen) -> None:
         screen.table(rows, flexible=2, headings=("WHAT", "STATE", "IT"))
     show_problems(answer.problems, screen)
     if any(one.state != "trusted" for one in answer.items):
-        screen.line("look at what is not trusted, and decide: bn trust")
+        screen.line("review what is not trusted: bn trust")
 
 
 @TRUST.command(
@@ -224,7 +224,7 @@ def _show_revoked(answer: RevokedTrustAnswer, screen: Screen) -> None:
 
 @TRUST.command(
     "revoke",
-    "take trust back, of everything or of what is named",
+    "revoke trust, of everything or of what you name",
     "bn trust revoke",
     NAMES,
     view=_show_revoked,

@@ -105,11 +105,11 @@ def _show_list(answer: ChangeListAnswer, screen: Screen) -> None:
         "number",
         nargs="?",
         metavar="NUMBER",
-        help="the change, as --list shows it; also one that undid another",
+        help="the change, as --list shows it; may be an undo",
     ),
     arg("-n", "--limit", type=int, metavar="N", help="how many changes to undo (1), or to list (20; 0 for all)"),
-    arg("--list", action="store_true", help="list your changes, and change nothing"),
-    arg("--dry-run", action="store_true", help="say what would be undone, and change nothing"),
+    arg("--list", action="store_true", help="only list your changes"),
+    arg("--dry-run", action="store_true", help="only say what would be undone"),
     view=_show,
     needs=_needs,
 )
@@ -117,7 +117,7 @@ def undo(context: Context, args: Namespace) -> UndoAnswer | ChangeListAnswer:
     if args.list:
         return _list(context, args)
     if args.limit is not None and (args.limit < 1 or args.number is not None):
-        hint = "bn undo -n 3 undoes your last three changes, bn undo NUMBER a certain one"
+        hint = "bn undo -n 3 undoes your last three changes, bn undo NUMBER the one with that number"
         raise UsageError("bn undo: -n is how many of the last changes to undo, one or more", hint=hint)
     with suppress(_DryRun), context.writing() as tx:
         answer = _undo(tx, args)

@@ -42,7 +42,7 @@ def find_server(found: "ServersOverview", name: str, context: Context | None = N
             raise ConfigError(f"{problem.where}: {problem.message}", hint=problem.hint)
     hint = did_you_mean(name, list(found.servers)) or "bn upstream list names them; bn upstream add adds one"
     if context is not None and (disciplines := _bringing(context, name)):
-        hint = f"it comes with a discipline; add: --discipline {' or '.join(disciplines)}"
+        hint = f"it belongs to a discipline; add: --discipline {' or '.join(disciplines)}"
     raise NotFound(f"no server is called {name!r}", hint=hint)
 
 
@@ -96,7 +96,7 @@ def _show_list(answer: ServerListAnswer, screen: Screen) -> None:
     for problem in (*(problem for one in servers for problem in one.problems), *answer.problems):
         show_problem(problem, screen, answer.repo)
     if waiting := [one.name for one in servers if one.enabled and not one.trusted]:
-        screen.line(f"look at them and let them in: bn trust {' '.join(f'server:{name}' for name in waiting)}")
+        screen.line(f"review and trust them: bn trust {' '.join(f'server:{name}' for name in waiting)}")
 
 
 def show_problem(problem: ConfigProblem, screen: Screen, repo: str) -> None:
@@ -118,7 +118,7 @@ def _state(row: "ServerRow") -> str:
 
 @UPSTREAM.command(
     "list",
-    "all servers: where they are, where they are configured, what is wrong with them",
+    "all servers: their addresses, where they are configured, and their problems",
     "bn upstream list -H",
     DISCIPLINE,
     view=_show_list,

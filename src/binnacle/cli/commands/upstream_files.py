@@ -59,13 +59,13 @@ def _show_written(answer: WrittenServerAnswer, screen: Screen) -> None:
     "add",
     "add a server by its URL or its command; a command follows a bare --",
     "bn upstream add database --env 'DATABASE_URL=${DATABASE_URL}' -- npx -y @modelcontextprotocol/server-postgres",
-    arg("name", metavar="NAME", help="letters, digits, '.', '_' and '-'; its tools are called mcp_NAME_…"),
+    arg("name", metavar="NAME", help="letters, digits, '.', '_' and '-'; its tools are named mcp_NAME_…"),
     arg("target", nargs="+", metavar="URL|COMMAND", help="its URL; or, after --, its command with arguments"),
     USER,
-    arg("--env", action="append", default=[], metavar="K=V", help="a variable of its own; may be repeated"),
+    arg("--env", action="append", default=[], metavar="K=V", help="an environment variable for it; may be repeated"),
     arg("--header", action="append", default=[], metavar="K=V", help="a header sent to its URL; may be repeated"),
-    arg("--transport", metavar="NAME", help="stdio, http, sse or websocket; told from the target when left out"),
-    arg("--cwd", metavar="DIR", help="where its command runs; the project when left out"),
+    arg("--transport", metavar="NAME", help="stdio, http, sse or websocket; by default found from the target"),
+    arg("--cwd", metavar="DIR", help="where its command runs; by default the project"),
     arg("--lazy", action="store_true", help="connect at the first use, not at the start"),
     arg(
         "--allow", action="append", default=[], metavar="TOOL", help="only this tool; may be repeated, may be a pattern"
@@ -100,7 +100,7 @@ def add(context: Context, args: Namespace) -> WrittenServerAnswer:
 
 @UPSTREAM.command(
     "remove",
-    "take a server out of its file",
+    "remove a server from its file",
     "bn upstream remove database",
     NAME,
     view=_show_written,
@@ -121,7 +121,7 @@ def remove(context: Context, args: Namespace) -> WrittenServerAnswer:
 
 @UPSTREAM.command(
     "enable",
-    "let a server be used again",
+    "enable a server again",
     "bn upstream enable database",
     NAME,
     view=_show_written,
@@ -133,7 +133,7 @@ def enable(context: Context, args: Namespace) -> WrittenServerAnswer:
 
 @UPSTREAM.command(
     "disable",
-    "keep a server in its file but out of use",
+    "keep a server in its file but do not use it",
     "bn upstream disable database",
     NAME,
     view=_show_written,

@@ -54,10 +54,10 @@ def _show_log(answer: ServerLogAnswer, screen: Screen) -> None:
 
 @UPSTREAM.command(
     "logs",
-    "what a server that is a local command wrote to its standard error",
+    "the standard error of a server that is a local command",
     "bn upstream logs database -n 20",
     NAME,
-    limit_arg(DEFAULT_LOG_LINES, what="how many of the last lines"),
+    limit_arg(DEFAULT_LOG_LINES, what="how many lines, from the end"),
     DISCIPLINE,
     view=_show_log,
     needs=READS,
@@ -69,7 +69,7 @@ def logs(context: Context, args: Namespace) -> ServerLogAnswer:
     if server.config is not None and server.config.transport != "stdio":
         raise InvalidInput(
             f"{args.name} is no local command: what it writes is kept where it runs",
-            hint=f"bn upstream doctor {args.name} says how it stands",
+            hint=f"bn upstream doctor {args.name} shows its state",
         )
     path = log_file(context.project.data_dir, args.name)
     return ServerLogAnswer(name=args.name, file=path, lines=last_lines(path, args.limit))
@@ -86,11 +86,11 @@ def _show_accepted(answer: AcceptedToolsAnswer, screen: Screen) -> None:
 
 @UPSTREAM.command(
     "accept",
-    "accept tools that are not as they were when they were first seen; shows what changed and asks",
+    "accept tools that changed since they were first seen; shows the changes and asks",
     "bn upstream accept database query",
     NAME,
-    arg("tool", nargs="?", metavar="TOOL", help="one tool, by its server's name for it; all that changed otherwise"),
-    arg("-y", "--yes", action="store_true", help="ask nothing; what is accepted is in the answer"),
+    arg("tool", nargs="?", metavar="TOOL", help="one tool, by its server's name for it; by default all that changed"),
+    arg("-y", "--yes", action="store_true", help="ask nothing; the answer lists what is accepted"),
     view=_show_accepted,
     needs=by_person("accept changed tools"),
 )

@@ -70,7 +70,7 @@ def _show_imported(answer: ImportedServersAnswer, screen: Screen) -> None:
         name = one.name if one.name == one.was else f"{one.was} as {one.name}"
         screen.line(f"{mark} {verb} {printable(name)} from {short(one.origin, repo)} into {short(one.file, repo)}")
         if one.left_out:
-            screen.line(f"  without what means nothing here: {printable(', '.join(one.left_out))}")
+            screen.line(f"  without keys that mean nothing here: {printable(', '.join(one.left_out))}")
         for warning in one.warnings:
             screen.line(f"  {screen.styled('warning:', 'yellow')} {printable(warning)}")
     for same in answer.there:
@@ -86,14 +86,12 @@ def _show_imported(answer: ImportedServersAnswer, screen: Screen) -> None:
 
 @UPSTREAM.command(
     "import",
-    "take over servers from the files of other clients; what is there stays as it is",
+    "import servers from the files of other clients; existing ones stay as they are",
     "bn upstream import --from claude --dry-run",
     arg("names", nargs="*", metavar="NAME", help="only these servers"),
-    arg("--from", dest="origin", metavar="CLIENT|FILE", help="one client, or one file; all clients when left out"),
-    arg("--dry-run", action="store_true", help="say what would be taken, change nothing"),
-    arg(
-        "--user", action="store_true", help="into your own file: all of yours, and of the project those that are named"
-    ),
+    arg("--from", dest="origin", metavar="CLIENT|FILE", help="one client, or one file; by default all clients"),
+    arg("--dry-run", action="store_true", help="only say what would be imported"),
+    arg("--user", action="store_true", help="into your own file: all of yours, and those of the project that you name"),
     view=_show_imported,
     needs=lambda args: READS if args.dry_run else by_person("configure upstream servers"),
 )
@@ -184,5 +182,5 @@ def _reason(context: Context, name: str, one: "ImportableServer", kind: SourceKi
     if one.reason:
         return one.reason
     if kind == "user" and context.actor.kind == "agent":
-        return "only a person can take over their own servers"
+        return "only a person can import their own servers"
     return next((message for message, _ in faults(name, one.entry, context.project.repo)), "")

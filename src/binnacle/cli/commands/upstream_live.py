@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from binnacle.app.upstream_probe import ServerCheckup, ToolSummary, UpstreamProbe
     from binnacle.upstream.configuration.server_overview import ServersOverview
 
-NAMES = arg("names", nargs="*", metavar="NAME", help="the servers; all when left out")
+NAMES = arg("names", nargs="*", metavar="NAME", help="the servers; by default all")
 
 Found = TypeVar("Found")
 
@@ -125,7 +125,7 @@ def _show_tested(answer: TestedServersAnswer, screen: Screen) -> None:
 
 @UPSTREAM.command(
     "test",
-    "connect to servers and say what they are",
+    "connect to servers and show what they are",
     "bn upstream test database",
     arg("names", nargs="+", metavar="NAME", help="the servers; bn upstream list names them"),
     DISCIPLINE,
@@ -169,7 +169,7 @@ def _show_doctor(answer: UpstreamDoctorAnswer, screen: Screen) -> None:
 
 @UPSTREAM.command(
     "doctor",
-    "connect to all servers at once, make a round trip to each, and say what is wrong with whom",
+    "connect to all servers at once, make a round trip to each, and show problems",
     "bn upstream doctor -H",
     NAMES,
     DISCIPLINE,
@@ -215,7 +215,7 @@ def _show_tools(answer: OfferedToolsAnswer, screen: Screen) -> None:
 
 @UPSTREAM.command(
     "tools",
-    "the tools that servers offer, by the names they are called and shown by",
+    "the tools of servers, by the names to call and to show",
     "bn upstream tools database -H",
     NAMES,
     DISCIPLINE,
@@ -264,9 +264,9 @@ def _show_result(answer: dict[str, Any], screen: Screen) -> None:
 
 @UPSTREAM.command(
     "call",
-    "call a tool of a server, and print its result as it came",
+    "call a tool of a server, and print its result unchanged",
     'bn upstream call database:query \'{"sql": "select 1"}\'',
-    arg("tool", metavar="TOOL", help="SERVER:TOOL, or the name that agents call it by (mcp_…)"),
+    arg("tool", metavar="TOOL", help="SERVER:TOOL, or the name that agents use (mcp_…)"),
     arg("arguments", nargs="?", default="{}", metavar="ARGS", help="its arguments as JSON; - reads them from stdin"),
     DISCIPLINE,
     view=_show_result,

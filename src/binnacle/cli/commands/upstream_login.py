@@ -40,13 +40,15 @@ def _show_login(answer: LoginAnswer, screen: Screen) -> None:
 
 @UPSTREAM.command(
     "login",
-    "sign in to a server, in a browser here or anywhere else",
+    "sign in to a server, in a browser on this machine or another",
     "bn upstream login tickets --no-browser",
     NAME,
     arg(
-        "--no-browser", action="store_true", help="only print the address; take what the browser ends up at from stdin"
+        "--no-browser",
+        action="store_true",
+        help="only print the address; read the address that the browser ends up at from stdin",
     ),
-    arg("--device", action="store_true", help="with a code that is typed in on another device"),
+    arg("--device", action="store_true", help="with a code that you type on another device"),
     DISCIPLINE,
     view=_show_login,
     needs=by_person("sign in to an upstream server"),
@@ -88,13 +90,13 @@ def _show_logout(answer: LogoutAnswer, screen: Screen) -> None:
     screen.line(f"{screen.styled('✓', 'green')} signed out of {answer.name}: the login is forgotten here")
     if answer.still_good:
         why = printable(answer.still_good)
-        screen.line(f"{screen.styled('warning:', 'yellow')} its tokens are good until they end: {why}")
+        screen.line(f"{screen.styled('warning:', 'yellow')} its tokens stay valid until they expire: {why}")
         screen.line("  hint: end the session on the provider's own page, if it matters")
 
 
 @UPSTREAM.command(
     "logout",
-    "revoke the login of a server where that is possible, and forget it",
+    "revoke the login of a server if possible, and forget it",
     "bn upstream logout tickets",
     NAME,
     DISCIPLINE,
