@@ -119,7 +119,7 @@ class UpstreamProbe(NamedTuple):
 
     async def examine(self) -> dict[str, ServerCheckup]:
         """How each stands, after a round trip, by name."""
-        found = await asyncio.gather(*(_examined(one) for one in self.servers))
+        found = await asyncio.gather(*(_examine(one) for one in self.servers))
         offers = list(self.gateway.offers().values())
         self.gateway.contents()  # which has notes of its own
         return {
@@ -222,7 +222,7 @@ async def _settle(server: SupervisedServer) -> ProbedServer:
     return ProbedServer(server, status, time.perf_counter() - began)
 
 
-async def _examined(one: ProbedServer) -> ServerCheckup:
+async def _examine(one: ProbedServer) -> ServerCheckup:
     found = one.checkup()
     if one.status.state != "ready":
         return found

@@ -118,12 +118,12 @@ def _item(alias: str, program: str, file: str, repo: str) -> TrustItem | None:
             content = read_inside(repo, path, limit=MAX_SCRIPT_BYTES)
         except OSError:
             return None
-        parts.append(f"==> {os.path.basename(path)}\n{_shown(content)}")
+        parts.append(f"==> {os.path.basename(path)}\n{_show_content(content)}")
     does = f"let agents run {os.path.basename(program)} as a tool, with this description"
     return TrustItem(kind="script", name=alias, place=program, does=does, content="\n".join(parts))
 
 
-def _shown(content: bytes) -> str:
+def _show_content(content: bytes) -> str:
     """The content as text; for a binary program, its digest."""
     with suppress(UnicodeDecodeError):
         return content.decode()

@@ -143,7 +143,7 @@ class _Run:
         """
         written = bytes(self._output).strip()
         if is_too_complex(written):
-            raise self._failed(f"answered JSON that is {TOO_COMPLEX}")
+            raise self._failure(f"answered JSON that is {TOO_COMPLEX}")
         with suppress(msgspec.DecodeError):
             fault = msgspec.json.decode(written, type=_Failed).error
             details = fault.details if isinstance(fault.details, dict) else None
@@ -151,16 +151,16 @@ class _Run:
                 fault.code, fault.message, hint=fault.hint, retryable=fault.retryable, details=details
             ) from None
         if code != 0:
-            raise self._failed(f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}")
+            raise self._failure(f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}")
         try:
             return msgspec.json.decode(written) if written else None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self._failed(f"answered what is no JSON: {error}") from error
+            raise self._failure(f"answered what is no JSON: {error}") from error
 
     def last_words(self) -> dict[str, Any]:
         return {"stderr": list(self._lines)} if self._lines else {}
 
-    def _failed(self, how: str) -> BridgeError:
+    def _failure(self, how: str) -> BridgeError:
         said = "\n".join(self._lines)
         return BridgeError(
             "E_SCRIPT_FAILED",

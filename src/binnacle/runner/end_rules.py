@@ -78,7 +78,7 @@ def find_end_reason(counts: TaskCounts, *, idle: int = 0, failures: int = 0) -> 
         return EndReason("aborted", f"the agent gave up: {counts.given_up}", "start over with: bn run --reset")
     is_at_work = counts.ready or counts.in_progress
     if counts.is_complete and not (is_at_work or counts.waiting):  # there may be new tasks since
-        return _completed(counts)
+        return _check_completed(counts)
     if failures >= MAX_FAILURES:
         return EndReason(
             "agent_failing", f"the agent failed {failures} times in a row", "see what it said above, and in its log"
@@ -91,9 +91,9 @@ def find_end_reason(counts: TaskCounts, *, idle: int = 0, failures: int = 0) -> 
     return None
 
 
-def _completed(counts: TaskCounts) -> EndReason:
+def _check_completed(counts: TaskCounts) -> EndReason:
     if counts.needs_input:
-        return _unanswered(counts)
+        return _end_unanswered(counts)
     if not counts.closed_here:
         return EndReason("no_ready_task", "nothing was done: the session was completed without closing a task")
     rest = f"; {counts.blocked} blocked" if counts.blocked else ""
@@ -107,7 +107,7 @@ def _nothing_to_do(counts: TaskCounts) -> EndReason:
         hint = "add tasks with: bn task add, or give a specification: bn run SPEC"
         return EndReason("no_ready_task", "nothing was done: there is no open task", hint)
     if counts.needs_input:
-        return _unanswered(counts)
+        return _end_unanswered(counts)
     kinds = {
         "blocked": counts.blocked,
         "held by people": counts.held_by_people,
@@ -118,6 +118,6 @@ def _nothing_to_do(counts: TaskCounts) -> EndReason:
     return EndReason("no_ready_task", f"no task can be taken: {said}", "see why with: bn blocked")
 
 
-def _unanswered(counts: TaskCounts) -> EndReason:
+def _end_unanswered(counts: TaskCounts) -> EndReason:
     said = f"{counts.needs_input} task(s) wait for an answer"
     return EndReason("needs_input", said, "see the questions with: bn ask list; answer them, then: bn run --resume")

@@ -183,7 +183,7 @@ class Transcript:
             tool=call.kind or "",
             status=status,
             paths=tuple(place.path for place in call.locations or ()),
-            input=_clipped(call.raw_input),
+            input=_clip_value(call.raw_input),
             output=output,
         )
 
@@ -253,10 +253,10 @@ def _output(call: acp.ToolCallFields) -> str:
             texts.append(part.content.text)
         elif part.path is not None:
             texts.append(f"(changed {part.path})")
-    return _clip("\n".join(texts)) if texts else _clipped(call.raw_output)
+    return _clip("\n".join(texts)) if texts else _clip_value(call.raw_output)
 
 
-def _clipped(value: Any) -> str:
+def _clip_value(value: Any) -> str:
     if not value:
         return ""
     return _clip(value if isinstance(value, str) else encode(value).decode())

@@ -75,12 +75,12 @@ def _secrets_of(config: ServerConfig) -> Iterator[tuple[str, str]]:
     for name, value in config.headers.items():
         if name.lower() not in _HARMLESS:
             yield f"headers.{name}", value
-    yield from _named("env", config.env)
+    yield from _name_secrets("env", config.env)
     yield from _secret_words(config.args)
     yield from _secrets_of_url(config.url)
 
 
-def _named(section: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _name_secrets(section: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, value in values.items():
         if is_secret_name(name) or looks_secret(value):
             yield f"{section}.{name}", value

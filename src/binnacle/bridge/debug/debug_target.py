@@ -152,7 +152,7 @@ class DebugTarget:
             TimeoutError: it does not answer.
             OSError: nothing listens.
         """
-        dap = self._dap = await connect(self._hear, self._asked)
+        dap = self._dap = await connect(self._hear, self._handle_request)
         dap.closed.add_done_callback(lambda _: self._lose())
         self.capabilities = await self.ask("initialize", **INITIALIZE_ARGUMENTS, adapterID=self.adapter)
         # Most adapters answer after the configuration is done, or refuse before.
@@ -297,7 +297,7 @@ class DebugTarget:
             self._dap.close()
         self._end()
 
-    def _asked(self, command: str, arguments: dict[str, Any]) -> bool:
+    def _handle_request(self, command: str, arguments: dict[str, Any]) -> bool:
         if command == "startDebugging":
             return self.session.join(self, arguments)
         return False
@@ -346,7 +346,7 @@ class DebugTarget:
         self.session.references.forget(self)
         self.scopes.clear()
 
-    def _stopped(self, body: dict[str, Any]) -> None:
+    def _handle_stop(self, body: dict[str, Any]) -> None:
         text = str(body.get("text") or body.get("description") or "")
         self._forget()
         is_entry = not self._has_stopped and bool(self.session.launch.configuration.get("stopOnEntry"))
@@ -361,7 +361,7 @@ class DebugTarget:
         if is_counted and "breakpoint" in str(body.get("reason")):
             self._counting = asyncio.ensure_future(self._count(body))
         else:
-            self._stopped(body)
+            self._handle_stop(body)
 
     async def _count(self, body: dict[str, Any]) -> None:
         """Lets the program continue if it is paused at a breakpoint whose count is not reached."""
@@ -374,7 +374,7 @@ class DebugTarget:
         except (AdapterRefused, AdapterGone, TimeoutError):
             pass  # then report the stop
         if self.state != "terminated":
-            self._stopped(body)
+            self._handle_stop(body)
             self.session.signal.fire()
 
     async def _place(self, thread: int | None) -> tuple[str, int] | None:

@@ -151,10 +151,10 @@ def _base(start: StartParams, folder: str) -> dict[str, Any]:
             return python | {"request": "attach", "connect": {"host": start.host, "port": port}}
         case StartParams(pid=int(pid)):
             return python | {"request": "attach", "processId": pid}
-    return _named(start, folder)
+    return _find_named(start, folder)
 
 
-def _named(start: StartParams, folder: str) -> dict[str, Any]:
+def _find_named(start: StartParams, folder: str) -> dict[str, Any]:
     if isinstance(start.launch, dict):
         return dict(start.launch)
     assert start.launch is not None
@@ -323,10 +323,10 @@ def _title(configuration: dict[str, Any]) -> str:
 def _words(value: Any) -> list[str]:
     if value is None:
         return []
-    return shlex.split(value) if isinstance(value, str) and " " in value else _listed(value)
+    return shlex.split(value) if isinstance(value, str) and " " in value else _as_list(value)
 
 
-def _listed(value: Any) -> list[str]:
+def _as_list(value: Any) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else [str(value)]
 
 

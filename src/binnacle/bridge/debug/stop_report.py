@@ -56,7 +56,7 @@ async def describe_end(session: DebugSession, workspace: str) -> dict[str, Any]:
     await session.end()
     if session.how:
         raise debug_errors.session_lost(session.id, session.how, session.output.take())
-    told: dict[str, Any] = {"sessionId": session.id, "state": "terminated", "exitCode": session.root.exit_code}
+    shown: dict[str, Any] = {"sessionId": session.id, "state": "terminated", "exitCode": session.root.exit_code}
     for name, found, hint in (
         (
             "unboundBreakpoints",
@@ -66,9 +66,9 @@ async def describe_end(session: DebugSession, workspace: str) -> dict[str, Any]:
         ("breakpointsNotHit", session.not_hit(), "those lines were not run, or the condition was never true"),
     ):
         if found:
-            told[name] = [{"path": display_path(one.path, workspace), "line": one.line} for one in found]
-            told["hint"] = hint
-    return told | _notes(session) | session.output.take()
+            shown[name] = [{"path": display_path(one.path, workspace), "line": one.line} for one in found]
+            shown["hint"] = hint
+    return shown | _notes(session) | session.output.take()
 
 
 async def describe_stop(session: DebugSession, target: DebugTarget, workspace: str) -> dict[str, Any]:
@@ -77,26 +77,28 @@ async def describe_stop(session: DebugSession, target: DebugTarget, workspace: s
     if stop is None:
         raise AdapterGone("stopped")
     is_first, stop.is_told = not stop.is_told, True
-    told: dict[str, Any] = {"sessionId": target.id, "state": "paused", "reason": stop.reason}
+    shown: dict[str, Any] = {"sessionId": target.id, "state": "paused", "reason": stop.reason}
     thread = await thread_of(target, stop)
-    told["threadId"] = thread
+    shown["threadId"] = thread
     if "exception" in stop.reason:
-        told["exception"] = await _exception(target, thread, stop)
+        shown["exception"] = await _exception(target, thread, stop)
     try:
         frames, more = await frames_of(target, thread, workspace, limit=MAX_SHOWN_FRAMES)
     except AdapterRefused:
         # delve has no stack for a program at its entry.
         frames, more = [], 0
-    told["frames"] = frames
+    shown["frames"] = frames
     if more > 0:
-        told["moreFrames"] = f"{more}; debug_stack has them"
+        shown["moreFrames"] = f"{more}; debug_stack has them"
     if frames:
-        told |= await describe_locals(target, frames[0]["id"], LOCALS_BUDGET)
+        shown |= await describe_locals(target, frames[0]["id"], LOCALS_BUDGET)
     if is_first:
         _note_hit(target, frames, workspace)
-        session.record(target, "stop", {name: told[name] for name in ("reason", "exception", "frames") if name in told})
+        session.record(
+            target, "stop", {name: shown[name] for name in ("reason", "exception", "frames") if name in shown}
+        )
     others = [one.id for one in session.targets if one.state == "paused" and one is not target]
-    return told | ({"alsoPaused": others} if others else {}) | _notes(session) | session.output.take()
+    return shown | ({"alsoPaused": others} if others else {}) | _notes(session) | session.output.take()
 
 
 def _note_hit(target: DebugTarget, frames: list[dict[str, Any]], workspace: str) -> None:
@@ -137,10 +139,10 @@ def _frame(target: DebugTarget, frame: Mapping[str, Any], workspace: str) -> dic
     path = source.get("path") or source.get("name") or ""
     number = target.session.references.give("frame", target, int(frame["id"]))
     name = str(frame.get("name") or "")
-    told: dict[str, Any] = {"id": number, "name": adapter_dialects.function_name(target.adapter, name)}
-    told |= {"file": display_path(path, workspace), "line": frame.get("line")}
+    shown: dict[str, Any] = {"id": number, "name": adapter_dialects.function_name(target.adapter, name)}
+    shown |= {"file": display_path(path, workspace), "line": frame.get("line")}
     cause = adapter_dialects.cause_of_frame(target.adapter, name)
-    return told if cause is None else told | {"cause": cause[:MAX_CAUSE_CHARACTERS]}
+    return shown if cause is None else shown | {"cause": cause[:MAX_CAUSE_CHARACTERS]}
 
 
 def _code(frame: Mapping[str, Any]) -> str:
@@ -164,11 +166,11 @@ async def _exception(target: DebugTarget, thread: int, stop: ProgramStop) -> dic
         info = await target.ask("exceptionInfo", threadId=thread)
     except (AdapterRefused, TimeoutError):
         return {"message": stop.text}
-    told = adapter_dialects.exception_of(target.adapter, info, stop.text)
-    told["message"] = told["message"][:MAX_MESSAGE_CHARACTERS]
+    shown = adapter_dialects.exception_of(target.adapter, info, stop.text)
+    shown["message"] = shown["message"][:MAX_MESSAGE_CHARACTERS]
     if mode := info.get("breakMode"):
-        told["mode"] = mode
-    return told
+        shown["mode"] = mode
+    return shown
 
 
 def _notes(session: DebugSession) -> dict[str, Any]:

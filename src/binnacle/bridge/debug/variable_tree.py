@@ -66,10 +66,10 @@ def _local(scopes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _show(target: DebugTarget, found: list[dict[str, Any]], shown: list[dict[str, Any]], room: AnswerBudget) -> int:
     """Adds variables while there is room. Returns how many."""
     for count, one in enumerate(found):
-        told = describe_variable(target, one)
-        if not room.take(len(told["name"]) + len(told["value"]) + 40):
+        result = describe_variable(target, one)
+        if not room.take(len(result["name"]) + len(result["value"]) + 40):
             return count
-        shown.append(told)
+        shown.append(result)
     return len(found)
 
 
@@ -96,14 +96,14 @@ async def fetch_members(
 def describe_variable(target: DebugTarget, variable: dict[str, Any]) -> dict[str, Any]:
     """A variable as in an answer."""
     value = str(variable.get("value", ""))
-    told: dict[str, Any] = {"name": str(variable.get("name", "")), "value": value[:MAX_VALUE_CHARACTERS]}
+    result: dict[str, Any] = {"name": str(variable.get("name", "")), "value": value[:MAX_VALUE_CHARACTERS]}
     if len(value) > MAX_VALUE_CHARACTERS:
-        told["valueCut"] = len(value) - MAX_VALUE_CHARACTERS
+        result["valueCut"] = len(value) - MAX_VALUE_CHARACTERS
     if kind := variable.get("type"):
-        told["type"] = kind
+        result["type"] = kind
     if number := variable.get("variablesReference"):
-        told["variablesReference"] = target.session.references.give("variables", target, int(number))
-    return told
+        result["variablesReference"] = target.session.references.give("variables", target, int(number))
+    return result
 
 
 async def describe_tree(target: DebugTarget, reference: int, *, depth: int, room: AnswerBudget) -> dict[str, Any]:
@@ -132,12 +132,12 @@ async def _grow(
     shown = node["variables"] = []
     grown = []
     for one in found[:limit]:
-        told = describe_variable(target, one)
-        if not room.take(len(told["name"]) + len(told["value"]) + 40):
+        result = describe_variable(target, one)
+        if not room.take(len(result["name"]) + len(result["value"]) + 40):
             break
-        shown.append(told)
+        shown.append(result)
         if (number := one.get("variablesReference")) and is_worth_a_look(one):
-            grown.append((told, int(number)))
+            grown.append((result, int(number)))
     if left := len(found) - len(shown):
         ours = target.session.references.give("variables", target, reference)
         node["more"] = f"{left}; debug_get_variable with variablesReference={ours} start={len(shown)} has them"

@@ -189,8 +189,8 @@ class JobHost:
         try:
             return msgspec.json.decode(content, type=JobCommand), None
         except msgspec.DecodeError as error:
-            told = f"command.json cannot be read: {error}"
-            return unknown, BridgeError("E_INVALID_REQUEST", told, hint="docs/bridge.md says what stands in it")
+            shown = f"command.json cannot be read: {error}"
+            return unknown, BridgeError("E_INVALID_REQUEST", shown, hint="docs/bridge.md says what stands in it")
 
     def _claim(self, folder: str) -> bool:
         return job_files.claim_job(
@@ -244,14 +244,14 @@ class JobHost:
         self._breaker.check()
         self._running += 1
         try:
-            return await self._bounded(job)
+            return await self._run_bounded(job)
         finally:
             self._running -= 1
 
-    async def _bounded(self, job: ScriptJob) -> Any:
+    async def _run_bounded(self, job: ScriptJob) -> Any:
         """The script's answer, unless it takes too long or is cancelled."""
         loop = asyncio.get_running_loop()
-        work = loop.create_task(self._guarded(job))
+        work = loop.create_task(self._run_guarded(job))
         gone = loop.create_task(job.cancelled.wait())
         limit = job.command.timeout / 1000 if job.command.timeout else None
         try:
@@ -268,7 +268,7 @@ class JobHost:
             if not work.done():
                 work.cancel()
 
-    async def _guarded(self, job: ScriptJob) -> Any:
+    async def _run_guarded(self, job: ScriptJob) -> Any:
         try:
             return await self._run(job)
         except BridgeError:
@@ -276,10 +276,10 @@ class JobHost:
         except Exception as error:  # any failure of a script is an answer, and must not end the host
             _log.exception("%s failed", job.command.script_name)
             self._breaker.note_failure()
-            told = f"{type(error).__name__}: {error}"
+            shown = f"{type(error).__name__}: {error}"
             raise BridgeError(
                 "E_INTERNAL",
-                f"{job.command.script_name} failed: {told}",
+                f"{job.command.script_name} failed: {shown}",
                 hint=SEE_LOG,
             ) from error
 
@@ -331,8 +331,8 @@ def _unproven() -> BridgeError:
 
 def _reason(job: ScriptJob) -> BridgeError:
     if job.cancelled.is_set():
-        told = f"{job.command.script_name} was cancelled by the client"
-        return BridgeError("E_CANCELLED", told, hint="call it again if it is wanted after all")
+        shown = f"{job.command.script_name} was cancelled by the client"
+        return BridgeError("E_CANCELLED", shown, hint="call it again if it is wanted after all")
     return BridgeError(
         "E_TIMEOUT",
         f"{job.command.script_name} did not end within {job.command.timeout} ms",

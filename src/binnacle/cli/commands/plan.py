@@ -143,9 +143,7 @@ def _show(answer: PlanAnswer | RecipesAnswer, screen: Screen) -> None:
     cost = answer.tokens
     screen.line(f"prompt {cost.prompt} + tools {cost.tools} = {cost.total} tokens before the first word")
     if budget := answer.tool_budget:
-        screen.line(
-            f"upstream tools are added: {budget.left} tokens of them are listed, tool_search finds the rest"
-        )
+        screen.line(f"upstream tools are added: {budget.left} tokens of them are listed, tool_search finds the rest")
     denied = {name: why for name, why in answer.disabled.items() if why.startswith("denied")}
     for name, why in denied.items():
         screen.line(f"{screen.styled('without', 'yellow')} {name}: {why}")

@@ -82,9 +82,7 @@ def _show_list(answer: ScriptListAnswer, screen: Screen) -> None:
     screen.table(rows, flexible=3, headings=("TOOL", "STATE", "FROM", "WHAT IT DOES"))
     show_problems(answer.problems, screen)
     if waiting := [one.alias for one in answer.scripts if one.state == "not trusted"]:
-        screen.line(
-            f"review them and let agents run them: bn trust {' '.join(f'script:{alias}' for alias in waiting)}"
-        )
+        screen.line(f"review them and let agents run them: bn trust {' '.join(f'script:{alias}' for alias in waiting)}")
 
 
 @SCRIPT.command(

@@ -119,12 +119,12 @@ class AcpSession:
         option = next((one for one in self._opened.config_options or () if one.category == "model"), None)
         what = f"the model {model!r}"
         if option is not None:
-            chosen = self._offered(model, list(_values(option.options or ())))
+            chosen = self._find_model(model, list(_values(option.options or ())))
             params = acp.SetOption(session_id=self.id, config_id=option.id, value=chosen)
             await self._choose(acp.SET_OPTION, params, what=what)
         else:
             models = self._opened.models.available_models if self._opened.models else ()
-            chosen = self._offered(model, [one.model_id for one in models])
+            chosen = self._find_model(model, [one.model_id for one in models])
             await self._choose(acp.SET_MODEL, acp.SetModel(session_id=self.id, model_id=chosen), what=what)
 
     def hear(self, update: acp.Update) -> None:
@@ -171,7 +171,7 @@ class AcpSession:
         except RpcError as error:
             raise agent_failures.error_of_answer(self._agent, error, doing=what) from error
 
-    def _offered(self, model: str, offered: Sequence[str]) -> str:
+    def _find_model(self, model: str, offered: Sequence[str]) -> str:
         """The model as the agent names it. If it lists no models, the person's word is used."""
         found = [one for one in offered if one == model] or [one for one in offered if model.lower() in one.lower()]
         if len(found) == 1 or not offered:

@@ -107,7 +107,7 @@ def resolve_agent(words: str, *, model: str | None = None, environ: Mapping[str,
         InvalidInput: that is no command line.
     """
     known = KNOWN_AGENTS.get(words.strip())
-    agent = _named(words.strip(), known, environ) if known else _command(words)
+    agent = _make_known(words.strip(), known, environ) if known else _command(words)
     if _find(agent.argv[0], environ) is None:
         raise _missing(agent, words)
     if model is None or known is None:
@@ -120,7 +120,7 @@ def resolve_agent(words: str, *, model: str | None = None, environ: Mapping[str,
     return replace(agent, model=model)
 
 
-def _named(name: str, known: _Known, environ: Mapping[str, str]) -> AgentCommand:
+def _make_known(name: str, known: _Known, environ: Mapping[str, str]) -> AgentCommand:
     argv = next((argv for argv in known.commands if _find(argv[0], environ)), known.commands[0])
     needed = {variable: value for variable, value in known.defaults.items() if variable not in environ}
     return AgentCommand(name=name, argv=argv, env={**known.env, **needed}, install=known.install, login=known.login)

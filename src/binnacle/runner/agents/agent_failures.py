@@ -14,7 +14,7 @@ def error_of_answer(
     agent: AgentCommand, error: RpcError, *, doing: str, login: tuple[acp.AuthMethod, ...] = ()
 ) -> AgentError:
     """The error for a request that the agent answered with an error."""
-    said = _said(error)
+    said = _message_of(error)
     if (limit := limit_in_error(error.message, error.data)) is not None:
         return error_of_limit(agent, said, limit.after)
     if error.code == acp.AUTH_REQUIRED:
@@ -41,7 +41,7 @@ def error_of_end(agent: AgentCommand, code: int, last_words: str) -> AgentError:
     return AgentEnded(f"{agent.name} {how}{said}", hint=agent.try_it, details={"exit_code": code})
 
 
-def _said(error: RpcError) -> str:
+def _message_of(error: RpcError) -> str:
     """The message of an error, or its data if the message is empty."""
     details = error.data
     if isinstance(details, dict):

@@ -58,7 +58,7 @@ class SeenToolCalls:
             is_named=bool(told) or before.is_named,
             has_input=bool(call.raw_input) or before.has_input,
             is_quoted=before.is_quoted or is_quoted_in([call.raw_input, *paths], name.strip(), kind=kind),
-            input=_bounded(call.raw_input) or before.input,
+            input=_limit_size(call.raw_input) or before.input,
             paths=paths,
         )
         self._known[call.tool_call_id] = known
@@ -76,5 +76,5 @@ def _name_in(meta: Any, depth: int = 0) -> str:
     return next(filter(None, (_name_in(part, depth + 1) for part in meta.values())), "")
 
 
-def _bounded(value: Any) -> Any:
+def _limit_size(value: Any) -> Any:
     return value if value and len(encode(value)) <= MAX_INPUT_BYTES else None

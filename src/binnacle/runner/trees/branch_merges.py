@@ -98,7 +98,7 @@ class BranchMerger:
         if not isinstance(joined, str):
             return await self._hand_over(git, tree, theirs, ours, joined)
         if in_the_way := await self._move(git, ours, joined):
-            return self._held(tree, in_the_way.reason, in_the_way.files)
+            return self._hold(tree, in_the_way.reason, in_the_way.files)
         delete_note(tree)
         files = (await git.ask("diff", "--name-only", "-z", ours, joined)).names
         return MergeDone(branch=tree.branch, into=self.into, commit=joined, files=len(files))
@@ -141,7 +141,7 @@ class BranchMerger:
             reason = f"{tree.path} has something else than {tree.branch} checked out"
         elif changed := await here.changed():
             reason = f"{tree.path} has uncommitted changes"
-        return self._held(tree, reason, changed) if reason else None
+        return self._hold(tree, reason, changed) if reason else None
 
     async def _join(self, git: Git, ours: str, theirs: str, message: str) -> str | tuple[str, ...]:
         """The merge commit of both, or the files in conflict."""
@@ -183,7 +183,7 @@ class BranchMerger:
     def _conflict(self, tree: WorkerTree, files: Sequence[str]) -> MergeConflict:
         return MergeConflict(worker=tree.number, branch=tree.branch, into=self.into, files=readable_names(files))
 
-    def _held(self, tree: WorkerTree, reason: str, files: Sequence[str]) -> MergeHeld:
+    def _hold(self, tree: WorkerTree, reason: str, files: Sequence[str]) -> MergeHeld:
         return MergeHeld(branch=tree.branch, into=self.into, reason=reason, files=readable_names(files))
 
 

@@ -90,7 +90,7 @@ class RunWorktrees:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            for tree in [*await self._left(), *([self.home] if self._has_own_branch else [])]:
+            for tree in [*await self._list_left(), *([self.home] if self._has_own_branch else [])]:
                 await self._release(tree)
             with suppress(OSError):
                 os.rmdir(os.path.join(self._folder, self._name, "trees"))
@@ -99,7 +99,7 @@ class RunWorktrees:
 
     async def numbers(self) -> list[int]:
         """The workers that have a branch here, from this run or a killed one."""
-        return [tree.number for tree in await self._left()]
+        return [tree.number for tree in await self._list_left()]
 
     async def take(self, number: int) -> WorkerTree:
         """The tree of a worker, made if it does not exist; an existing tree keeps its content."""
@@ -138,7 +138,7 @@ class RunWorktrees:
     def _branch(self, word: str) -> str:
         return f"bn/{self._name}/{word}"
 
-    async def _left(self) -> list[WorkerTree]:
+    async def _list_left(self) -> list[WorkerTree]:
         ran = await self._git.ask("for-each-ref", "--format=%(refname:lstrip=4)", f"refs/heads/bn/{self._name}/")
         return [self._worker(number) for number in sorted(int(word) for word in ran.line.split() if word.isdigit())]
 

@@ -70,7 +70,7 @@ class OAuth:
         self._next_attempt = 0.0
 
     async def headers(self) -> dict[str, str]:
-        grant = self._grant or await self._kept()
+        grant = self._grant or await self._load_grant()
         if grant is None:
             _sent.set("")
             if self._config.auth.type == "oauth":
@@ -92,7 +92,7 @@ class OAuth:
             return False
         self._is_asked_for = True
         sent = _sent.get()
-        grant = self._grant if self._grant and self._grant.access_token != sent else await self._kept()
+        grant = self._grant if self._grant and self._grant.access_token != sent else await self._load_grant()
         if grant is None:
             raise self._needs_login("it wants to know who asks")
         now = time.time()
@@ -111,7 +111,7 @@ class OAuth:
             await asyncio.wait({self._renewal}, timeout=CLOSE_SECONDS)
             self._renewal.cancel()
 
-    async def _kept(self) -> LoginGrant | None:
+    async def _load_grant(self) -> LoginGrant | None:
         """The saved login, which another process may have made or renewed."""
         if not self._is_asked_for:
             return None
@@ -136,7 +136,7 @@ class OAuth:
     async def _renew(self, spent: str) -> LoginGrant:
         self._next_attempt = time.monotonic() + RENEW_RETRY_SECONDS
         async with self._secrets.exclusive(self._key):
-            grant = await self._kept()
+            grant = await self._load_grant()
             if grant is None:
                 raise self._needs_login("its login was removed")
             if grant.access_token != spent and not grant.is_due(time.time()):
@@ -147,7 +147,7 @@ class OAuth:
             try:
                 renewed = await token_endpoint.renew(self._http, grant, near=self._config, redactor=self._redactor)
             except TokenRefused as refusal:
-                raise await self._refused(grant, refusal) from refusal
+                raise await self._handle_refusal(grant, refusal) from refusal
             # Used first, then saved: if it cannot be saved, at least this process continues with it.
             self._grant, self._is_kept = renewed, False
             self._next_attempt = 0.0
@@ -155,7 +155,7 @@ class OAuth:
             self._is_kept = True
             return renewed
 
-    async def _refused(self, grant: LoginGrant, refusal: TokenRefused) -> UpstreamLogin:
+    async def _handle_refusal(self, grant: LoginGrant, refusal: TokenRefused) -> UpstreamLogin:
         if refusal.error in REVOKED_ERRORS:
             self._grant = None
             await self._secrets.save(
@@ -170,7 +170,7 @@ class OAuth:
         self._is_asked_for = True
         async with self._secrets.exclusive(self._key):
             before = self._grant.access_token if self._grant else ""
-            grant = await self._kept()
+            grant = await self._load_grant()
             if grant is not None and grant.access_token != before and not grant.is_over(time.time()):
                 return True
             if grant is not None and not set(scopes) <= set(grant.wanted):

@@ -79,7 +79,7 @@ async def discover_provider(config: ServerConfig, http: HttpSession) -> Discover
         ConfigError: what is configured is not enough.
     """
     if config.auth.auth_url or config.auth.token_url:
-        return _configured(config)
+        return _read_configured(config)
     near = config.url
     asked = await _probe(config, http)
     described = await _describe(config, http, asked.resource_metadata)
@@ -211,7 +211,7 @@ def _provider(found: _ProviderMetadata, config: ServerConfig) -> Provider:
     return provider
 
 
-def _configured(config: ServerConfig) -> DiscoveredProvider:
+def _read_configured(config: ServerConfig) -> DiscoveredProvider:
     auth = config.auth
     missing = [key for key in ("auth_url", "token_url", "client_id") if not getattr(auth, key)]
     if missing:

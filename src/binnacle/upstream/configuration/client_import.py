@@ -186,7 +186,7 @@ def _entry(given: Mapping[str, Any], file: ClientFile) -> dict[str, Any]:
     enabled = given.get("enabled") is not False and given.get("disabled") is not True
     parts: dict[str, Any] = {"transport": _transport(given, file, is_local=is_local)}
     if is_local:
-        parts |= {"command": command, "args": args, "env": env | _passed(given, "env_vars", "env_keys")}
+        parts |= {"command": command, "args": args, "env": env | _passed_variables(given, "env_vars", "env_keys")}
     else:
         named = given.get("env_http_headers")
         secret = {key: f"${{{value}}}" for key, value in named.items()} if isinstance(named, Mapping) else {}
@@ -231,7 +231,7 @@ def _pairs(given: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return found
 
 
-def _passed(given: Mapping[str, Any], *keys: str) -> dict[str, str]:
+def _passed_variables(given: Mapping[str, Any], *keys: str) -> dict[str, str]:
     """Variables that a client passes on by name."""
     lists: list[Any] = [given[key] for key in keys if isinstance(given.get(key), list)]
     return {name: f"${{{name}}}" for names in lists for name in names if isinstance(name, str)}

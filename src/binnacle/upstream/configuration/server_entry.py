@@ -151,7 +151,7 @@ class _Reading:
 
     def values(self) -> dict[str, Any]:
         """Everything in the entry by our keys, sections as nested mappings."""
-        found = self._known(self.entry.data, (), {**SERVER, **SECTIONS})
+        found = self._read_keys(self.entry.data, (), {**SERVER, **SECTIONS})
         self.written_url = found.get("url")
         is_enabled = found.get("enabled") is not False
         return {key: self._value(key, value, fill=is_enabled) for key, value in found.items()}
@@ -163,15 +163,15 @@ class _Reading:
         if not isinstance(value, Mapping):
             self.refuse(f"expected an object, not {entry_fields.called(value)}", path=(key,))
             return {}
-        known = self._known(value, (key,), section)
+        known = self._read_keys(value, (key,), section)
         return {name: self._read(section[name], one, (key, name), fill=fill) for name, one in known.items()}
 
-    def _known(self, data: Mapping[str, Any], above: KeyPath, keys: Mapping[str, Any]) -> dict[str, Any]:
+    def _read_keys(self, data: Mapping[str, Any], above: KeyPath, keys: Mapping[str, Any]) -> dict[str, Any]:
         """The values of an object by our keys. Other clients' keys are translated, unknown ones refused."""
         found: dict[str, Any] = {}
         for written, given in data.items():
             path = (*above, written)
-            target, value = _translated(written, given, keys) if above else _top_translated(written, given, keys)
+            target, value = _translate(written, given, keys) if above else _translate_top(written, given, keys)
             if not target:
                 continue
             if target[0] not in keys:
@@ -202,7 +202,7 @@ class _Reading:
         """A value as its key requires it; None if it is wrong."""
         before = len(self.problems)
         self.variables |= _variables_in(value)
-        value = self._filled(value, path) if fill else value
+        value = self._fill_in(value, path) if fill else value
         if len(self.problems) > before:
             return None
         try:
@@ -211,16 +211,16 @@ class _Reading:
             self.refuse(error.message, error.hint, path=path)
             return None
 
-    def _filled(self, value: Any, path: KeyPath) -> Any:
+    def _fill_in(self, value: Any, path: KeyPath) -> Any:
         if isinstance(value, str):
             text, gaps = self._variables.fill(value)
             for gap in gaps:
                 self.refuse(gap.message, gap.hint, path=path)
             return text
         if isinstance(value, Mapping):
-            return {key: self._filled(one, (*self._paths.get(path, path), key)) for key, one in value.items()}
+            return {key: self._fill_in(one, (*self._paths.get(path, path), key)) for key, one in value.items()}
         if isinstance(value, list | tuple):
-            return [self._filled(one, path) for one in value]
+            return [self._fill_in(one, path) for one in value]
         return value
 
 
@@ -231,7 +231,7 @@ def _variables_in(value: Any) -> set[str]:
     return set().union(*map(_variables_in, parts))
 
 
-def _top_translated(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[KeyPath, Any]:
+def _translate_top(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[KeyPath, Any]:
     """Where a value at the top of an entry belongs in our shape, if anywhere, and what it is there."""
     key = snake_case(written)
     if key in IGNORED or value is None:
@@ -241,10 +241,10 @@ def _top_translated(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[
     if key == "tools" and isinstance(value, list):
         # Copilot's list of the tools it may use: `*` is all of them, and an empty list none.
         return (("tools", "allow"), [] if value == ["*"] else value) if value else (("tools", "deny"), ["*"])
-    return _translated(written, value, keys)
+    return _translate(written, value, keys)
 
 
-def _translated(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[KeyPath, Any]:
+def _translate(written: str, value: Any, keys: Mapping[str, Any]) -> tuple[KeyPath, Any]:
     key = snake_case(written)
     return (key,) if key in keys else ALIASES.get(key, (key,)), value
 

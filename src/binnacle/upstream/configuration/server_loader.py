@@ -160,7 +160,7 @@ def read_config(file: ConfigFile) -> tuple[list[ServerEntry], list[ConfigProblem
         if member.key in CONTAINERS:
             _read_container(file, member, lines, entries, problems)
         elif member.key not in _BESIDE:
-            problems.append(_misplaced(member, where))
+            problems.append(_report_misplaced(member, where))
     return entries, problems
 
 
@@ -182,7 +182,7 @@ def _read_container(
         entries.append(entry)
 
 
-def _misplaced(member: JsoncMember, where: str) -> ConfigProblem:
+def _report_misplaced(member: JsoncMember, where: str) -> ConfigProblem:
     value = member.node.value
     is_server = isinstance(value, dict) and not value.keys().isdisjoint(("command", "url"))
     hint = "put it below 'servers'" if is_server else did_you_mean(member.key, (*CONTAINERS[:2], *_BESIDE))

@@ -41,9 +41,9 @@ class ProjectVariables:
     def fill(self, text: str) -> tuple[str, list[UndefinedVariable]]:
         """The text with everything filled in, and what could not be."""
         gaps: list[UndefinedVariable] = []
-        return self._filled(text, gaps), gaps
+        return self._fill_in(text, gaps), gaps
 
-    def _filled(self, text: str, gaps: list[UndefinedVariable]) -> str:
+    def _fill_in(self, text: str, gaps: list[UndefinedVariable]) -> str:
         parts: list[str] = []
         at = 0
         while (start := text.find("${", at)) >= 0:
@@ -61,10 +61,10 @@ class ProjectVariables:
 
     def _value(self, body: str, gaps: list[UndefinedVariable]) -> str:
         name, has_default, default = body.partition(":-")
-        variable, gap = _meant(name)
+        variable, gap = _find_variable(name)
         value = self._given.get(name) or self._environ.get(variable)
         if variable and has_default and not value:
-            return self._filled(default, gaps)
+            return self._fill_in(default, gaps)
         if not variable or value is None:
             gaps.append(gap)
             return ""
@@ -81,13 +81,13 @@ def variables_in(text: str) -> set[str]:
         if end < 0 or text[start - 1 : start] == "$":
             continue
         name, _, default = text[at:end].partition(":-")
-        found |= {_meant(name)[0]} - {""}
+        found |= {_find_variable(name)[0]} - {""}
         found |= variables_in(default)
         at = end + 1
     return found
 
 
-def _meant(name: str) -> tuple[str, UndefinedVariable]:
+def _find_variable(name: str) -> tuple[str, UndefinedVariable]:
     """The environment variable that is meant, empty for none, and what to say if it is undefined."""
     if found := _VARIABLE.fullmatch(name):
         variable = found[1]

@@ -127,7 +127,7 @@ def gather_content(servers: Iterable[SupervisedServer]) -> ContentIndex:
         prompts |= {(name, called): entry for called, entry in asked.named}
         notes += ((name, note) for pieces in (*listed, asked) for note in pieces.notes)
     public = assign_names(prompts)
-    named = {called: ContentItem(*owner, _renamed(prompts[owner], called)) for called, owner in public.items()}
+    named = {called: ContentItem(*owner, _rename(prompts[owner], called)) for called, owner in public.items()}
     return ContentIndex(resources, templates, named, sharing, tuple(notes))
 
 
@@ -151,5 +151,5 @@ def fits_template(uri: str, template: str) -> bool:
     return at == len(uri)
 
 
-def _renamed(entry: Raw, name: str) -> Raw:
+def _rename(entry: Raw, name: str) -> Raw:
     return Raw(msgspec.json.encode({**msgspec.json.decode(entry, type=dict[str, Raw]), "name": name}))

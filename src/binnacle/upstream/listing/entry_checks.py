@@ -212,7 +212,7 @@ def parse_entries(kind: ListKind, entries: Iterable[Raw]) -> ListedEntries:
     changed: dict[str, list[str]] = {}
     for number, entry in enumerate(entries, 1):
         given = decode_entry(entry)
-        called = _called(given, f"{kind.removesuffix('s')} {number}")
+        called = _name_entry(given, f"{kind.removesuffix('s')} {number}")
         try:
             fitted = _fit_entry(kind, given)
         except UnfitValue as error:
@@ -233,7 +233,7 @@ def _fit_entry(kind: ListKind, given: Any) -> _Fitted:
     return fitted._replace(changes=(*fitted.changes, "inputSchema added, there is none"))
 
 
-def _called(given: Any, otherwise: str) -> str:
+def _name_entry(given: Any, otherwise: str) -> str:
     """What a note calls an entry."""
     members = (given.get(key) for key in ("name", "uri", "uriTemplate")) if isinstance(given, dict) else ()
     name = next((one for one in members if isinstance(one, str) and one), otherwise)

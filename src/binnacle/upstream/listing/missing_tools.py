@@ -44,14 +44,14 @@ def explain_missing(
         )
     for owner in owners:  # a name may belong to several servers; the one that is down is the reason
         if owner in broken:
-            return _misconfigured(name, broken[owner])
+            return _explain_misconfigured(name, broken[owner])
         if servers[owner].status.state not in UP_STATES:
             error = servers[owner].describe_down()
             return UpstreamDown(f"no tool {name!r} now: {error.message}", hint=error.next_steps, details=error.details)
     return _not_among(name, owners[0], tools.get(owners[0], ()), notes.get(owners[0], ()))
 
 
-def _misconfigured(name: str, problem: ConfigProblem) -> BinnacleError:
+def _explain_misconfigured(name: str, problem: ConfigProblem) -> BinnacleError:
     return UpstreamDown(
         f"no tool {name!r}: {problem.server} is configured wrongly, {problem.where}: {problem.message}",
         hint=problem.hint or upstream_steps.LIST_SERVERS,

@@ -55,7 +55,7 @@ class PinChange(NamedTuple):
         for part in PINNED:
             before, after = (self.before or {}).get(part), (self.after or {}).get(part)
             if _canonical(before) != _canonical(after):
-                lines += _compared(part, before, after)
+                lines += _compare(part, before, after)
         if len(lines) > DIFF_LINES:
             lines[DIFF_LINES:] = [f"… {len(lines) - DIFF_LINES} more lines"]
         return make_visible("\n".join(lines))
@@ -106,7 +106,7 @@ class Pins:
         seen: dict[str, Content] = {}
         for tool in tools:
             seen.setdefault(tool["name"], _content(tool))
-        with self._locked() as kept:
+        with self._lock_file() as kept:
             known = kept.servers.get(server)
             if known is None:
                 if seen:  # a server without tools, as before a login, stays unknown
@@ -142,7 +142,7 @@ class Pins:
             Refused: a tool has changed again since it was shown.
             ConfigError: the file cannot be read or written.
         """
-        with self._locked() as kept:
+        with self._lock_file() as kept:
             known = kept.servers.get(server)
             if known is None:
                 hint = did_you_mean(server, list(kept.servers)) or "its tools are pinned when it is first connected"
@@ -166,11 +166,11 @@ class Pins:
 
     def forget(self, server: str) -> None:
         """Drops the pins of a removed server: when it is seen again, it is new."""
-        with self._locked() as kept:
+        with self._lock_file() as kept:
             kept.servers.pop(server, None)
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[_File]:
+    def _lock_file(self) -> Iterator[_File]:
         """Locks the file and returns its content; changes are written at the end."""
         try:
             make_private_folder(os.path.dirname(self._path))
@@ -254,7 +254,7 @@ def _check_shown(shown: Sequence[PinChange], accepted: Mapping[str, Content | No
             raise Refused(f"it has changed again since it was shown: {name!r}", hint="look at it again, then accept it")
 
 
-def _compared(part: str, before: Any, after: Any) -> list[str]:
+def _compare(part: str, before: Any, after: Any) -> list[str]:
     from difflib import unified_diff
 
     old, new = _lines(before), _lines(after)

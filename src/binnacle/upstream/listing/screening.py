@@ -191,10 +191,10 @@ def _entry(
     key: str, value: Any, path: tuple[str, ...], place: Place, findings: list[ScreeningFinding], tool: str
 ) -> Any:
     if kinds := describe_hidden(key):
-        raise _Refused(_spelled(path), f"the name of a parameter or field contains {kinds}")
+        raise _Refused(_join_path(path), f"the name of a parameter or field contains {kinds}")
     if place == "schema" and key in MAX_PROSE_CHARACTERS and isinstance(value, str):
         text, told = _clean_text(value, MAX_PROSE_CHARACTERS[key])
-        findings += (ScreeningFinding(tool, _spelled(path), what) for what in told)
+        findings += (ScreeningFinding(tool, _join_path(path), what) for what in told)
         return text
     return _walk(value, path, _below(key, place), findings, tool)
 
@@ -207,7 +207,7 @@ def _below(key: str, place: Place) -> Place:
 
 def _check_value(text: str, path: tuple[str, ...]) -> None:
     if not text.isascii() and _IN_VALUES.search(text):
-        raise _Refused(_spelled(path), f"a value that calls have to repeat contains {describe_hidden(text)}")
+        raise _Refused(_join_path(path), f"a value that calls have to repeat contains {describe_hidden(text)}")
 
 
 def _clean_text(text: str, longest: int) -> tuple[str, list[str]]:
@@ -222,5 +222,5 @@ def _clean_text(text: str, longest: int) -> tuple[str, list[str]]:
     return text, told
 
 
-def _spelled(path: tuple[str, ...]) -> str:
+def _join_path(path: tuple[str, ...]) -> str:
     return make_visible(".".join(path))

@@ -56,7 +56,7 @@ class AddressNotAllowed(OSError):
 
 def nearness_of(address: str) -> AddressNearness:
     """How near a numeric address is."""
-    found = _embedded(ip_address(address.partition("%")[0]))
+    found = _embedded_address(ip_address(address.partition("%")[0]))
     if found in METADATA_ADDRESSES or found.is_link_local or found.is_multicast:
         return AddressNearness.SPECIAL
     if found.is_loopback or found.is_unspecified:
@@ -66,7 +66,7 @@ def nearness_of(address: str) -> AddressNearness:
     return AddressNearness.PUBLIC if found.is_global else AddressNearness.PRIVATE
 
 
-def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def _embedded_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     """The IPv4 address in an IPv6 address, if there is one."""
     if isinstance(address, IPv4Address):
         return address
@@ -96,7 +96,7 @@ def written_nearness(url: str) -> AddressNearness:
         found = ip_address(host)
     except ValueError:
         return AddressNearness.PUBLIC
-    return nearness_of(host) if str(found) == host and _embedded(found) == found else AddressNearness.PUBLIC
+    return nearness_of(host) if str(found) == host and _embedded_address(found) == found else AddressNearness.PUBLIC
 
 
 def spelled_nearness(host: str) -> AddressNearness:

@@ -98,7 +98,7 @@ class StreamableHttpTransport:
                 if request.method == "initialize" and response.ok:
                     self._session_id = response.headers.get("Mcp-Session-Id", "")
                 if response.ok and response.content_type == EVENT_STREAM:
-                    return await self._streamed(request, response, is_resumable=not is_stateless)
+                    return await self._read_stream(request, response, is_resumable=not is_stateless)
                 if not response.ok:
                     return await self._refusal(request, response)
                 return self._plain(request, response, await self._http.body(response))
@@ -173,7 +173,7 @@ class StreamableHttpTransport:
             raise describe_refusal(self._config.name, response, data)
         return Response(request.id, None, answer.error)
 
-    async def _streamed(self, request: OutgoingRequest, response: HttpAnswer, *, is_resumable: bool) -> Response:
+    async def _read_stream(self, request: OutgoingRequest, response: HttpAnswer, *, is_resumable: bool) -> Response:
         """The answer in a stream, which is resumed after a break if the server numbers its events."""
         events = EventStreamDecoder(MAX_MESSAGE_BYTES)
         failure = UpstreamDown(f"{self._config.name} ended the stream without an answer", hint="try again")

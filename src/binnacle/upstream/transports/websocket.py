@@ -86,14 +86,14 @@ class WebSocketTransport(DuplexTransport):
             return await self._handshake(session)
         except aiohttp.WSServerHandshakeError as error:
             if error.status not in CHALLENGE_STATUSES:
-                raise self._refused(error) from error
+                raise self._describe_refusal(error) from error
             challenge = ", ".join((error.headers or CIMultiDict()).getall("WWW-Authenticate", ()))
             if not await self._credentials.challenged(error.status, challenge):
-                raise self._refused(error) from error
+                raise self._describe_refusal(error) from error
         try:
             return await self._handshake(session)
         except aiohttp.WSServerHandshakeError as error:
-            raise self._refused(error) from error
+            raise self._describe_refusal(error) from error
 
     async def _handshake(self, session: aiohttp.ClientSession) -> Socket:
         headers = CIMultiDict(self._config.headers)
@@ -128,7 +128,7 @@ class WebSocketTransport(DuplexTransport):
                 raise
         return response
 
-    def _refused(self, error: aiohttp.WSServerHandshakeError) -> UpstreamError:
+    def _describe_refusal(self, error: aiohttp.WSServerHandshakeError) -> UpstreamError:
         """The error for a WebSocket that was refused."""
         name = self._config.name
         said = f"{name} opened no WebSocket: {error.status} {make_excerpt(error.message.encode())}"

@@ -124,12 +124,12 @@ async def clear_project(debugger: Debugger, params: NoParams, job: ScriptCall) -
 
 async def list_all(debugger: Debugger, params: NoParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
     kept = debugger.breakpoints
-    told: dict[str, Any] = {"breakpoints": [_row(debugger, one) for one in kept.lines], "count": len(kept.lines)}
+    answer: dict[str, Any] = {"breakpoints": [_row(debugger, one) for one in kept.lines], "count": len(kept.lines)}
     if kept.functions:
-        told["functions"] = [one.to_dap() for one in kept.functions]
+        answer["functions"] = [one.to_dap() for one in kept.functions]
     if kept.exceptions is not None:
-        told["exceptions"] = kept.exceptions
-    return told
+        answer["exceptions"] = kept.exceptions
+    return answer
 
 
 def _place(debugger: Debugger, given: str | None, line: int | None) -> tuple[str, int]:

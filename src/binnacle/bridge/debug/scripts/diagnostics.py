@@ -54,8 +54,8 @@ async def collect(debugger: Debugger, params: CollectParams, job: ScriptCall) ->
     if found is None:
         found = await asyncio.to_thread(_compile_all, path, debugger.workspace)
     rows = [row | {"path": display_path(row["path"], debugger.workspace), "source": source} for row in found]
-    told: dict[str, Any] = {"count": len(rows), "diagnostics": rows[:MAX_DIAGNOSTICS]}
-    return told | (
+    shown: dict[str, Any] = {"count": len(rows), "diagnostics": rows[:MAX_DIAGNOSTICS]}
+    return shown | (
         {"more": f"{len(rows) - MAX_DIAGNOSTICS}; give path, a file or a directory"}
         if len(rows) > MAX_DIAGNOSTICS
         else {}

@@ -127,12 +127,12 @@ async def stop(debugger: Debugger, params: SessionParams, job: ScriptCall) -> di
     session.how = "it was stopped using debug_stop"
     await session.end()
     session.is_told = True
-    told: dict[str, Any] = {"success": True, "sessionId": session.id, "state": "terminated"}
+    answer: dict[str, Any] = {"success": True, "sessionId": session.id, "state": "terminated"}
     if session.launch.is_attach:
-        told["details"] = "detached; the program goes on"
+        answer["details"] = "detached; the program goes on"
     if left := [one.id for one in debugger.live()]:
-        told["sessions"] = left
-    return told | session.output.take()
+        answer["sessions"] = left
+    return answer | session.output.take()
 
 
 async def restart(debugger: Debugger, params: ResumeParams, job: ScriptCall) -> dict[str, Any]:
@@ -150,8 +150,8 @@ async def restart(debugger: Debugger, params: ResumeParams, job: ScriptCall) -> 
 async def status(debugger: Debugger, params: SessionParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
     """The state of a program, and the other sessions."""
     debugger.current = session = debugger.session(params.session_id)
-    told = await _now(debugger, session)
-    return told | {"sessions": [_overview(one) for one in debugger.live()]}
+    answer = await _now(debugger, session)
+    return answer | {"sessions": [_overview(one) for one in debugger.live()]}
 
 
 async def tracker(debugger: Debugger, params: SessionParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
@@ -204,9 +204,9 @@ async def _next(
     target = await session.wait_for_stop(resumed, timeout=seconds, job=job)
     if target is None:
         return await _end_of(debugger, session)
-    told = await describe_state(session, target, debugger.workspace)
+    answer = await describe_state(session, target, debugger.workspace)
     session.is_told = session.is_over
-    return told
+    return answer
 
 
 async def _end_of(debugger: Debugger, session: DebugSession) -> dict[str, Any]:
@@ -216,8 +216,8 @@ async def _end_of(debugger: Debugger, session: DebugSession) -> dict[str, Any]:
 
 def _overview(session: DebugSession) -> dict[str, Any]:
     rows = [{"sessionId": one.id, "state": one.state, "process": one.process} for one in session.targets]
-    told = rows[0] | {"title": session.launch.title, "adapter": session.launch.adapter.id}
-    return told | ({"children": rows[1:]} if rows[1:] else {}) | ({"ended": session.how} if session.how else {})
+    answer = rows[0] | {"title": session.launch.title, "adapter": session.launch.adapter.id}
+    return answer | ({"children": rows[1:]} if rows[1:] else {}) | ({"ended": session.how} if session.how else {})
 
 
 SCRIPTS = {

@@ -77,8 +77,8 @@ async def stack(debugger: Debugger, params: StackParams, job: ScriptCall) -> dic
     )
     if not frames:
         raise debug_errors.debug_error("E_NO_STACK", f"thread {thread} has no frames there", "call debug_threads")
-    told: dict[str, Any] = {"sessionId": target.id, "threadId": thread, "frames": frames}
-    return told | ({"more": f"{more}; call with start={params.start + len(frames)}"} if more > 0 else {})
+    described: dict[str, Any] = {"sessionId": target.id, "threadId": thread, "frames": frames}
+    return described | ({"more": f"{more}; call with start={params.start + len(frames)}"} if more > 0 else {})
 
 
 async def scopes(debugger: Debugger, params: ScopesParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
@@ -128,12 +128,12 @@ async def get_variable(debugger: Debugger, params: GetVariableParams, job: Scrip
     only = None if params.filter == "all" else params.filter
     found = await fetch_members(target, number, start=params.start, count=params.count + 1, only=only)
     shown = [describe_variable(target, one) for one in found[: params.count]]
-    told: dict[str, Any] = {"sessionId": target.id, "start": params.start, "variables": shown}
+    described: dict[str, Any] = {"sessionId": target.id, "start": params.start, "variables": shown}
     if len(found) > params.count:
-        told["more"] = f"call with start={params.start + params.count}"
+        described["more"] = f"call with start={params.start + params.count}"
     elif hidden := _hidden(found):
-        told["more"] = hidden
-    return told
+        described["more"] = hidden
+    return described
 
 
 async def set_variable(debugger: Debugger, params: SetVariableParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
@@ -144,9 +144,9 @@ async def set_variable(debugger: Debugger, params: SetVariableParams, job: Scrip
     else:
         target, frame = debugger.frame(params.frame_id, params.session_id)
         if (found := await _find_in_scopes(target, frame, params.name)) is None:
-            return await _set_expression(target, frame, params.name, _written(target, params.value))
+            return await _set_expression(target, frame, params.name, _write_value(target, params.value))
         reference = found
-    value = _written(target, params.value)
+    value = _write_value(target, params.value)
     if target.adapter == "debugpy" and (scope := target.scopes.get(reference)):
         # Here debugpy would silently keep the old value if the new one cannot be evaluated.
         place = f"globals()[{params.name!r}]" if scope[1] == "Globals" else params.name
@@ -160,7 +160,7 @@ async def set_variable(debugger: Debugger, params: SetVariableParams, job: Scrip
     return _was_set(target, params.name, answer)
 
 
-def _written(target: DebugTarget, value: Any) -> str:
+def _write_value(target: DebugTarget, value: Any) -> str:
     """A value in the program's language; a string already is."""
     if isinstance(value, str):
         return value
@@ -181,16 +181,16 @@ async def evaluate(debugger: Debugger, params: EvaluateParams, job: ScriptCall) 
             "debug_list_variables shows what can be named here",
         ) from error
     result = str(found.get("result", ""))
-    told: dict[str, Any] = {"sessionId": target.id, "result": result[:MAX_RESULT_CHARACTERS]}
+    described: dict[str, Any] = {"sessionId": target.id, "result": result[:MAX_RESULT_CHARACTERS]}
     if len(result) > MAX_RESULT_CHARACTERS:
-        told["resultCut"] = (
+        described["resultCut"] = (
             f"{len(result) - MAX_RESULT_CHARACTERS} characters more; debug_save_variable writes large values to a file"
         )
     if kind := found.get("type"):
-        told["type"] = kind
+        described["type"] = kind
     if number := found.get("variablesReference"):
-        told["variablesReference"] = target.session.references.give("variables", target, int(number))
-    return told | target.session.output.take()
+        described["variablesReference"] = target.session.references.give("variables", target, int(number))
+    return described | target.session.output.take()
 
 
 async def ask_value(
@@ -277,8 +277,10 @@ async def _set_expression(target: DebugTarget, frame: int | None, name: str, val
 
 def _was_set(target: DebugTarget, name: str, answer: dict[str, Any]) -> dict[str, Any]:
     # lldb-dap calls the new value `result`.
-    told = describe_variable(target, answer | {"name": name, "value": answer.get("value", answer.get("result", ""))})
-    return {"success": True, "sessionId": target.id} | told
+    described = describe_variable(
+        target, answer | {"name": name, "value": answer.get("value", answer.get("result", ""))}
+    )
+    return {"success": True, "sessionId": target.id} | described
 
 
 def _not_found(name: str) -> Exception:

@@ -89,7 +89,7 @@ class CompareParams(Struct, kw_only=True, rename="camel"):
 async def summary(debugger: Debugger, params: SummaryParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
     record = _load(debugger, params.session_id, missing="E_INVALID_SESSION_ID")
     exceptions = record.exceptions()
-    told = {
+    answer = {
         "sessionId": record.id,
         "title": record.about.get("title"),
         "started": _moment(record.begun),
@@ -100,8 +100,8 @@ async def summary(debugger: Debugger, params: SummaryParams, job: ScriptCall) ->
         "exceptions": len(exceptions),
     }
     if params.compact:
-        return told
-    return told | {
+        return answer
+    return answer | {
         "adapter": record.about.get("adapter"),
         "events": dict(Counter(one["type"] for one in record.entries)),
         "lastStops": [_place(one["body"]) for one in record.of("stop")[-5:]],
@@ -205,11 +205,11 @@ async def stats(debugger: Debugger, params: StatsParams, job: ScriptCall) -> dic
             counts[_group(params.group_by, line, record)] += 1
     if not counts:
         raise debug_errors.debug_error("E_NO_DATA", "nothing was written", "call dap_timeline for what happened")
-    told: dict[str, Any] = {"groupBy": params.group_by, "counts": dict(counts.most_common(50))}
+    answer: dict[str, Any] = {"groupBy": params.group_by, "counts": dict(counts.most_common(50))}
     if params.include_charts:
         top = counts.most_common(1)[0][1]
-        told["chart"] = [f"{name:<20} {'█' * max(1, 30 * n // top)} {n}" for name, n in counts.most_common(20)]
-    return told
+        answer["chart"] = [f"{name:<20} {'█' * max(1, 30 * n // top)} {n}" for name, n in counts.most_common(20)]
+    return answer
 
 
 async def filter_lines(debugger: Debugger, params: FilterParams, job: ScriptCall) -> dict[str, Any]:  # noqa: ARG001
@@ -249,17 +249,17 @@ async def compare(debugger: Debugger, params: CompareParams, job: ScriptCall) ->
                 "E_INSUFFICIENT_DATA", f"session {one.id} recorded nothing", "compare others"
             )
     one, other = pair
-    told: dict[str, Any] = {"compareBy": params.compare_by, "sessionA": one.id, "sessionB": other.id}
+    answer: dict[str, Any] = {"compareBy": params.compare_by, "sessionA": one.id, "sessionB": other.id}
     match params.compare_by:
         case "counts":
-            return told | {"a": _counts(one), "b": _counts(other)}
+            return answer | {"a": _counts(one), "b": _counts(other)}
         case "exceptions":
             found = [Counter(f"{x.get('type')}: {x.get('message')}" for x in record.exceptions()) for record in pair]
         case "timeline":
             found = [Counter(_place(x["body"]) for x in record.of("stop")) for record in pair]
         case "outputs":
             found = [Counter(line.text for line in record.lines()) for record in pair]
-    return told | {
+    return answer | {
         "onlyA": list((found[0] - found[1]).elements())[:100],
         "onlyB": list((found[1] - found[0]).elements())[:100],
         "both": (found[0] & found[1]).total(),

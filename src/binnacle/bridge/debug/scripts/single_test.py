@@ -42,8 +42,8 @@ async def debug_single(debugger: Debugger, params: DebugTestParams, job: ScriptC
     name = os.path.relpath(path, debugger.workspace) + "::" + find_test(path, params.line)
     start = StartParams(pytest=name, python=python, args=_options(python))
     launch = prepare_launch(start, debugger.workspace)
-    told = await begin(debugger, launch, seconds=params.timeout_ms / 1000 if params.wait else None, job=job)
-    return {"test": name} | told
+    answer = await begin(debugger, launch, seconds=params.timeout_ms / 1000 if params.wait else None, job=job)
+    return {"test": name} | answer
 
 
 def find_test(path: str, line: int) -> str:

@@ -65,10 +65,14 @@ async def save(debugger: Debugger, params: SaveVariableParams, job: ScriptCall) 
             "debug_list_variables shows what can be named here",
         ) from error
     _write(path, lines, debugger.workspace)
-    told: dict[str, Any] = {"sessionId": target.id, "path": display_path(path, debugger.workspace), "items": len(lines)}
+    answer: dict[str, Any] = {
+        "sessionId": target.id,
+        "path": display_path(path, debugger.workspace),
+        "items": len(lines),
+    }
     if total is not None and total > len(lines):
-        told["more"] = f"{total} in all; call with a larger maxItems, or save a slice"
-    return told
+        answer["more"] = f"{total} in all; call with a larger maxItems, or save a slice"
+    return answer
 
 
 async def _spell_python(
