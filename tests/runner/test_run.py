@@ -12,6 +12,7 @@ import pytest
 
 from binnacle.project.store_opening import open_store
 from binnacle.runner import run_events
+from binnacle.runner.agents.agent_process import AgentProcess
 from binnacle.runner.budget import RunBudget
 from binnacle.store import tasks
 from binnacle.work.actor import SYSTEM
@@ -43,6 +44,7 @@ def impatient(monkeypatch):
     """Agents that do not listen get less time than in earnest."""
     monkeypatch.setattr("binnacle.runner.agents.acp_session.CANCEL_TIMEOUT_SECONDS", 1.0)
     monkeypatch.setattr("binnacle.runner.loop.BACKOFF_SECONDS", (0.1,))
+    monkeypatch.setitem(AgentProcess.end.__kwdefaults__, "grace", 0.5)
 
 
 @pytest.fixture(autouse=True)

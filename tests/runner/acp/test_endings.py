@@ -10,6 +10,7 @@ import pytest
 
 from binnacle.errors import AgentEnded, AgentLimited, AgentProtocol, AgentSilent
 from binnacle.runner.agents import acp_session as sessions
+from binnacle.runner.agents.agent_process import AgentProcess
 from passthrough.stage import PATIENCE, wait_gone
 
 OWNER = str(Path(__file__).with_name("owner.py"))
@@ -77,6 +78,7 @@ class TestEnded:
 
     def test_one_that_hears_neither_cancel_nor_signal_is_killed(self, lead, monkeypatch):
         monkeypatch.setattr(sessions, "CANCEL_TIMEOUT_SECONDS", 0.5)
+        monkeypatch.setitem(AgentProcess.end.__kwdefaults__, "grace", 0.5)
 
         async def work() -> None:
             async with lead.session("--stubborn") as session:
