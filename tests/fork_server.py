@@ -30,6 +30,7 @@ PROGRAMS = tuple(
         "hostile_repository/watched.py",
         "identity/client_process.py",
         "hostile_agent/agent_process.py",
+        "bridge/serving.py",
     )
 )
 """The programs of the tests that can be forked. Each has a `main`."""
@@ -55,6 +56,9 @@ class Request:
 
     is_leader: bool
     """Whether it leads a session of its own."""
+
+    umask: int
+    """The rights that files of its own do not get; -1 for those of this process."""
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -99,8 +103,11 @@ def _become(request: Request, streams: Sequence[int]) -> NoReturn:
         # The parent may have read ahead, and what it has read is not for this one.
         sys.stdin = open(0, encoding=sys.stdin.encoding, errors=sys.stdin.errors, closefd=False)  # noqa: SIM115
         os.chdir(request.cwd)
+        if request.umask >= 0:
+            os.umask(request.umask)
         os.environ.clear()
         os.environ.update(request.env)
+        sys.dont_write_bytecode = bool(request.env.get("PYTHONDONTWRITEBYTECODE"))
         show_in_proc(request.words, request.env)
         sys.orig_argv, sys.argv = request.words, request.words[1:]
         code = _run_to_exit()
@@ -140,7 +147,7 @@ def _run_to_exit() -> int:
 def _entry_point(program: str) -> Callable[[], object]:
     if program not in PROGRAMS:
         return import_module("binnacle.cli.main").run
-    sys.path.insert(0, str(Path(program).parent))
+    sys.path[:0] = [str(Path(program).parent), str(Path(__file__).parent)]
     return import_module(Path(program).stem).main
 
 

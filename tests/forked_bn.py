@@ -27,7 +27,10 @@ BN = str(Path(sys.executable).with_name("bn"))
 AT_START = ("PYTHON", "LC_", "LANG", "LD_", "BN_DEBUG", "BN_PORTABLE")
 """How the variables begin that an interpreter or a module reads when it is loaded."""
 
-FORKED_OPTIONS = {"cwd", "env", "stdin", "stdout", "stderr", "text", "start_new_session"}
+UNDERSTOOD = "PYTHONDONTWRITEBYTECODE"
+"""One of them that a fork heeds all the same."""
+
+FORKED_OPTIONS = {"cwd", "env", "stdin", "stdout", "stderr", "text", "start_new_session", "umask"}
 """The options of `subprocess.Popen` that a fork understands."""
 
 END_SECONDS = 30
@@ -62,7 +65,7 @@ def may_fork(command: Sequence[str], env: Mapping[str, str]) -> bool:
 
 
 def _at_start(env: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in env.items() if name.startswith(AT_START)}
+    return {name: value for name, value in env.items() if name.startswith(AT_START) and name != UNDERSTOOD}
 
 
 class ForkedProcess(subprocess.Popen[Any]):
@@ -78,6 +81,7 @@ class ForkedProcess(subprocess.Popen[Any]):
             cwd=str(named["cwd"] or os.getcwd()),
             env=dict(named["env"] or os.environ),
             is_leader=named["start_new_session"],
+            umask=named["umask"],
         )
         fork = fork_child if is_fork() else server().fork
         self.pid = fork(request, [number if fd == -1 else fd for number, fd in enumerate(streams)])

@@ -12,6 +12,7 @@ from typing import Any
 
 import uvloop
 
+import forked_bn
 from binnacle.bridge.host.job_host import JobHost
 from binnacle.bridge.jobs.job_files import execute_folder, read_host
 from binnacle.bridge.jobs.protocol import BridgeError, ScriptJob
@@ -112,9 +113,7 @@ async def serving(workspace: Path, **options: Any) -> AsyncIterator[JobHost]:
 @contextmanager
 def host_process(workspace: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """A host in a process of its own, which serves when this is entered."""
-    words = [sys.executable, "-c", "from bridge.serving import main; main()", str(workspace)]
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)}
-    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE) as process:
+    with forked_bn.start([sys.executable, __file__, str(workspace)], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"serving\n"

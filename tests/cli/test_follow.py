@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import forked_bn
 from cli.conftest import BN
 
 
@@ -18,7 +19,7 @@ def follower(bn):
     running = []
 
     def start(*words: str, **env: str) -> subprocess.Popen[bytes]:
-        child = subprocess.Popen([BN, "log", "--follow", *words], cwd=bn.repo, env=bn.env | env, stdout=subprocess.PIPE)
+        child = forked_bn.start([BN, "log", "--follow", *words], cwd=bn.repo, env=bn.env | env, stdout=subprocess.PIPE)
         running.append(child)
         return child
 

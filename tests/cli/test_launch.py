@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import forked_bn
 from binnacle.store import reports, sessions
 from binnacle.store.opening import open_sqlite
 from binnacle.work.session import SessionRecord
@@ -63,7 +64,7 @@ class Launch:
         self.install(client)
         command = [BN, "plan", "launch", client, *words]
         options = {"stdin": subprocess.DEVNULL} | options
-        process = subprocess.Popen(command, cwd=self.bn.repo, env=self.env(part, record), **options)
+        process = forked_bn.start(command, cwd=self.bn.repo, env=self.env(part, record), **options)
         self._running.append(process)
         return process
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import binnacle
+import forked_bn
 from cli.conftest import BN
 from demo_commands import DEMO_AGENT
 from runner.runs import TWO
@@ -74,9 +75,8 @@ def open_to_others(place: Path) -> list[str]:
 @pytest.mark.parametrize("first", FIRST)
 def test_what_is_made_first_is_private(bn, places, first, umask):
     for words, given in FIRST[first]:
-        done = subprocess.run(
-            [BN, *words], cwd=bn.repo, env=bn.env, input=given.encode(), capture_output=True, timeout=100, check=False,
-            umask=umask,
+        done = forked_bn.run(
+            [BN, *words], cwd=bn.repo, env=bn.env, stdin=given.encode(), timeout=100, umask=umask,
         )  # fmt: skip
         assert b"unexpected" not in done.stderr, done.stderr
         assert b"E_USAGE" not in done.stderr, done.stderr

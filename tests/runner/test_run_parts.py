@@ -4,12 +4,12 @@ import json
 import os
 import shlex
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import forked_bn
 from demo_commands import DEMO_AGENT
 from runner.repositories import Repository
 from runner.runs import TWO
@@ -28,9 +28,9 @@ def run(repo: Repository, tmp_path, monkeypatch):
     repo.commit("spec", {"spec.md": TWO})
 
     def run(*words: str, code: int = 0) -> list[dict]:
-        done = subprocess.run(
+        done = forked_bn.run(
             [BN, "run", "spec.md", "--agent", shlex.join(DEMO_AGENT), "--approve", "all", "--json", *words],
-            cwd=repo.path, stdin=subprocess.DEVNULL, capture_output=True, timeout=110, check=False,
+            cwd=repo.path, timeout=110,
         )  # fmt: skip
         assert done.returncode == code, done.stderr.decode() + done.stdout.decode()
         return [json.loads(line) for line in done.stdout.splitlines()] or [json.loads(done.stderr)]
