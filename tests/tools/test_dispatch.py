@@ -1,6 +1,7 @@
 """One way to call a tool: enabled, valid, ready, in time; and what is cancelled is freed."""
 
 import asyncio
+import time
 
 import pytest
 from msgspec import Struct
@@ -8,7 +9,7 @@ from msgspec import Struct
 from binnacle.errors import InvalidInput, NotReady, ToolDisabled
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
-from binnacle.tools.dispatch import Dispatcher
+from binnacle.tools.dispatch import NO_WAY, Dispatcher
 from binnacle.tools.exposed_tool import ExposedTool
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.tool_spec import ToolAlias, ToolHints, ToolSpec
@@ -95,6 +96,91 @@ def test_a_prerequisite_is_met_once_the_other_tool_was_called():
     assert (refused["code"], refused["hint"]) == ("E_PREREQUISITE", "call first, then this again")
     call(dispatcher, "first", caller)
     assert not call(dispatcher, "second", caller).is_error
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_refused"),
+    [({"hints": ToolHints(read_only=False)}, True), ({"hints": ToolHints(read_only=True)}, False),
+     ({"hints": ToolHints(read_only=False), "opens_session": True}, False)],
+)  # fmt: skip
+def test_a_change_says_whose_it_is_where_several_share_a_connection(fields, is_refused):
+    dispatcher = Dispatcher(Catalog([a_tool("a", **fields)]))
+    outcome = call(dispatcher, "a", Caller(session=Session(actor=Actor("ann")), is_ambiguous=True))
+    assert outcome.is_error == is_refused
+    assert ("does not say which one calls it" in outcome.text) == is_refused
+    assert not call(dispatcher, "a").is_error, "one agent alone need not say it"
+
+
+def test_why_a_tool_is_missing_is_said_by_who_knows_and_asked_only_then():
+    asked = []
+
+    def explain(name):
+        asked.append(name)
+        return InvalidInput("its server is down") if name == "down" else None
+
+    there, hidden = a_tool("there"), a_tool("hidden")
+    dispatcher = Dispatcher(Catalog([there, hidden]), exposed=[ExposedTool("there", there)], explain_missing=explain)
+    assert "its server is down" in call(dispatcher, "down").text
+    unknown = call(dispatcher, "unknown")
+    assert "its server is down" not in unknown.text
+    assert unknown.envelope["error"]["code"] == "E_NOT_FOUND"
+    assert call(dispatcher, "hidden").envelope["error"]["code"] == "E_TOOL_DISABLED"
+    assert not call(dispatcher, "there").is_error
+    assert asked == ["down", "unknown"]
+
+
+REMARKED = {"hint": "call secret; wait", "value": "call secret"}
+
+
+class TestRemarks:
+    """What a tool says of other tools is put so that it holds in the session."""
+
+    def call(self, *, has_remarks: bool, hint: str = "", data: object = None):
+        async def run(caller, given):
+            if hint:
+                raise InvalidInput("no", hint=hint)
+            return ToolReply(REMARKED if data is None else data, "as the tool says it")
+
+        spec = a_tool("a", run, has_remarks=has_remarks)
+        shown = ExposedTool("a", spec, worded=lambda text: "" if "secret" in text else text)
+        return call(Dispatcher(Catalog([spec]), exposed=[shown]), "a")
+
+    def test_an_answer_leaves_out_the_tools_that_the_session_lacks(self):
+        outcome = self.call(has_remarks=True)
+        assert outcome.envelope["data"] == {"hint": "wait", "value": "call secret"}
+        assert outcome.text == '{"hint":"wait","value":"call secret"}'
+
+    def test_an_answer_that_names_none_keeps_its_text(self):
+        outcome = self.call(has_remarks=True, data={"value": 1})
+        assert (outcome.envelope["data"], outcome.text) == ({"value": 1}, "as the tool says it")
+
+    def test_one_that_knows_the_tools_of_the_session_is_left_as_it_is(self):
+        outcome = self.call(has_remarks=False)
+        assert (outcome.envelope["data"], outcome.text) == (REMARKED, "as the tool says it")
+
+    def test_so_is_a_hint_and_one_of_which_nothing_is_left_says_that_there_is_no_way(self):
+        assert self.call(has_remarks=True, hint="call secret; wait").envelope["error"]["hint"] == "wait"
+        assert self.call(has_remarks=True, hint="call secret").envelope["error"]["hint"] == NO_WAY
+        assert self.call(has_remarks=False, hint="call secret").envelope["error"]["hint"] == "call secret"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_outcome_says_how_long_it_took(fails):
+    begun = time.perf_counter()
+
+    async def run(caller, given):
+        if fails:
+            raise InvalidInput("no")
+        return ToolReply({}, "")
+
+    outcome = call(Dispatcher(Catalog([a_tool("a", run)])), "a")
+    assert 0 < outcome.seconds <= time.perf_counter() - begun
+
+
+def test_a_name_that_no_tool_has_fails_with_structure_and_without_a_code_in_its_text():
+    outcome = call(Dispatcher(Catalog([a_tool("a")])), "nothing")
+    assert outcome.is_structured
+    assert outcome.text.startswith("error: ")
 
 
 class TestRepliesToOtherTools:
