@@ -6,6 +6,8 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Sequence
+from contextlib import closing
 
 from bench import commands, debug, gateway, machine, page, report, server, store, trackers
 from bench.measure import Failed
@@ -21,9 +23,6 @@ GROUPS = {
     "peers": trackers.measure,
 }
 
-LAST_START_SECONDS = 480.0
-"""After this time no further group is begun, so that a run ends within ten minutes once the peers are there."""
-
 WITH_PEERS = {"server", "gateway", "debug", "peers"}
 """Groups that fetch other people's programs."""
 
@@ -37,20 +36,10 @@ def main() -> int:
     facts = machine.facts()
     # Ctrl-C and a polite kill both leave through the `finally` and `with` blocks that stop what was started.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    results: list[report.Result] = []
-    failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="bn-bench-", ignore_cleanup_errors=True) as folder:
         sizes, rounds = ((1_000, 10_000), 5) if asked.quick else ((1_000, 10_000, 100_000), 15)
         plan = Plan(folder=folder, sizes=sizes, rounds=rounds)
-        for name in asked.groups:
-            if plan.seconds > LAST_START_SECONDS:
-                failures.append(f"{name} was not measured: the others had taken {plan.seconds:.0f} s")
-                continue
-            try:
-                results.extend(GROUPS[name](plan))
-            except Exception as error:  # noqa: BLE001 - a group that breaks must not cost the results of the others
-                reason = error if isinstance(error, Failed) else traceback.format_exc()
-                failures.append(f"{name} could not be measured: {reason}")
+        results, failures = _measure(plan, asked.groups)
     print(report.table(results, asked.against))
     facts["seconds"] = round(plan.seconds)
     print(f"written: {report.write(results, facts, failures, is_published=asked.is_whole)}")
@@ -59,6 +48,25 @@ def main() -> int:
     for failure in failures:
         print(failure, file=sys.stderr)
     return 1 if failures else 0
+
+
+def _measure(plan: Plan, groups: Sequence[str]) -> tuple[list[report.Result], list[str]]:
+    """What was found, and why some of it was not."""
+    results: list[report.Result] = []
+    failures: list[str] = []
+    for name in groups:
+        if plan.is_over:
+            failures.append(f"{name} was not measured: there was no time left")
+            continue
+        try:
+            with closing(GROUPS[name](plan)) as found:  # closing it stops what it has started
+                for result in found:
+                    results.append(result)
+                    plan.check_time()
+        except Exception as error:  # noqa: BLE001 - a group that breaks must not cost the results of the others
+            reason = error if isinstance(error, Failed) else traceback.format_exc()
+            failures.append(f"{name} could not be measured to its end: {reason}")
+    return results, failures
 
 
 def _arguments() -> argparse.Namespace:

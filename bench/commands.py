@@ -1,6 +1,6 @@
 """The groups `cold` and `cli`: `bn` as people and agents start it, a process each time."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from bench.environment import nothing, of_checkout, program, project
 from bench.measure import Action, Command, take_turns
@@ -24,7 +24,7 @@ COMMANDS = {
 }
 
 
-def measure_cold(plan: Plan) -> Iterator[Result]:
+def measure_cold(plan: Plan) -> Generator[Result]:
     """How much `bn` adds to what starting Python costs anyway."""
     python, version = nothing(plan), program(plan, "bn", "--version")
     bn = project(plan, plan.sizes[0])
@@ -45,7 +45,7 @@ def measure_cold(plan: Plan) -> Iterator[Result]:
     yield Result(group="memory", name=floor, value=python.peak(), unit="MB")
 
 
-def measure_cli(plan: Plan) -> Iterator[Result]:
+def measure_cli(plan: Plan) -> Generator[Result]:
     """Every command at every size, on SQLite."""
     projects = {size: project(plan, size) for size in plan.sizes}
     smallest, yardstick = plan.sizes[0], turn(nothing(plan))

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import median
 from typing import Any, Protocol
@@ -97,7 +97,7 @@ KINDS: dict[str, Callable[[Debugger], None]] = {
 }
 
 
-def measure(plan: Plan) -> Iterator[Result]:
+def measure(plan: Plan) -> Generator[Result]:
     """What a call takes while a program stands, what a start takes, and what files add."""
     folder = os.path.realpath(os.path.join(plan.folder, "debugged"))
     os.makedirs(os.path.join(folder, ".git"))

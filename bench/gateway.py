@@ -7,7 +7,7 @@ echo, in the same round.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from statistics import median
@@ -50,7 +50,7 @@ MODES = {"one at a time": 1, "16 at once": 16}
 ECHO = os.path.join(FOLDER, "plain_echo.py")
 
 
-def measure(plan: Plan) -> Iterator[Result]:
+def measure(plan: Plan) -> Generator[Result]:
     """Calls over each pair of transports, to one server and to 20; starting with 20; memory."""
     others = installed(plan)
     for front in ("stdio", "HTTP"):

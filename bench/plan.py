@@ -5,6 +5,11 @@ import sys
 import time
 from dataclasses import dataclass, field
 
+from bench.measure import Failed
+
+MAX_RUN_SECONDS = 540.0
+"""After this time a run ends with what it has, so that it takes less than ten minutes once the peers are installed."""
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The checkout that is measured."""
 
@@ -28,6 +33,19 @@ class Plan:
     def seconds(self) -> float:
         """Since the run began."""
         return time.monotonic() - self.started
+
+    @property
+    def is_over(self) -> bool:
+        return self.seconds > MAX_RUN_SECONDS
+
+    def check_time(self) -> None:
+        """Ends a run that takes too long.
+
+        Raises:
+            Failed: it does.
+        """
+        if self.is_over:
+            raise Failed(f"the time for a run was over after {self.seconds:.0f} s; is the machine busy?")
 
     def say(self, text: str) -> None:
         """Tells the person waiting what is under way."""

@@ -6,7 +6,7 @@ Theirs have one tool that says its argument again; ours has all of its own, and 
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 
@@ -50,7 +50,7 @@ Arguments = Callable[[int], Mapping[str, object]]
 """What a tool is called with, by a number that is never used twice."""
 
 
-def measure(plan: Plan) -> Iterator[Result]:
+def measure(plan: Plan) -> Generator[Result]:
     """Start, calls on both transports, commands through `bn_run`, memory and the list of tools."""
     bn = project(plan, plan.sizes[0], suffix="-served")
     serve = _extended(bn, "mcp", "serve")

@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
@@ -22,7 +22,7 @@ NEXT_BUDGET = 2.0
 _USES_INDEX = {"sqlite": "INDEX task_ready", "postgres": "using task_ready"}
 
 
-def measure(plan: Plan) -> Iterator[Result]:
+def measure(plan: Plan) -> Generator[Result]:
     """Every operation at every size on both engines, then query plans and memory at the largest."""
     with _server(plan) as url, ExitStack() as stack:
         places = {(engine, size): _filled(plan, engine, size, url) for engine in ENGINES for size in plan.sizes}

@@ -6,7 +6,7 @@ They come from npm at the versions in `peers/package.json` and run without a net
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from bench.commands import turn
 from bench.environment import nothing, project
@@ -36,7 +36,7 @@ PRIORITIES = ("high", "high", "medium", "low", "low")
 """Ours, in the words of both."""
 
 
-def measure(plan: Plan) -> Iterator[Result]:
+def measure(plan: Plan) -> Generator[Result]:
     """Every job by every tracker at the smallest size, and the memory it takes them."""
     size = plan.sizes[0]
     if absent := npm_install(plan, PACKAGE, "other trackers, 1.5 GB, about two minutes"):
