@@ -8,9 +8,11 @@ from contextlib import suppress
 from msgspec import Struct
 
 from binnacle.bridge.client.bridge_client import BridgeClient
+from binnacle.bridge.client.bridge_status import BridgeStatus, bridge_status
 from binnacle.bridge.host.job_host import JobHost
 from binnacle.bridge.jobs import process_identity
 from binnacle.bridge.jobs.protocol import STOP_SCRIPT, BridgeError, HostInfo, ScriptJob
+from binnacle.bridge.manifest import shipped_scripts
 from binnacle.errors import Refused
 
 IDLE_MINUTES = 30
@@ -61,6 +63,15 @@ async def serve_bridge(workspace: str, *, idle: float | None) -> None:
             await host.serve()
         finally:
             await debugger.close()
+
+
+async def read_status(workspace: str) -> BridgeStatus:
+    """How the bridge of a workspace stands. No host is started for it."""
+    client = open_client(workspace, name="cli")
+    try:
+        return await bridge_status(client, shipped_scripts())
+    finally:
+        client.close()
 
 
 class StoppedHost(Struct, frozen=True, omit_defaults=True):

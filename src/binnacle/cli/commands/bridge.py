@@ -70,18 +70,9 @@ def _show_status(answer: "BridgeStatus", screen: Screen) -> None:
 def status(context: Context, args: Namespace) -> "BridgeStatus":  # noqa: ARG001 - it has no arguments
     import asyncio
 
-    from binnacle.bridge.client.bridge_status import bridge_status
-    from binnacle.bridge.manifest import shipped_scripts
-    from binnacle.project.bridge_host import open_client
+    from binnacle.project.bridge_host import read_status
 
-    async def ask() -> "BridgeStatus":
-        client = open_client(_workspace(context), name="cli")
-        try:
-            return await bridge_status(client, shipped_scripts())
-        finally:
-            client.close()
-
-    answer = asyncio.run(ask())
+    answer = asyncio.run(read_status(_workspace(context)))
     if answer["host"] is not None and not answer["host"]["healthy"]:
         context.exit_code = 1
     return answer

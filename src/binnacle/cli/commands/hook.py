@@ -1,19 +1,16 @@
 """`bn hook`: the commands of a project that run around the iterations of a run."""
 
 from argparse import Namespace
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from binnacle.cli.command import READS, CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 from binnacle.config.trust import is_trusted
-from binnacle.errors import Refused
 from binnacle.store.tasks import get
 
 if TYPE_CHECKING:
-    from binnacle.runner.hooks.hook_file import Hook
-    from binnacle.runner.hooks.hook_runner import HookInput
+    from binnacle.runner.hooks.hook_runner import HookOutcome
 
 HOOK = Group("hook")
 
@@ -122,6 +119,7 @@ def run(context: Context, args: Namespace) -> HookRunAnswer:
 
     from binnacle.runner.hooks.hook_file import find_hooks, select_hooks
     from binnacle.runner.hooks.hook_runner import HookInput
+    from binnacle.runner.hooks.hook_trial import try_hooks
 
     chosen = select_hooks(find_hooks(context.project.repo), args.names)
     task_id = title = ""
@@ -132,33 +130,18 @@ def run(context: Context, args: Namespace) -> HookRunAnswer:
     about = HookInput(
         session=args.session, iteration=args.iteration, task_id=task_id, task_title=title, error=args.error
     )
-    rows = asyncio.run(_run(context, chosen, about))
+    rows = [_describe(one) for one in asyncio.run(try_hooks(context.project.repo, chosen, about))]
     context.exit_code = 0 if all(one.ok for one in rows) else 1
     return HookRunAnswer(hooks=rows)
 
 
-async def _run(context: Context, hooks: "Sequence[Hook]", about: "HookInput") -> list[TriedHook]:
-    from binnacle.processes.keeper import Keeper
-    from binnacle.runner.hooks.hook_file import trust_item_of
-    from binnacle.runner.hooks.hook_runner import run_hook
-
-    for hook in hooks:
-        if not is_trusted(context.project.repo, trust_item_of(hook)):
-            hint = f"review and trust it: bn trust hook:{hook.name}"
-            raise Refused(f"nobody has trusted {hook.name!r} as it is now", hint=hint)
-    rows = []
-    async with Keeper() as keeper:
-        for hook in hooks:
-            one = await run_hook(keeper, hook, about, cwd=context.project.repo)
-            rows.append(
-                TriedHook(
-                    name=hook.name,
-                    command=hook.words,
-                    ok=one.is_ok,
-                    code=one.code,
-                    fault=one.fault,
-                    output=one.output,
-                    seconds=round(one.seconds, 1),
-                )
-            )
-    return rows
+def _describe(one: "HookOutcome") -> TriedHook:
+    return TriedHook(
+        name=one.hook.name,
+        command=one.hook.words,
+        ok=one.is_ok,
+        code=one.code,
+        fault=one.fault,
+        output=one.output,
+        seconds=round(one.seconds, 1),
+    )

@@ -2,16 +2,12 @@
 
 from argparse import Namespace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.mcp import MCP
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import Refused, UsageError
-
-if TYPE_CHECKING:
-    from binnacle.server.bearer_tokens import NamedTokens
 
 
 class NewTokenAnswer(CommandAnswer, kw_only=True):
@@ -39,12 +35,6 @@ class RevokedTokenAnswer(CommandAnswer):
     """The name whose token is void."""
 
     revoked: str
-
-
-def _tokens(context: Context) -> "NamedTokens":
-    from binnacle.server.bearer_tokens import NamedTokens
-
-    return NamedTokens(context.project.data_dir)
 
 
 def _check_person(context: Context) -> None:
@@ -85,7 +75,9 @@ def add(context: Context, args: Namespace) -> NewTokenAnswer:
         raise UsageError("bn mcp token add: a name or --session is needed", hint="bn mcp token add laptop-claude")
     _check_person(context)
     if args.name is not None:
-        return NewTokenAnswer(name=args.name, token=_tokens(context).add(args.name))
+        from binnacle.app.client_tokens import add_token
+
+        return NewTokenAnswer(name=args.name, token=add_token(context.project, args.name))
     from binnacle.store import sessions
 
     with context.writing() as tx:
@@ -94,7 +86,9 @@ def add(context: Context, args: Namespace) -> NewTokenAnswer:
 
 @MCP.command("token list", "the named tokens of this project", "bn mcp token list", view=_show_list, needs=READS)
 def list_tokens(context: Context, args: Namespace) -> TokenListAnswer:  # noqa: ARG001
-    known = _tokens(context).all()
+    from binnacle.app import client_tokens
+
+    known = client_tokens.list_tokens(context.project)
     listed = [ListedToken(name=name, created_at=token.created_at) for name, token in sorted(known.items())]
     return TokenListAnswer(tokens=listed)
 
@@ -109,5 +103,7 @@ def list_tokens(context: Context, args: Namespace) -> TokenListAnswer:  # noqa: 
 )
 def revoke(context: Context, args: Namespace) -> RevokedTokenAnswer:
     _check_person(context)
-    _tokens(context).revoke(args.name)
+    from binnacle.app.client_tokens import revoke_token
+
+    revoke_token(context.project, args.name)
     return RevokedTokenAnswer(revoked=args.name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import field
 
-from binnacle.bridge.manifest import ScriptEntry, ScriptManifest, shipped_scripts
+from binnacle.bridge.manifest import ScriptEntry, shipped_scripts
 from binnacle.bridge.metadata import ScriptMetadata
 from binnacle.bridge.project_scripts import ProjectScript, find_project_scripts
 from binnacle.cli.command import READS, CommandAnswer, Group, arg, changes
@@ -17,7 +17,6 @@ from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput, NotFound, did_you_mean
 from binnacle.tools.caller import Caller
 from binnacle.tools.json_schema import schema_of
-from binnacle.tools.outcome import Outcome
 
 SCRIPT = Group("script")
 
@@ -175,7 +174,6 @@ def info(context: Context, args: Namespace) -> ScriptAnswer:
     needs=lambda args: changes(args.name),
 )
 def run(context: Context, args: Namespace) -> OutcomeAnswer | None:
-    import asyncio
 
     import msgspec
 
@@ -186,32 +184,10 @@ def run(context: Context, args: Namespace) -> OutcomeAnswer | None:
         if given:
             raise InvalidInput("-p and parameters as JSON exclude each other", hint="give one of the two")
         raw = (context.read_input("-") if args.arguments == "-" else args.arguments).encode("utf-8", "replace")
-    return answer_with(context, asyncio.run(_call(context, entry, own, raw)))
+    from binnacle.app.tool_call import call_script
 
-
-async def _call(context: Context, entry: ScriptEntry, own: ProjectScript | None, raw: bytes) -> Outcome:
-    """Runs it through the one dispatch, whether it is a tool or not."""
-    import os
-
-    from binnacle.project.script_provider import ScriptProvider
-    from binnacle.tools.catalog import Catalog
-    from binnacle.tools.dispatch import Dispatcher
-    from binnacle.tools.script_tools import ScriptPlace, ScriptRunner, script_tools
-
-    scripts = ScriptProvider(context.project, client="cli", start=context.start)
-
-    async def execute(work: ScriptRunner) -> Any:  # whatever the script answers
-        if own is None:
-            return await scripts.run_by_host(work)
-        return await scripts.run_trusted(own, work)
-
-    manifest = ScriptManifest(scripts={entry.metadata.alias: entry})
-    specs = script_tools(manifest, execute, ScriptPlace(scripts.workspace, os.getcwd()), every=True)
     caller = Caller(session=context.session, progress=_tell) if context.human else Caller(session=context.session)
-    try:
-        return await Dispatcher(Catalog(specs), in_shell=True).call(entry.metadata.tool, raw, caller)
-    finally:
-        await scripts.aclose()
+    return answer_with(context, call_script(context.project, entry, own, raw, caller, start=context.start))
 
 
 def _tell(done: float, total: float | None, message: str) -> None:

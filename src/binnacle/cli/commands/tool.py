@@ -1,19 +1,14 @@
 """`bn tool`: any tool of the catalog from the shell."""
 
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.outcome_answer import OutcomeAnswer, answer_with, show_outcome
 from binnacle.cli.screen import Screen
 from binnacle.tools.caller import Caller
-from binnacle.tools.catalog import Catalog
 from binnacle.tools.json_schema import input_schema
-
-if TYPE_CHECKING:
-    from binnacle.tools.dispatch import Dispatcher
-    from binnacle.tools.work.access import StoreAccess
 
 TOOL = Group("tool")
 
@@ -62,34 +57,19 @@ def _show(answer: ToolListAnswer | ToolSchemaAnswer | OutcomeAnswer, screen: Scr
     needs=READS,
 )
 def call(context: Context, args: Namespace) -> ToolListAnswer | ToolSchemaAnswer | OutcomeAnswer | None:
-    import asyncio
+    from binnacle.app.tool_call import call_tool, list_tools
 
-    from binnacle.project.tool_catalog import open_access
-    from binnacle.tools.work.all_work_tools import work_tools
-
-    with open_access(context.project) as access:
-        catalog = Catalog(work_tools(access))
-        if args.name is None:
-            listed = [ToolLine(name=s.name, category=s.category, description=s.description) for s in catalog]
-            return ToolListAnswer(tools=listed)
-        found = catalog.find(args.name)
-        if args.schema:
-            schema = input_schema(found.spec, found.alias)
-            about = found.spec.description
-            return ToolSchemaAnswer(name=args.name, description=about, schema=schema, text=str(schema))
-        raw = context.read_input("-") if args.arguments == "-" else args.arguments
-        dispatcher = _dispatcher(context, catalog, access)
-        caller = Caller(session=context.session)
-        outcome = asyncio.run(dispatcher.call(args.name, raw.encode("utf-8", "replace"), caller))
-    return answer_with(context, outcome)
-
-
-def _dispatcher(context: Context, catalog: Catalog, access: "StoreAccess") -> "Dispatcher":
-    """Calls the tools of the catalog that the caller may call, within the limits of their session."""
-    from binnacle.tools.dispatch import Dispatcher
-
+    catalog = list_tools(context.project)
+    if args.name is None:
+        listed = [ToolLine(name=s.name, category=s.category, description=s.description) for s in catalog]
+        return ToolListAnswer(tools=listed)
+    found = catalog.find(args.name)
+    if args.schema:
+        schema = input_schema(found.spec, found.alias)
+        about = found.spec.description
+        return ToolSchemaAnswer(name=args.name, description=about, schema=schema, text=str(schema))
+    raw = context.read_input("-") if args.arguments == "-" else args.arguments
     if (rights := context.rights) is None:
         context.check_at_home()
-        return Dispatcher(catalog, in_shell=True)
-    known = {name: other for name, other in rights.recipe.instead.items() if name in catalog and other in catalog}
-    return Dispatcher(catalog, exposed=rights.expose(catalog, access), instead=known, in_shell=True)
+    caller = Caller(session=context.session)
+    return answer_with(context, call_tool(context.project, args.name, raw.encode("utf-8", "replace"), caller, rights))

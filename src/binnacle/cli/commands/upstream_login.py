@@ -1,21 +1,14 @@
 """`bn upstream login` and `logout`: who we are to a server that wants to know."""
 
-import contextlib
-import os
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from binnacle.cli.command import CommandAnswer, arg, by_person
 from binnacle.cli.commands.upstream import DISCIPLINE, NAME, UPSTREAM, find_server, look_around
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
-from binnacle.errors import ConfigError, Refused
-from binnacle.upstream.configuration.config_paths import logins_folder
+from binnacle.errors import ConfigError
 from binnacle.upstream.configuration.server_config import ServerConfig
-
-if TYPE_CHECKING:
-    from binnacle.upstream.auth.login import SignedOut
 
 
 class LoginAnswer(CommandAnswer):
@@ -54,33 +47,17 @@ def _show_login(answer: LoginAnswer, screen: Screen) -> None:
     needs=by_person("sign in to an upstream server"),
 )
 def login(context: Context, args: Namespace) -> LoginAnswer:
-    import asyncio
+    from binnacle.app.upstream_login import sign_in
 
-    from binnacle.upstream.auth.login import login as sign_in
-    from binnacle.upstream.auth.secret_store import open_secrets
-    from binnacle.upstream.configuration.server_trust import is_allowed
-    from binnacle.upstream.transports.http_client import new_session
-
-    config = _config(context, args)
-    if not is_allowed(config, context.project.repo):
-        raise Refused(f"{args.name} is not trusted", hint=f"look at it with: bn trust server:{args.name}")
-    secrets = open_secrets()
-
-    async def work() -> None:
-        async with new_session() as http:
-            await sign_in(
-                config,
-                secrets=secrets,
-                http=http,
-                show=_show_line,
-                read_redirect=_read_line if sys.stdin.isatty() or args.no_browser else None,
-                open_browser=not args.no_browser,
-                device=args.device,
-            )
-
-    asyncio.run(work())
-    _tell_running_servers()
-    return LoginAnswer(name=args.name, kept=secrets.where)
+    kept = sign_in(
+        _config(context, args),
+        context.project.repo,
+        show=_show_line,
+        read_redirect=_read_line if sys.stdin.isatty() or args.no_browser else None,
+        open_browser=not args.no_browser,
+        device=args.device,
+    )
+    return LoginAnswer(name=args.name, kept=kept)
 
 
 def _show_logout(answer: LogoutAnswer, screen: Screen) -> None:
@@ -104,20 +81,9 @@ def _show_logout(answer: LogoutAnswer, screen: Screen) -> None:
     needs=by_person("sign out of an upstream server"),
 )
 def logout(context: Context, args: Namespace) -> LogoutAnswer:
-    import asyncio
+    from binnacle.app.upstream_login import sign_out
 
-    from binnacle.upstream.auth.login import logout as sign_out
-    from binnacle.upstream.auth.secret_store import open_secrets
-    from binnacle.upstream.transports.http_client import new_session
-
-    config = _config(context, args)
-
-    async def work() -> "SignedOut":
-        async with new_session() as http:
-            return await sign_out(config, secrets=open_secrets(), http=http)
-
-    done = asyncio.run(work())
-    _tell_running_servers()
+    done = sign_out(_config(context, args))
     return LogoutAnswer(name=args.name, was_there=done.was_there, still_good=done.still_good)
 
 
@@ -149,10 +115,3 @@ async def _read_line() -> str:
     finally:
         loop.remove_reader(sys.stdin)
     return sys.stdin.readline()
-
-
-def _tell_running_servers() -> None:
-    """They look at this folder, also where the login itself is in a keyring."""
-
-    with contextlib.suppress(OSError):
-        os.utime(logins_folder())
