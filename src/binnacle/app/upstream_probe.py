@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,7 @@ from binnacle.plan.token_count import count
 from binnacle.project.project import Project
 from binnacle.serving.upstream_connections import UpstreamConnections
 from binnacle.upstream.configuration.server_config import ConfigProblem
+from binnacle.upstream.configuration.server_overview import ConfiguredServer
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.listing.missing_tools import owners_of
 from binnacle.upstream.server_status import ServerStatus, describe_state
@@ -32,6 +33,8 @@ HINTS = {
     "failed": "bn upstream logs {name}",
 }
 """Next steps for a server that is not ready."""
+
+Found = TypeVar("Found")
 
 Advance = Callable[[int, str], None]
 """Called with the number of servers that are done, and what the others wait for."""
@@ -61,6 +64,11 @@ class ServerCheckup(Struct, frozen=True, omit_defaults=True):
     notes: list[str] | None = None
     source: str | None = None
     problems: tuple[ConfigProblem, ...] | None = None
+
+    @property
+    def standing(self) -> str:
+        """How it stands, as a sentence."""
+        return describe_state(self.name, self.state)
 
 
 class ToolSummary(Struct, frozen=True):
@@ -147,6 +155,12 @@ class UpstreamProbe(NamedTuple):
             tokens=_tokens(offer),
         )
 
+    async def call(
+        self, offer: OfferedTool, arguments: bytes, *, who: str, progress: Callable[[Any], None] | None
+    ) -> dict[str, Any]:
+        """Calls a tool, and returns its result as it came."""
+        return await self.gateway.call(offer.name, msgspec.Raw(arguments), None, who=who, progress=progress)
+
     def find(self, name: str) -> OfferedTool:
         """The tool with that name, as agents call it or as `server:tool`.
 
@@ -170,14 +184,32 @@ class UpstreamProbe(NamedTuple):
         down = {one.name: one.checkup() for one in self.servers if one.status.state != "ready"}
         if owners := owners_of(name, down):
             found = down[owners[0]]
-            text = describe_state(found.name, found.state)
-            raise UpstreamDown(f"{text}: {found.reason}" if found.reason else text, hint=found.hint)
+            why = f"{found.standing}: {found.reason}" if found.reason else found.standing
+            raise UpstreamDown(why, hint=found.hint)
 
     def _check_held(self, name: str) -> None:
         tool = name.partition(":")[2] or name
         for server, notes in self.gateway.notes.items():
             if any(note.startswith(f"{tool}: ") and note.endswith("held back") for note in notes):
                 raise NotFound(f"{name} has changed, and is held back", hint=f"bn upstream accept {server} {tool}")
+
+
+def run_probe(
+    project: Project,
+    servers: Mapping[str, ConfiguredServer],
+    work: Callable[[UpstreamProbe], Awaitable[Found]],
+    *,
+    only: Collection[str] | None,
+    advance: Advance,
+) -> Found:
+    """Connects to all servers, or `only` those named, does something with them, and ends what was started."""
+    brought = {name: one.entry.data for name, one in servers.items() if one.entry.source.kind == "discipline"}
+
+    async def run() -> Found:
+        async with probe_servers(project, brought, only=only, advance=advance) as probe:
+            return await work(probe)
+
+    return asyncio.run(run())
 
 
 @contextlib.asynccontextmanager

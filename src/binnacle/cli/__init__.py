@@ -10,7 +10,7 @@ commands/           what each command does
 output, screen      for whom it writes; tables, colours, and text that cannot break a terminal
 views, task_details, event_sentences, graph_drawing, progress_bar, paging, problem_list, outcome_answer
                     parts that several commands show
-run_view, run_lines, run_footer, run_additions
+run_view, run_lines, run_footer
                     a run on a terminal or in a log
 help, suggestions   help by topic, and what a mistyped word may have meant
 task_batch, dates, escaping

@@ -185,9 +185,10 @@ async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> Run
     go = partial(run.run, context.project, wanted, control=control)
     if not _has_person(context, args):
         return await go(tell=print_json if context.asked == "json" else RunLines(Screen(sys.stderr)).tell, person=None)
-    from binnacle.cli.run_additions import add_note, add_task
     from binnacle.cli.run_view import LiveView
+    from binnacle.sessions.run_additions import RunAdditions
 
-    view = LiveView(control, add_task=partial(add_task, context, wanted), add_note=partial(add_note, context, wanted))
+    adding = RunAdditions(context.project, wanted.name, wanted.feature, context.actor)
+    view = LiveView(control, add_task=adding.add_task, add_note=adding.add_note)
     async with view.shown():
         return await go(tell=view.tell, person=view.ask)

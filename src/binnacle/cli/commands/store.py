@@ -4,7 +4,8 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -12,10 +13,11 @@ from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.progress_bar import ProgressBar
 from binnacle.cli.screen import Screen
-from binnacle.config.private_files import make_private_folder, private_opener
-from binnacle.errors import InvalidInput, StoreError, UsageError
+from binnacle.errors import InvalidInput, UsageError
 from binnacle.store.schema_migration import LATEST_SCHEMA
-from binnacle.store.store import Store
+
+if TYPE_CHECKING:
+    from binnacle.store.maintenance.export_format import Advance
 
 STORE = Group("store")
 
@@ -100,12 +102,12 @@ def _show_import(answer: ImportAnswer, screen: Screen) -> None:
     "show", "what the store is, where it is, and how much is in it", "bn store show", view=_show_fields, needs=READS
 )
 def show(context: Context, args: Namespace) -> StoreAnswer:  # noqa: ARG001
-    from binnacle.store.maintenance.export_format import TABLES
+    from binnacle.store.maintenance.export_file import count_rows
 
     store = context.store(create=False)
     path = context.project.store_file
     with store.read() as tx:
-        counts = {name: tx.count(f"select count(*) from {name}") for name in TABLES}  # noqa: S608 - our own table names
+        counts = count_rows(tx)
     on_disk = store.dialect.name == "sqlite" and os.path.exists(path)
     return StoreAnswer(
         engine=store.dialect.name,
@@ -139,43 +141,21 @@ def path(context: Context, args: Namespace) -> StorePathAnswer:  # noqa: ARG001
     needs=lambda args: READS if args.file == "-" else by_person("export the store to a file"),
 )
 def export(context: Context, args: Namespace) -> ExportAnswer | None:
+    from binnacle.store.maintenance.export_file import export_file, write_export
+
     store = context.store(create=False)
     if args.file == "-":
-        _export(store, sys.stdout.buffer)
+        write_export(store, sys.stdout.buffer, progress=_show_export)
         sys.stdout.buffer.flush()
         return None
-    written = export_file(store, args.file)
+    written = export_file(store, args.file, progress=_show_export)
     return ExportAnswer(file=os.path.abspath(args.file), lines=written)
 
 
-def export_file(store: Store, name: str) -> int:
-    """Writes an export so that the file is whole or not there."""
-    temporary = f"{name}.{os.getpid()}.part"
-    try:
-        with open(temporary, "wb", opener=private_opener) as file:
-            written = _export(store, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, name)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {name!r}: {error.strerror}", hint="choose another place") from error
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-    return written
-
-
-def _export(store: Store, file: IO[bytes]) -> int:
-    from binnacle.store.maintenance.export_format import TABLES, export_lines
-
-    written = 0
-    with store.read() as tx:
-        total = sum(tx.count(f"select count(*) from {name}") for name in TABLES)  # noqa: S608 - our own table names
-        with ProgressBar("exporting", total) as bar:
-            for line in export_lines(tx, advance=bar.advance):
-                file.write(line)
-                written += 1
-    return written
+@contextmanager
+def _show_export(total: int) -> "Iterator[Advance]":
+    with ProgressBar("exporting", total) as bar:
+        yield bar.advance
 
 
 @STORE.command(
@@ -188,13 +168,14 @@ def _export(store: Store, file: IO[bytes]) -> int:
     needs=by_person("import into the store"),
 )
 def import_store(context: Context, args: Namespace) -> ImportAnswer:
+    from binnacle.store.maintenance.export_file import back_up
     from binnacle.store.maintenance.export_format import read_lines
     from binnacle.store.maintenance.importer import clear, import_content
 
     with ProgressBar("reading", 0) as bar:
         content = read_lines(_lines(args.file), advance=bar.advance)
     store = context.store(create=True)
-    backup = _backup(context, store) if args.replace else ""
+    backup = back_up(store, context.project.data_dir, progress=_show_export) if args.replace else ""
     total = sum(content.manifest.counts.values())
     with context.writing() as tx, ProgressBar("importing", total) as bar:
         if args.replace:
@@ -224,6 +205,7 @@ def _lines(name: str) -> Iterator[bytes]:
     needs=by_person("clear the store"),
 )
 def clear_store(context: Context, args: Namespace) -> ClearedStoreAnswer:
+    from binnacle.store.maintenance.export_file import back_up
     from binnacle.store.maintenance.importer import clear
 
     if not args.yes:
@@ -231,20 +213,7 @@ def clear_store(context: Context, args: Namespace) -> ClearedStoreAnswer:
             "bn store clear removes everything of this project", hint="say so with --yes; a backup is kept"
         )
     store = context.store(create=True)
-    backup = _backup(context, store)
+    backup = back_up(store, context.project.data_dir, progress=_show_export)
     with context.writing() as tx:
         removed = clear(tx)
     return ClearedStoreAnswer(removed=removed, backup=backup)
-
-
-def _backup(context: Context, store: Store) -> str:
-    from datetime import UTC, datetime
-
-    folder = os.path.join(context.project.data_dir, "backups")
-    try:
-        make_private_folder(folder)
-    except OSError as error:
-        raise StoreError(f"cannot create {folder}: {error.strerror}", hint="nothing was changed") from error
-    name = os.path.join(folder, f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.jsonl")
-    export_file(store, name)
-    return name

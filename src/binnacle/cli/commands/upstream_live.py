@@ -54,21 +54,11 @@ def _connected(
     work: "Callable[[UpstreamProbe], Awaitable[Found]]",
 ) -> Found:
     """Does something with servers; a person who waits longer than a moment sees how far it is."""
-    import asyncio
-
-    from binnacle.app.upstream_probe import probe_servers
+    from binnacle.app.upstream_probe import run_probe
     from binnacle.cli.progress_bar import ProgressBar
 
-    servers = overview.servers
-    brought = {name: one.entry.data for name, one in servers.items() if one.entry.source.kind == "discipline"}
-    total = len(servers if only is None else only)
-
-    async def run() -> Found:
-        with ProgressBar("connecting", total) as bar:
-            async with probe_servers(context.project, brought, only=only, advance=bar.advance) as reach:
-                return await work(reach)
-
-    return asyncio.run(run())
+    with ProgressBar("connecting", len(overview.servers if only is None else only)) as bar:
+        return run_probe(context.project, overview.servers, work, only=only, advance=bar.advance)
 
 
 def _configured(overview: "ServersOverview", names: Iterable[str]) -> list[str]:
@@ -96,13 +86,11 @@ def _milliseconds(row: "ServerCheckup", milliseconds: float | None) -> str:
 
 def _show_reasons(rows: "Iterable[ServerCheckup]", screen: Screen) -> None:
     """What is wrong with servers that are not ready, and what to do about it."""
-    from binnacle.upstream.server_status import describe_state
-
     for row in rows:
         if row.state in ("ready", "broken"):
             continue
         mark = "⊘" if row.state == "disabled" else screen.styled("✗", "red")
-        screen.line(f"{mark} {describe_state(row.name, row.state)}")
+        screen.line(f"{mark} {row.standing}")
         if row.reason:
             screen.block(row.reason)
         if row.hint:
@@ -287,7 +275,7 @@ def call(context: Context, args: Namespace) -> dict[str, Any]:
         offer = reach.find(args.tool)
         if (rights := context.rights) is not None:
             rights.check_foreign(offer.name)
-        return await reach.gateway.call(offer.name, Raw(raw), None, who=context.actor.name, progress=_teller(context))
+        return await reach.call(offer, raw, who=context.actor.name, progress=_teller(context))
 
     owners = [name for name in overview.servers if may_own(name, args.tool)]
     result = _connected(context, overview, _configured(overview, [server]) if is_pair else owners, work)

@@ -17,7 +17,7 @@ async def try_hooks(repo: str, hooks: Sequence[Hook], about: HookInput) -> list[
     """
     for hook in hooks:
         if not is_trusted(repo, trust_item_of(hook)):
-            hint = f"look at it and trust it: bn trust hook:{hook.name}"
+            hint = f"review and trust it: bn trust hook:{hook.name}"
             raise Refused(f"nobody has trusted {hook.name!r} as it is now", hint=hint)
     async with Keeper() as keeper:
         return [await run_hook(keeper, hook, about, cwd=repo) for hook in hooks]
