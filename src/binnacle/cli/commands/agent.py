@@ -8,12 +8,12 @@ from msgspec.structs import asdict
 from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.errors import Ambiguous, InvalidInput, Refused, WrongStatus
-from binnacle.lifecycle.agent_presence import current_status, is_present, machine_of, process_of, shell_of
-from binnacle.lifecycle.process import Process, ancestors, is_here
+from binnacle.errors import Ambiguous, InvalidInput
+from binnacle.lifecycle.agent_presence import current_status, is_present, machine_of, process_of
 from binnacle.store import agents, events, sessions, tasks
 from binnacle.store.transaction import Reader
 from binnacle.tools.agent_identity import reap
+from binnacle.tools.shell_agent import processes_to_end
 from binnacle.work.ids import TaskId
 from binnacle.work.session import Agent, is_planned
 from binnacle.work.task import Brief, brief
@@ -209,7 +209,7 @@ def kill(context: Context, args: Namespace) -> KilledAgentAnswer:
         raise InvalidInput(f"not a time to wait: {args.timeout}", hint="0 to 600 seconds")
     with context.writing() as tx:
         agent = _find(tx, args.id)
-        targets = _targets(agent)
+        targets = processes_to_end(agent)
         for process in targets:
             check_may_end(process.pid)
         released = agents.end(tx, agent.id, reason=args.reason)
@@ -248,28 +248,3 @@ def _find(tx: Reader, text: str) -> Agent:
     if len(named) > 1:
         raise Ambiguous(f"several agents are called {text!r}", hint=f"one of: {', '.join(one.id for one in named)}")
     return named[0] if named else agents.get(tx, text)
-
-
-def _targets(agent: Agent) -> list[Process]:
-    """The processes to end: the agent's own and the shell it registered from, without those this command runs under.
-
-    A terminal that started both the agent and this command is above both, and is spared.
-    """
-    if agent.ended_at is not None:
-        raise WrongStatus(
-            f"{agent.id} ended at {agent.ended_at:%Y-%m-%d %H:%M} UTC", hint="who is there: bn agent list"
-        )
-    if agent.registered == "mcp":
-        return []  # its process is the client that people may work in; only its registration is ended
-    if agent.process_started and not is_here(agent.process_started):
-        host = agent.process_started.partition("/")[0]
-        raise Refused(
-            f"{agent.id} runs elsewhere, on {host!r}",
-            hint="end it there; bn agent reap takes it off the list when it has been silent for half an hour",
-        )
-    there = dict.fromkeys(process for process in (process_of(agent), shell_of(agent)) if process)
-    above = {process.pid for process in ancestors()}
-    targets = [process for process in there if process.pid not in above]
-    if there and not targets:
-        raise Refused(f"this command runs under {agent.id}", hint="an agent ends itself with: bn goodbye")
-    return targets

@@ -6,7 +6,6 @@ Over MCP nothing is signalled: the server is not the agent, and whose process it
 import os
 import signal
 from argparse import Namespace
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,11 +13,10 @@ from binnacle.cli.command import READS, CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import NotFound, Refused
-from binnacle.lifecycle.agent_presence import process_of
-from binnacle.lifecycle.process import Process, ancestors
+from binnacle.lifecycle.process import Process
 from binnacle.store import agents, tasks
-from binnacle.store.transaction import Reader
-from binnacle.tools.agent_identity import find_in_shell, find_named, find_over_mcp
+from binnacle.tools.agent_identity import find_named, find_over_mcp
+from binnacle.tools.shell_agent import LeavingAgent, find_leaving
 from binnacle.work.ids import TaskId
 from binnacle.work.session import Agent
 
@@ -70,15 +68,6 @@ GENERIC = McpGoodbyeAnswer(
 """The answers over MCP: to an agent registered from a shell, to an unknown one, and to one registered by MCP."""
 
 
-class LeavingAgent(NamedTuple):
-    """Who says goodbye, and the process that ends with it."""
-
-    agent: Agent
-    target: Process | None
-    warning: str = ""
-    """Why no process is ended, if none is."""
-
-
 def _show(answer: GoodbyeAnswer | McpGoodbyeAnswer, screen: Screen) -> None:
     if isinstance(answer, GoodbyeAnswer):
         screen.line(f"Goodbye, {answer.agent_name} ({answer.agent_id})")
@@ -107,7 +96,7 @@ def goodbye(context: Context, args: Namespace) -> GoodbyeAnswer | McpGoodbyeAnsw
     if os.environ.get("BN_MCP_SESSION"):
         return _over_mcp(context, args)
     with context.reading() as tx:
-        leaving = _leaving(tx)
+        leaving = find_leaving(tx, os.environ)
         held = [task.id for task in tasks.list_held_by(tx, leaving.agent.id)]
     _check_planner(leaving.agent, force=args.force)
     answer = _answer(leaving, args, held)
@@ -119,30 +108,6 @@ def goodbye(context: Context, args: Namespace) -> GoodbyeAnswer | McpGoodbyeAnsw
         return answer
     is_ended = _end_process(leaving.target)
     return replace(answer, terminated=is_ended, should_terminate=not is_ended)
-
-
-def _leaving(tx: Reader) -> LeavingAgent:
-    """Who runs this command.
-
-    Raises:
-        NotFound: no registered agent does.
-    """
-    above = ancestors()
-    agent = find_in_shell(tx, os.environ)
-    if agent is None:
-        raise NotFound(
-            "this shell belongs to no registered agent",
-            hint="register first: bn orient; or end your process yourself",
-        )
-    target = process_of(agent)
-    if target is None:
-        return LeavingAgent(agent, None, "The registered process is gone. End your process yourself.")
-    if target.pid == 1:
-        return LeavingAgent(agent, None, "Process 1 is never signalled. End your process yourself.")
-    if target.pid not in {process.pid for process in above}:
-        hint = f"Process {target.pid} is not above this command. End it with: bn agent kill {agent.id}"
-        return LeavingAgent(agent, None, hint)
-    return LeavingAgent(agent, target)
 
 
 def _over_mcp(context: Context, args: Namespace) -> McpGoodbyeAnswer:

@@ -6,23 +6,20 @@ from argparse import Namespace
 from binnacle.cli.command import CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.errors import BinnacleError, InvalidInput, did_you_mean
-from binnacle.lifecycle.agent_presence import find_same_agent, make_registration
 from binnacle.lifecycle.caller import ShellCaller, find_caller
 from binnacle.lifecycle.process import ancestors
 from binnacle.store import agents, queue, tasks
-from binnacle.store.transaction import Reader, Writer
+from binnacle.store.transaction import Reader
 from binnacle.store.views import overview
-from binnacle.tools.agent_identity import find_named, find_over_mcp, reap
-from binnacle.tools.planned_session import AGENT_VARIABLE, MCP_VARIABLE
+from binnacle.tools.agent_identity import reap
+from binnacle.tools.planned_session import MCP_VARIABLE
+from binnacle.tools.shell_agent import TYPES, ShellRegistration, find_or_register
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.ids import TaskId
 from binnacle.work.session import Agent
 from binnacle.work.text import clean_optional_line
 
 ORIENT = Group("orient")
-
-TYPES = ("worker", "planner", "reviewer", "buddy")
 
 MAX_SHOWN_TASKS = 20
 """Ready tasks named in the answer; an agent takes one."""
@@ -87,7 +84,7 @@ def orient(context: Context, args: Namespace) -> OrientAnswer:
     over_mcp = bool(os.environ.get(MCP_VARIABLE))
     caller = None if over_mcp else find_caller(ancestors())
     with context.store(create=True).write(by=SYSTEM) as tx:
-        agent, warnings = _find_or_register(tx, args, caller)
+        agent, warnings = find_or_register(tx, ShellRegistration(args.name, args.type, caller, os.environ))
         with tx.acting_as(Actor(agent.id, "agent"), session=agent.session):
             agent = agents.update(tx, agent.id, name=args.name, kind=args.type)
             if purpose:
@@ -98,41 +95,6 @@ def orient(context: Context, args: Namespace) -> OrientAnswer:
         warnings.append(MCP_WARNING)
     with context.reading() as reader:
         return _answer(reader, agent, caller, context.project.repo, " ".join(warnings))
-
-
-def _find_or_register(tx: Writer, args: Namespace, caller: ShellCaller | None) -> tuple[Agent, list[str]]:
-    """The agent that orients itself, and what it should be warned of."""
-    try:
-        named = find_named(tx, os.environ)
-    except BinnacleError as error:
-        # Registering is the way out of a name that is no good, so it is not refused.
-        agent = _registered(tx, args, caller)
-        return agent, [f"{error.message}: set {AGENT_VARIABLE} to {agent.id}."]
-    if named is not None:
-        return named, []
-    return _registered(tx, args, caller), []
-
-
-def _registered(tx: Writer, args: Namespace, caller: ShellCaller | None) -> Agent:
-    known = agents.list_agents(tx)
-    found = find_same_agent(known, caller, name=args.name) if caller else find_over_mcp(known, os.environ)
-    if found is None:
-        return _register(tx, args, caller)
-    if found.registered == "mcp" and caller is not None:
-        # It was known by its connection; now it is also known by a shell, and can be ended with its process.
-        return agents.register_shell(tx, found.id, **make_registration(caller))
-    return found
-
-
-def _register(tx: Writer, args: Namespace, caller: ShellCaller | None) -> Agent:
-    kind = args.type or os.environ.get("BN_AGENT_TYPE", "").strip() or "worker"
-    if kind not in TYPES:
-        raise InvalidInput(f"unknown agent type in BN_AGENT_TYPE: {kind!r}", hint=did_you_mean(kind, TYPES))
-    default = f"agent-{caller.shell.pid if caller else os.getppid()}"
-    name = args.name or os.environ.get("BN_AGENT_NAME", "").strip() or default
-    if caller is None:
-        return agents.register(tx, name=name, kind=kind, session=os.environ.get(MCP_VARIABLE))
-    return agents.register(tx, name=name, kind=kind, is_shell=True, **make_registration(caller))
 
 
 def _answer(tx: Reader, agent: Agent, caller: ShellCaller | None, repo: str, warning: str) -> OrientAnswer:
