@@ -2,8 +2,8 @@
 
 import pytest
 
-from binnacle.lifecycle.caller import find_caller
 from binnacle.lifecycle.process import Process
+from binnacle.lifecycle.shell_caller import find_caller
 
 
 def tree(*names: str) -> list[Process]:

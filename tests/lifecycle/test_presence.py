@@ -15,8 +15,8 @@ from binnacle.lifecycle.agent_presence import (
     process_of,
     shell_of,
 )
-from binnacle.lifecycle.caller import ShellCaller
 from binnacle.lifecycle.process import find_process
+from binnacle.lifecycle.shell_caller import ShellCaller
 from binnacle.work.session import Agent
 from lifecycle.test_processes import moved
 

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from binnacle.config.rolling_file import RollingFile, last_lines
 from binnacle.errors import NotFound, UpstreamDown, UpstreamError
 from binnacle.processes.keeper import Keeper
 from binnacle.processes.output_log import OutputLog
-from binnacle.processes.rolling_file import RollingFile, last_lines
 from binnacle.upstream import supervisor as supervision
 from binnacle.upstream.configuration.server_config import (
     ConfigSource,

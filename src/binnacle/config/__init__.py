@@ -12,6 +12,7 @@ repository_files            opens files of a project, and never anything outside
 private_files               our own files and folders, closed to other users
 atomic_write, file_replacement, file_lock
                             files that are never half written, and one writer at a time
+rolling_file                a log of limited size, which several processes may write
 yaml_file                   YAML that people write, with the line of every error
 clients/                    the files of agent clients
 """

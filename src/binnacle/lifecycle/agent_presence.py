@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TypedDict
 
-from binnacle.lifecycle.caller import ShellCaller
 from binnacle.lifecycle.process import Process, find_process, is_alive, is_here, is_older
+from binnacle.lifecycle.shell_caller import ShellCaller
 from binnacle.work.session import Agent, AgentStatus, agent_status
 
 

@@ -15,7 +15,7 @@ Our side:
     keeper_connection   one keeper's process and the socket to it
     program_state       the state of one program
     piped_program       an owned program with its input and output
-    output_log          the last lines that a program wrote; rolling_file is a log of limited size
+    output_log          the last lines that a program wrote
     leftovers           ends what a killed keeper or guard left behind
     helper_process      starts a helper with a socket to it: a keeper, a fork server
 

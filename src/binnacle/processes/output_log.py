@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from binnacle.processes.rolling_file import RollingFile
+from binnacle.config.rolling_file import RollingFile
 from binnacle.wire.hidden_text import make_readable
 
 KEPT_LINES = 1000

@@ -47,8 +47,8 @@ from typing import Any, Protocol
 
 import httptools
 
-from binnacle.lifecycle.caller import is_terminal_or_editor
 from binnacle.lifecycle.process import Process
+from binnacle.lifecycle.shell_caller import is_terminal_or_editor
 from binnacle.server.http_exchange import HttpExchange, HttpReply, status_line
 from binnacle.server.http_request_head import RequestHead
 

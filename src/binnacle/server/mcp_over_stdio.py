@@ -318,7 +318,7 @@ class McpOverStdio:
 
 def _client_process() -> Process | None:
     """The process that started this server, if that is a client."""
-    from binnacle.lifecycle.caller import find_client
+    from binnacle.lifecycle.shell_caller import find_client
 
     return find_client(ancestors())
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from binnacle.config.rolling_file import RollingFile
 from binnacle.processes.keeper import Keeper
 from binnacle.processes.output_log import OutputLog
-from binnacle.processes.rolling_file import RollingFile
 from binnacle.project.project import Project
 from binnacle.upstream.configuration.config_paths import log_file, upstream_folder
 from binnacle.upstream.configuration.server_config import LoadedServers, ServerConfig

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from binnacle.errors import BinnacleError, InvalidInput, NotFound, Refused, WrongStatus, did_you_mean
 from binnacle.lifecycle.agent_presence import find_same_agent, make_registration, process_of, shell_of
-from binnacle.lifecycle.caller import ShellCaller
 from binnacle.lifecycle.process import Process, ancestors, is_here
+from binnacle.lifecycle.shell_caller import ShellCaller
 from binnacle.store import agents
 from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.agent_identity import find_in_shell, find_named, find_over_mcp

@@ -6,8 +6,8 @@ from argparse import Namespace
 from binnacle.cli.command import CommandAnswer, Group, arg, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.lifecycle.caller import ShellCaller, find_caller
 from binnacle.lifecycle.process import ancestors
+from binnacle.lifecycle.shell_caller import ShellCaller, find_caller
 from binnacle.store import agents, queue, tasks
 from binnacle.store.transaction import Reader
 from binnacle.store.views import overview

@@ -166,7 +166,7 @@ def _show_comment(answer: CommentAnswer, screen: Screen) -> None:
 
 
 def _show_details(answer: "TaskDetails", screen: Screen) -> None:
-    from binnacle.cli.task_details import show_details
+    from binnacle.cli.task_view import show_details
 
     show_details(answer, screen)
 

@@ -63,7 +63,7 @@ def _show_log(answer: ServerLogAnswer, screen: Screen) -> None:
     needs=READS,
 )
 def logs(context: Context, args: Namespace) -> ServerLogAnswer:
-    from binnacle.processes.rolling_file import last_lines
+    from binnacle.config.rolling_file import last_lines
 
     server = find_server(look_around(context, args.discipline), args.name, context)
     if server.config is not None and server.config.transport != "stdio":

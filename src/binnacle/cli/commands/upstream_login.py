@@ -47,7 +47,7 @@ def _show_login(answer: LoginAnswer, screen: Screen) -> None:
     needs=by_person("sign in to an upstream server"),
 )
 def login(context: Context, args: Namespace) -> LoginAnswer:
-    from binnacle.app.upstream_login import sign_in
+    from binnacle.app.upstream_sign_in import sign_in
 
     kept = sign_in(
         _config(context, args),
@@ -81,7 +81,7 @@ def _show_logout(answer: LogoutAnswer, screen: Screen) -> None:
     needs=by_person("sign out of an upstream server"),
 )
 def logout(context: Context, args: Namespace) -> LogoutAnswer:
-    from binnacle.app.upstream_login import sign_out
+    from binnacle.app.upstream_sign_in import sign_out
 
     done = sign_out(_config(context, args))
     return LogoutAnswer(name=args.name, was_there=done.was_there, still_good=done.still_good)

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
+from binnacle.config.rolling_file import RollingFile
 from binnacle.errors import AgentStart
 from binnacle.processes.keeper import CannotStart, Keeper
 from binnacle.processes.output_log import OutputLog
 from binnacle.processes.piped_program import PipedProgram, start_piped
-from binnacle.processes.rolling_file import RollingFile
 
 MAX_LOG_BYTES = 4 << 20
 """Bytes of an agent's log before it is renamed to `….old`; the `.old` before is removed."""

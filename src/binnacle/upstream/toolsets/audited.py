@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from binnacle.config.rolling_file import RollingFile
 from binnacle.errors import BinnacleError, UpstreamError
-from binnacle.processes.rolling_file import RollingFile
 from binnacle.upstream.toolsets.toolset import Result, Toolset, ToolsetWrapper, UpstreamAnswer, UpstreamRequest
 from binnacle.wire.jsonrpc import RpcError
 
