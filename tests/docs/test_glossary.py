@@ -32,7 +32,7 @@ MODULES = {
     "job": ("bridge*", "project.bridge_host", "project.script_provider", "tools.script_tools", "config.project_files"),
     "host": (
         # what runs scripts
-        "bridge*", "project", "project.bridge_host", "project.script_provider", "tools", "tools.dispatch",
+        "bridge*", "app.tool_call", "project", "project.bridge_host", "project.script_provider", "tools", "tools.dispatch",
         "tools.script_tools", "tools.host_remarks", "tools.tool_spec", "cli.command_index", "cli.commands.bridge",
         "cli.commands.script",
         "config.project_files", "config.child_environment", "lifecycle.agent_detection", "errors",

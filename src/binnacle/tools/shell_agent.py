@@ -119,9 +119,9 @@ def processes_to_end(agent: Agent) -> list[Process]:
     if agent.registered == "mcp":
         return []  # its process is the client that people may work in; only its registration is ended
     if agent.process_started and not is_here(agent.process_started):
-        host = agent.process_started.partition("/")[0]
+        machine = agent.process_started.partition("/")[0]
         raise Refused(
-            f"{agent.id} runs elsewhere, on {host!r}",
+            f"{agent.id} runs elsewhere, on {machine!r}",
             hint="end it there; bn agent reap takes it off the list when it has been silent for half an hour",
         )
     there = dict.fromkeys(process for process in (process_of(agent), shell_of(agent)) if process)

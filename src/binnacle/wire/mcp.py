@@ -194,7 +194,7 @@ def unsupported(version: str) -> RpcError:
 
 
 class CallingClient(Protocol):
-    """What an upstream server may need from the client of a call."""
+    """What a server may need from the client of a call."""
 
     @property
     def era(self) -> str: ...
