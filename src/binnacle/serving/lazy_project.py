@@ -65,7 +65,7 @@ class LazyProject:
         self.upstreams_seen = upstreams.state()
         """The state of configuration and decisions when the servers were last loaded."""
 
-        self.stirred = asyncio.Event()
+        self.upstreams_changed = asyncio.Event()
         """Set when an upstream server has connected, disconnected or changed."""
 
         self._box: SessionToolbox | None = None
@@ -104,8 +104,8 @@ class LazyProject:
     def _listing(self) -> ToolList:
         if self._shown is None:
             if self._terms.is_bare and self._box is None:
-                beside = self.upstreams.key()
-                self._shown = read_or_make_list(self._seen, self._make_list, beside=beside)
+                upstreams_key = self.upstreams.key()
+                self._shown = read_or_make_list(self._seen, self._make_list, upstreams_key=upstreams_key)
             else:
                 self._shown = self._make_list()
         return self._shown
@@ -138,7 +138,7 @@ class LazyProject:
                 start=self._start,
                 timeout=self._timeout,
                 upstreams=self.upstreams.get,
-                heard=self.stirred.set,
+                on_upstream_change=self.upstreams_changed.set,
                 updated=self._update,
             )
             self.warn_of_problems()
@@ -202,8 +202,10 @@ class LazyProject:
         """Makes the plan again if its recipe, an upstream server, or a store that it depends on has changed."""
         written = fingerprint(self._terms.recipe, self._project.repo)
         is_rewritten, self._seen = written != self._seen, written
-        self._is_behind |= is_rewritten or self.stirred.is_set() or (is_store_changed and not self._terms.is_bare)
-        self.stirred.clear()
+        self._is_behind |= (
+            is_rewritten or self.upstreams_changed.is_set() or (is_store_changed and not self._terms.is_bare)
+        )
+        self.upstreams_changed.clear()
         if self._is_behind:
             self.box().refresh(reread=is_rewritten)
             self._is_behind = False
@@ -214,7 +216,7 @@ class LazyProject:
             return False
         self._shown = None
         if self._terms.is_bare:
-            save_list(self._seen, made, beside=self.upstreams.key())
+            save_list(self._seen, made, upstreams_key=self.upstreams.key())
         return True
 
     async def aclose(self) -> None:

@@ -66,7 +66,7 @@ class ProjectRefresher:
     async def _wait(self) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOOK_SECONDS):
-                await self._project.stirred.wait()
+                await self._project.upstreams_changed.wait()
             await asyncio.sleep(SETTLE_SECONDS)
 
     async def _refresh(self, box: "SessionToolbox") -> None:
@@ -76,9 +76,9 @@ class ProjectRefresher:
             project.upstreams_seen = state
             await box.reload_upstreams()
             project.warn_of_problems()
-            project.stirred.set()
+            project.upstreams_changed.set()
         is_store_changed = await box.has_store_changed()
-        if is_store_changed or project.stirred.is_set():
+        if is_store_changed or project.upstreams_changed.is_set():
             self._mcp_server.updated(STATUS_URI)
         project.refresh(is_store_changed=is_store_changed)
 

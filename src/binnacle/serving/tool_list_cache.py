@@ -32,30 +32,29 @@ class ToolList(NamedTuple):
     """The tools of `tools/list`, a JSON array."""
 
 
-def read_or_make_list(state: int, make: Callable[[], ToolList], *, beside: str = "") -> ToolList:
+def read_or_make_list(state: int, make: Callable[[], ToolList], *, upstreams_key: str = "") -> ToolList:
     """The saved list of a session, or a new one, which is saved. `state` is the `fingerprint` of its recipe.
 
-    `beside` is the key of the configured upstream servers; without a list for that key, the list of our own tools is
-    used.
+    `upstreams_key` stands for the configured upstream servers; without a list for it, that of our own tools is used.
     """
-    for one in dict.fromkeys((beside, "")):
+    for one in dict.fromkeys((upstreams_key, "")):
         with contextlib.suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
             with open(_path(state, one), "rb") as file:
                 instructions, tools = msgspec.json.decode(file.read(), type=tuple[str, msgspec.Raw])
             return ToolList(instructions, bytes(tools))
     made = make()
-    save_list(state, made, beside=beside)
+    save_list(state, made, upstreams_key=upstreams_key)
     return made
 
 
-def save_list(state: int, made: ToolList, *, beside: str) -> None:
+def save_list(state: int, made: ToolList, *, upstreams_key: str) -> None:
     """Saves a list. One that cannot be saved is made again next time."""
     with contextlib.suppress(OSError):
-        _save(_path(state, beside), msgspec.json.encode((made.instructions, msgspec.Raw(made.tools))))
+        _save(_path(state, upstreams_key), msgspec.json.encode((made.instructions, msgspec.Raw(made.tools))))
 
 
-def _path(state: int, beside: str) -> str:
-    number = zlib.crc32(beside.encode()) if beside else 0
+def _path(state: int, upstreams_key: str) -> str:
+    number = zlib.crc32(upstreams_key.encode()) if upstreams_key else 0
     return os.path.join(cache_dir(), f"tools-{state:08x}{number:08x}.json")
 
 

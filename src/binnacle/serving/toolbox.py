@@ -55,14 +55,14 @@ class SessionToolbox:
         start: str | None,
         timeout: float,
         upstreams: Callable[[bool], UpstreamConnections | None],
-        heard: Callable[[], None],
+        on_upstream_change: Callable[[], None],
         updated: Callable[[str], None],
     ) -> None:
         """`first` is the most that the session may have, by default what its recipe says now.
 
         `start` is the folder in which the session's agent works. `upstreams` returns the connections to upstream
-        servers; its argument says whether the session has servers of its discipline. `heard` is called when an
-        upstream server has connected, disconnected or changed, `updated` when a resource of one has changed.
+        servers; its argument says whether the session has servers of its discipline. `on_upstream_change` is called
+        when an upstream server has connected, disconnected or changed, `updated` when a resource of one has changed.
         """
         self._project = project
         self._terms = terms
@@ -75,7 +75,7 @@ class SessionToolbox:
         self._index: ToolIndex | None = None
         self._recent = RecentTools(os.path.join(upstream_folder(project.data_dir), "recent.json"))
         self._upstreams = upstreams
-        self._heard = heard
+        self._on_upstream_change = on_upstream_change
         self._updated = updated
         self._brought: Mapping[str, Any] = {}
         self.has_other_upstreams = False
@@ -138,10 +138,10 @@ class SessionToolbox:
         brought = discipline.upstreams if discipline else {}
         if brought != self._brought and self.gateway is not None:
             self.has_other_upstreams = True
-            self._heard()
+            self._on_upstream_change()
         self._brought = brought
         if self.gateway is None and recipe.upstreams and (upstreams := self._upstreams(bool(brought))):
-            self.gateway = upstreams.gateway(lambda: self._brought, self._heard)
+            self.gateway = upstreams.gateway(lambda: self._brought, self._on_upstream_change)
             self.gateway.updated = self._updated
             self.gateway.start()
 

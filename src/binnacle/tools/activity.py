@@ -15,7 +15,7 @@ MIN_NOTICED_FAILURES = 3
 """From this many failures of one call on, the error says that it keeps failing."""
 
 MAX_REMEMBERED = 32
-"""Failing calls kept for one session; the oldest makes room."""
+"""Failing calls kept for one session; beyond that, the oldest is dropped."""
 
 SIGN_OF_LIFE_SECONDS = 30.0
 """Seconds after which a session that makes changes is noted as alive again."""

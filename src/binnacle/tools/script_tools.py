@@ -25,12 +25,12 @@ from binnacle.tools.tool_spec import ToolAlias, ToolErrorContract, ToolHints, To
 DEADLINE_MARGIN_MILLISECONDS = 2000
 """Milliseconds beyond the caller's own timeout, so that the script can report the timeout itself."""
 
-TEXT_LIMIT = 100_000
+MAX_REPLY_CHARACTERS = 100_000
 """Most characters of an answer; about 25 000 tokens."""
 
 MAX_PREVIEW_CHARACTERS = 4000
 
-Told = Callable[[float | None, str], None]
+ReportProgress = Callable[[float | None, str], None]
 
 
 class ScriptRunner(NamedTuple):
@@ -41,7 +41,7 @@ class ScriptRunner(NamedTuple):
     timeout: float
     """Seconds."""
 
-    tell: Told
+    tell: ReportProgress
 
     @property
     def metadata(self) -> ScriptMetadata:
@@ -222,7 +222,7 @@ def _timeout_seconds(about: ScriptMetadata, params: Mapping[str, Any]) -> float:
     return float(max(about.mcp.timeout, allowed + DEADLINE_MARGIN_MILLISECONDS)) / 1000
 
 
-def _progress_reporter(caller: Caller) -> Told:
+def _progress_reporter(caller: Caller) -> ReportProgress:
     count = 0
 
     def tell(pct: float | None, text: str) -> None:
@@ -238,7 +238,7 @@ def _progress_reporter(caller: Caller) -> Told:
 
 def _reply(data: Any) -> ToolReply:
     text = as_json(data)
-    if len(text) <= TEXT_LIMIT:
+    if len(text) <= MAX_REPLY_CHARACTERS:
         return ToolReply(data, text)
     cut = {
         "truncated": True,

@@ -28,10 +28,10 @@ Invoke = Callable[[Caller, str, bytes], Awaitable[ToolReply]]
 WEIGHTS = {"name": 4.0, "title": 3.0, "description": 1.5, "parameter": 1.0, "detail": 0.5}
 """How much a word counts, by the field it is in."""
 
-SATURATION, LENGTH = 1.2, 0.6
+BM25_SATURATION, BM25_LENGTH = 1.2, 0.6
 """BM25 parameters: how fast a repeated word stops counting, and how much a long text reduces the weight."""
 
-PREFIX, WITHIN = 0.6, 0.25
+PREFIX_WEIGHT, CONTAINED_WEIGHT = 0.6, 0.25
 """How much a word counts that starts with the word of the query, or contains it."""
 
 MAX_QUERY_WORDS = 16
@@ -76,7 +76,7 @@ class ToolIndex:
         postings: dict[str, dict[int, float]] = defaultdict(dict)
         for place, one in enumerate(fields):
             for key, counts in one.items():
-                share = WEIGHTS[key] / (1 - LENGTH + LENGTH * counts.total() / average[key])
+                share = WEIGHTS[key] / (1 - BM25_LENGTH + BM25_LENGTH * counts.total() / average[key])
                 for word, count in counts.items():
                     postings[word][place] = postings[word].get(place, 0.0) + count * share
         self.postings = dict(postings)
@@ -95,12 +95,12 @@ class ToolIndex:
             if not longer.startswith(word):
                 break
             if longer != word and len(word) > 1:
-                yield longer, PREFIX
+                yield longer, PREFIX_WEIGHT
         for length in range(3, len(word)):
             if word[:length] in self.postings:
-                yield word[:length], PREFIX * length / len(word)
+                yield word[:length], PREFIX_WEIGHT * length / len(word)
         if len(word) > 3:
-            yield from ((longer, WITHIN) for longer in self._containing(word))
+            yield from ((longer, CONTAINED_WEIGHT) for longer in self._containing(word))
 
     def _containing(self, word: str) -> Iterator[str]:
         """The words that contain `word`, but do not start with it."""
@@ -243,7 +243,7 @@ def _score(index: ToolIndex, word: str) -> dict[int, float]:
         found = index.postings[known]
         rarity = log(1 + (len(index.entries) - len(found) + 0.5) / (len(found) + 0.5))
         for place, weight in found.items():
-            score = likeness * rarity * weight / (weight + SATURATION)
+            score = likeness * rarity * weight / (weight + BM25_SATURATION)
             if score > scores.get(place, 0.0):
                 scores[place] = score
     return scores

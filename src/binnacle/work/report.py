@@ -33,7 +33,7 @@ Scope = Literal["project", "feature", "task"]
 SuggestionKind = Literal["new_task", "split", "refactor", "alternative", "deprecate"]
 BlockerKind = Literal["upstream_task", "external"]
 
-STUCK_LIMIT = 3
+MAX_STUCK_SESSIONS = 3
 """Consecutive sessions that may get stuck on a task before a person has to look at it."""
 
 MAX_WORDS_CHARACTERS = 2000
@@ -126,7 +126,7 @@ def outcome_of(
         return "done"
     if awaits_answer:
         return "needs_input"
-    if kind == "stuck" and stuck_before + 1 >= STUCK_LIMIT:
+    if kind == "stuck" and stuck_before + 1 >= MAX_STUCK_SESSIONS:
         return "blocked"
     return "blocked" if kind == "blocked" and not waits_for_task else "pending"
 

@@ -298,7 +298,7 @@ def task_block(
 
 @tool(title="Skip a task", category=CHANGE, aliases=["skip_task"], synonyms=ID, errors=[GONE, LOST])
 def task_skip(tx: Writer, id: TaskRef, reason: str, *, fence: Fence = None) -> ToolReply:  # noqa: A002
-    """Sets a task aside for good, with a reason. Its history stays."""
+    """Cancels a task, with a reason. Its history stays."""
     return move_reply(task_moves.skip(tx, id, reason=reason, fence=fence), "Skipped:")
 
 
