@@ -216,7 +216,7 @@ def kill(context: Context, args: Namespace) -> KilledAgentAnswer:
         if is_planned(agent.id):
             sessions.abort(tx, agent.id, reason=args.reason)
     endings = [terminate(process.pid, process.started, grace=args.timeout) for process in targets]
-    how = endings[0] if endings else "gone" if agent.registered == "shell" else "unregistered; its client keeps running"
+    how = endings[0] if endings else "gone" if agent.registered == "shell" else "unregistered; its client goes on"
     return KilledAgentAnswer(
         id=agent.id,
         name=agent.name,
