@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "binnacle"
 
 GENERAL = frozenset(
-    ("argument", "authorizer", "codebase", "commit", "context", "conversation", "credential", "debugger", "git",
-     "group", "item", "parser", "process", "reader", "redactor", "redirect", "screen", "table", "writer")
+    ("answer", "argument", "authorizer", "codebase", "commit", "context", "conversation", "credential", "debugger",
+     "git", "group", "item", "parser", "process", "reader", "redactor", "redirect", "screen", "table", "writer")
 )  # fmt: skip
 """Words that a class may be called by and that need no entry in the glossary."""
 
@@ -32,10 +32,9 @@ MODULES = {
     "job": ("bridge*", "project.bridge_host", "project.script_provider", "tools.script_tools", "config.project_files"),
     "host": (
         # what runs scripts
-        "bridge*", "app.tool_call", "project", "project.bridge_host", "project.script_provider", "tools", "tools.dispatch",
-        "tools.script_tools", "tools.host_remarks", "tools.tool_spec", "cli.command_index", "cli.commands.bridge",
-        "cli.commands.script",
-        "config.project_files", "config.child_environment", "lifecycle.agent_detection", "errors",
+        "bridge*", "project", "project.bridge_host", "project.script_provider", "tools", "tools.dispatch",
+        "tools.script_tools", "tools.host_remarks", "tools.tool_spec", "app.tool_call", "cli.command_index",
+        "cli.commands.bridge", "cli.commands.script", "config.project_files", "config.child_environment", "lifecycle.agent_detection", "errors",
         # the host of a URL or an address, as the protocols call it
         "upstream.transports*", "upstream.auth.*", "upstream.configuration.*", "upstream.listing.content_index",
         "server.http_*", "server.mcp_over_http", "app.project_server", "cli.commands.mcp", "config.git_config",
@@ -43,11 +42,11 @@ MODULES = {
         "config.clients.provider_variables", "processes.tcp_owner", "lifecycle.loopback_peer", "store.opening",
         "store.engines.postgres",
         # a machine, in the answers of `bn agent`, which programs read
-        "cli.commands.agent",
+        "cli.commands.agent", "tools.shell_agent",
     ),
     "upstream": (
         "upstream*", "app*", "bridge*", "cli*", "config*", "errors", "plan*", "project*", "runner*", "server*",
-        "serving*", "sessions*", "tools*", "work.feature", "store.features",
+        "serving*", "sessions*", "tools*", "wire.mcp", "work.feature", "store.features",
         # the kind of blocker in reports, which agents pass
         "work.report",
     ),

@@ -110,7 +110,7 @@ class Context:
 
     @contextmanager
     def writing(self, *, claim: bool = False) -> "Generator[Writer]":
-        """A change in the name of whoever runs the command."""
+        """A change, recorded under the caller of the command."""
         store = self.store(create=True)
         begin = store.claim if claim else store.write
         session = self.session

@@ -48,7 +48,7 @@ def _exit(code: int) -> NoReturn:
 
 
 def _open_closed_streams() -> None:
-    """Whoever closed a stream (`bn ready >&-`) wants nothing of what is written to it; Python has None there."""
+    """Opens /dev/null for a closed stream (`bn ready >&-`), where Python has None."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it lives as long as we do
@@ -74,7 +74,7 @@ def main(argv: list[str]) -> int:
 
 
 def _explain(error: Exception) -> BinnacleError:
-    """An error that nobody foresaw; of those a full disk and a folder that is gone are not ours."""
+    """An unexpected error; a full disk and a deleted folder are not defects of ours."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StoreFull(f"no space left: {error}", hint="free some space, then try again")
     if isinstance(error, FileNotFoundError) and _is_adrift():
@@ -169,10 +169,10 @@ def _run(options: dict[str, str], words: list[str]) -> int:
 
 
 def _is_checked(command: "Command", args: "Namespace") -> bool:
-    """Whether it has to be found out who runs a command.
+    """Whether we must find out who runs a command.
 
-    Reading is free to whoever does not say that they are a session, so that it costs people nothing. It is no secret
-    from an agent, who can read the files of the store as well.
+    Reading needs no check unless the caller names a session, so that it costs people nothing. An agent could read the
+    files of the store anyway.
     """
     needs = command.needs_of(args)
     return not needs.is_reading or any(os.environ.get(name) for name in SESSION_VARIABLES)

@@ -1,4 +1,4 @@
-"""A run on a terminal: what happens scrolls by above a few lines that say how it stands, and keys steer it."""
+"""A run on a terminal: events scroll by above a few lines with its state, and keys control it."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ Add = Callable[[str], Awaitable[None]]
 
 
 class LiveView:
-    """Shows a run and takes the keys of whoever watches it."""
+    """Shows a run and takes a person's keys."""
 
     def __init__(self, control: RunControl, *, add_task: Add, add_note: Add) -> None:
         self._control = control

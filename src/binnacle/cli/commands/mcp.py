@@ -118,7 +118,7 @@ def _announce(url: str, token: str | None, *, human: bool) -> None:
 
 
 def _given_token(args: Namespace) -> str | None:
-    """The token that the server is given. A file wins: whoever names one has read what the others are good for.
+    """The token that the server is given. A file wins, because other users can see the alternatives.
 
     Raises:
         UsageError: there is none in the file.

@@ -67,7 +67,7 @@ def run(context: Context, args: Namespace) -> RunEnded | None:
     import asyncio
 
     _ask_about_project(context, args)
-    # In this process every session has an agent of its own, whoever started us.
+    # In this process every session has its own agent, whatever process started us.
     os.environ.pop("BN_AGENT_ID", None)
     wanted = _read_request(context, args)
     project = context.project
