@@ -34,7 +34,8 @@ MODULES = {
         # what runs scripts
         "bridge*", "project", "project.bridge_host", "project.script_provider", "tools", "tools.dispatch",
         "tools.script_tools", "tools.host_remarks", "tools.tool_spec", "app.tool_call", "cli.command_index",
-        "cli.commands.bridge", "cli.commands.script", "config.project_files", "config.child_environment", "lifecycle.agent_detection", "errors",
+        "cli.commands.bridge", "cli.commands.script", "config.project_files", "config.child_environment",
+        "lifecycle.agent_detection", "errors",
         # the host of a URL or an address, as the protocols call it
         "upstream.transports*", "upstream.auth.*", "upstream.configuration.*", "upstream.listing.content_index",
         "server.http_*", "server.mcp_over_http", "app.project_server", "cli.commands.mcp", "config.git_config",
