@@ -16,7 +16,7 @@ from binnacle.upstream.configuration.server_config import (
     ServerLimits,
     ToolRules,
 )
-from binnacle.upstream.configuration.server_loader import changed, fingerprint, load_servers
+from binnacle.upstream.configuration.server_loader import find_changes, fingerprint, load_servers
 from binnacle.upstream.configuration.server_overview import find_items
 
 Load = Callable[..., LoadedServers]
@@ -368,21 +368,21 @@ def test_only_what_really_changed_counts_as_changed(load):
     new = load(
         '{\n\n"servers": {"b": {"url": "http://h"},\n "a": {"command": "x", "lazy": true}, "d": {"command": "n"}}}'
     )
-    assert changed(old, new) == (("c",), ("a", "d"))
-    assert changed(
+    assert find_changes(old, new) == (("c",), ("a", "d"))
+    assert find_changes(
         new, load('{"servers": {"a": {"command": "x", "lazy": true}, "b": {"url": "http://h"}, "d": {"command": "n"}}}')
     ) == ((), ())
 
 
 def test_a_variable_that_changed_counts_too(load):
     content = {"servers": {"a": {"command": "x", "env": {"A": "${V}"}}}}
-    assert changed(load(content, env={"V": "1"}), load(env={"V": "2"})) == ((), ("a",))
+    assert find_changes(load(content, env={"V": "1"}), load(env={"V": "2"})) == ((), ("a",))
 
 
 def test_servers_in_a_file_that_is_being_written_run_on(load):
     old = load({"servers": {"a": {"command": "x"}, "b": {"command": "y"}}})
-    assert changed(old, load('{"servers": {"a": {"command": ')) == ((), ())
-    assert changed(old, load({"servers": {"a": {"comand": "x"}}})) == (("b",), ())
+    assert find_changes(old, load('{"servers": {"a": {"command": ')) == ((), ())
+    assert find_changes(old, load({"servers": {"a": {"comand": "x"}}})) == (("b",), ())
 
 
 def test_the_fingerprint_changes_with_every_file(load, repo, tmp_path, environ):

@@ -12,7 +12,7 @@ from binnacle.errors import BinnacleError, NotFound, UpstreamError
 from binnacle.upstream import upstream_steps
 from binnacle.upstream.answers.resource_links import ResourceLinks
 from binnacle.upstream.configuration.server_config import ConfigProblem, LoadedServers, ServerConfig
-from binnacle.upstream.configuration.server_loader import changed
+from binnacle.upstream.configuration.server_loader import find_changes
 from binnacle.upstream.configuration.server_trust import describe_waiting
 from binnacle.upstream.listing.content_index import ContentIndex, gather_content, is_ours
 from binnacle.upstream.listing.list_cache import ListCache
@@ -113,7 +113,7 @@ class Gateway:
         """
         before, self._loaded = self._loaded, self._load()
         self.problems = self._loaded.problems
-        touched = changed(before, self._loaded)
+        touched = find_changes(before, self._loaded)
         gone = [self._servers.pop(name, None) for name in (*touched.removed, *touched.changed)]
         for name in touched.removed:
             self._toolsets.pop(name, None)

@@ -150,7 +150,7 @@ class PagedList:
         self._notes.append(f"its list of {self._kind} {why}; the rest is {NOT_OFFERED}")
 
 
-def bounded(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:
+def limit_entries(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:
     """The entries of a list, within its bounds."""
     pages = PagedList(kind)
     pages.extend(entries)

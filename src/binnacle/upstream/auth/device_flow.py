@@ -75,7 +75,7 @@ async def sign_in_by_device(
 async def _start(
     http: HttpSession, grant: LoginGrant, endpoint: str, *, near: ServerConfig, redactor: Redactor
 ) -> _Started:
-    headers, identity = token_endpoint.identified(grant.client)
+    headers, identity = token_endpoint.client_authentication(grant.client)
     form = {"resource": grant.resource, "client_id": grant.client.id, **identity}
     if grant.scopes:
         form["scope"] = " ".join(grant.scopes)

@@ -56,7 +56,7 @@ async def ask(
     for name in ("code", "refresh_token", "code_verifier", "device_code"):
         redactor.add(name, form.get(name, ""))
     learn(grant, redactor)
-    headers, identity = identified(grant.client)
+    headers, identity = client_authentication(grant.client)
     asked_at = time.time()
     form = {**form, **identity, "resource": grant.resource}
     answer = await oauth_requests.post(
@@ -96,7 +96,7 @@ async def revoke(http: HttpSession, grant: LoginGrant, *, near: ServerConfig, re
         UpstreamError: the endpoint leads elsewhere.
     """
     learn(grant, redactor)
-    headers, identity = identified(grant.client)
+    headers, identity = client_authentication(grant.client)
     for kind, token in (("refresh_token", grant.refresh_token), ("access_token", grant.access_token)):
         if not token:
             continue
@@ -128,7 +128,7 @@ def describe_refusal(error: str, description: Any, redactor: Redactor) -> tuple[
     return make_visible(redactor.clean(error)[:80]), make_visible(redactor.clean(description)[:200])
 
 
-def identified(client: OAuthClient) -> tuple[dict[str, str], dict[str, str]]:
+def client_authentication(client: OAuthClient) -> tuple[dict[str, str], dict[str, str]]:
     """Headers and form fields that authenticate us at the token endpoint."""
     if client.method == "client_secret_basic":
         pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"

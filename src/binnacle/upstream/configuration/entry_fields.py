@@ -27,14 +27,14 @@ class WrongValue(Exception):
         self.hint = hint
 
 
-def called(value: Any) -> str:
+def json_type_of(value: Any) -> str:
     """The JSON type of a value."""
     return _CALLED.get(type(value), "a number")
 
 
 def text(value: Any) -> str:
     if not isinstance(value, str):
-        raise WrongValue(f"expected a string, not {called(value)}")
+        raise WrongValue(f"expected a string, not {json_type_of(value)}")
     if "\0" in value:
         raise WrongValue("a NUL character is in it", "take it out")
     if not is_unicode(value):
@@ -54,10 +54,10 @@ def is_unicode(value: str) -> bool:
 def texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         hint = 'write each word as a string of its own: ["one", "two"]' if isinstance(value, str) else ""
-        raise WrongValue(f"expected a list of strings, not {called(value)}", hint)
+        raise WrongValue(f"expected a list of strings, not {json_type_of(value)}", hint)
     for number, one in enumerate(value, 1):
         if not isinstance(one, str | int | float) or isinstance(one, bool):
-            raise WrongValue(f"expected a list of strings, but item {number} is {called(one)}")
+            raise WrongValue(f"expected a list of strings, but item {number} is {json_type_of(one)}")
     return tuple(text(str(one)) for one in value)
 
 
@@ -69,10 +69,10 @@ def scopes(value: Any) -> tuple[str, ...]:
 def mapping(value: Any) -> dict[str, str]:
     """Names to strings; a number becomes text."""
     if not isinstance(value, Mapping):
-        raise WrongValue(f"expected an object of strings, not {called(value)}", '{"NAME": "value"}')
+        raise WrongValue(f"expected an object of strings, not {json_type_of(value)}", '{"NAME": "value"}')
     for name, one in value.items():
         if not isinstance(one, str | int | float) or isinstance(one, bool):
-            raise WrongValue(f"{name}: expected a string, not {called(one)}")
+            raise WrongValue(f"{name}: expected a string, not {json_type_of(one)}")
     return {str(name): text(str(one)) for name, one in value.items()}
 
 
@@ -108,13 +108,13 @@ def _begin(name: str) -> str:
 
 def flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise WrongValue(f"expected true or false, not {called(value)}")
+        raise WrongValue(f"expected true or false, not {json_type_of(value)}")
     return value
 
 
 def seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise WrongValue(f"expected a number of seconds, not {called(value)}")
+        raise WrongValue(f"expected a number of seconds, not {json_type_of(value)}")
     if not 0 < value <= _LONGEST:
         hint = f"it is in seconds: {value / 1000:g}" if value >= 1000 else f"a number up to {_LONGEST}"
         raise WrongValue(f"expected more than 0 and at most {_LONGEST} seconds, not {value:g}", hint)
@@ -128,7 +128,7 @@ _LONGEST = 3600
 def count(*, least: int) -> Reader:
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise WrongValue(f"expected a whole number, not {called(value)}")
+            raise WrongValue(f"expected a whole number, not {json_type_of(value)}")
         if value < least:
             raise WrongValue(f"expected at least {least}, not {value}")
         return value

@@ -161,7 +161,7 @@ class _Reading:
             return self._read(SERVER[key], value, (key,), fill=fill)
         section = SECTIONS[key]
         if not isinstance(value, Mapping):
-            self.refuse(f"expected an object, not {entry_fields.called(value)}", path=(key,))
+            self.refuse(f"expected an object, not {entry_fields.json_type_of(value)}", path=(key,))
             return {}
         known = self._read_keys(value, (key,), section)
         return {name: self._read(section[name], one, (key, name), fill=fill) for name, one in known.items()}
@@ -302,7 +302,7 @@ def _unusable(entry: ServerEntry) -> ConfigProblem | None:
         return entry.problem("a server's name has letters, digits, '.', '_' and '-', at most 64", hint)
     if not isinstance(entry.data, Mapping):
         hint = '{"command": "…"} or {"url": "https://…"}'
-        return entry.problem(f"expected an object, not {entry_fields.called(entry.data)}", hint)
+        return entry.problem(f"expected an object, not {entry_fields.json_type_of(entry.data)}", hint)
     return None
 
 

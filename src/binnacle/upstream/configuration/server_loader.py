@@ -116,7 +116,7 @@ def _counts(entry: ServerEntry, repo: str) -> bool:
     return entry.source.kind not in FOREIGN or is_trusted(repo, trust_item(entry.name, entry.data, entry.source))
 
 
-def changed(old: LoadedServers, new: LoadedServers) -> ServerChanges:
+def find_changes(old: LoadedServers, new: LoadedServers) -> ServerChanges:
     """The names of the servers that a new configuration changes.
 
     A server whose entry or file is broken now is not changed: somebody may be editing it, and until then the server

@@ -12,7 +12,7 @@ from binnacle.config.atomic_write import write_atomically
 from binnacle.config.private_files import make_private_folder
 from binnacle.upstream.configuration.server_config import ConfigSource, ServerConfig
 from binnacle.upstream.listing.entry_checks import parse_entries
-from binnacle.upstream.server_bounds import MAX_LIST_BYTES, ListKind, bounded
+from binnacle.upstream.server_bounds import MAX_LIST_BYTES, ListKind, limit_entries
 from binnacle.wire.jsonrpc import UNREADABLE
 
 
@@ -94,7 +94,7 @@ def _check(offered: OfferedLists) -> OfferedLists:
 
 
 def _check_list(kind: ListKind, entries: tuple[Raw, ...]) -> tuple[Raw, ...]:
-    return parse_entries(kind, bounded(kind, entries)).entries
+    return parse_entries(kind, limit_entries(kind, entries)).entries
 
 
 def _digest(config: ServerConfig) -> str:
