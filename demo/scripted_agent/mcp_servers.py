@@ -156,7 +156,7 @@ class _NoCredentials:
     async def headers(self) -> dict[str, str]:
         return {}
 
-    async def challenged(self, status: int, www_authenticate: str) -> bool:  # noqa: ARG002
+    async def handle_challenge(self, status: int, www_authenticate: str) -> bool:  # noqa: ARG002
         return False
 
 

@@ -57,7 +57,7 @@ def test_changed_files_without_ignored_ones_and_ours(repo, git):
     repo.commit("ignore", {".gitignore": "*.log\n"})
     repo.write({"cart.py": "total = 1\n", "ü nö.txt": "", "a.log": "", ".vsc-bridge/host.json": "{}"})
     (repo.path / "docs/a.md").unlink()
-    assert sorted(run(git.changed())) == ["cart.py", "docs/a.md", "ü nö.txt"]
+    assert sorted(run(git.list_changed())) == ["cart.py", "docs/a.md", "ü nö.txt"]
 
 
 def test_the_fingerprint_follows_content_and_nothing_else(repo, git):

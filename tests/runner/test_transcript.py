@@ -21,10 +21,10 @@ import sys
 from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
 with Transcript(sys.argv[1]) as transcript:
-    transcript.iteration(1)
+    transcript.begin_iteration(1)
     print(flush=True)
     for number in range(10**9):
-        transcript.prompted(f"{number} " + "x" * 5000)
+        transcript.record_prompt(f"{number} " + "x" * 5000)
 """
 
 
@@ -43,15 +43,15 @@ def texts(folder: Path, **options) -> list[tuple[str, str]]:
 def test_everything_of_a_turn_is_there_in_order(tmp_path):
     request = PermissionRequest(tool_call_id="c", title="rm", kind="execute")
     with Transcript(str(tmp_path)) as transcript:
-        transcript.iteration(3)
-        transcript.prompted("go")
-        transcript.heard(think("hm"))
-        transcript.heard(acp.Plan(entries=(acp.PlanEntry(content="one", status="completed"),)))
-        transcript.heard(acp.ToolCallStarted(tool_call_id="c", title="rm", kind="execute", raw_input={"a": 1}))
-        transcript.decided(request, decide(request, allow=False, by="policy"))
-        transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="failed", raw_output="no"))
-        transcript.heard(acp.UsageUpdate(used=5, size=10, cost=acp.Cost(amount=0.25)))
-        transcript.ended("end_turn", tokens=7)
+        transcript.begin_iteration(3)
+        transcript.record_prompt("go")
+        transcript.record_update(think("hm"))
+        transcript.record_update(acp.Plan(entries=(acp.PlanEntry(content="one", status="completed"),)))
+        transcript.record_update(acp.ToolCallStarted(tool_call_id="c", title="rm", kind="execute", raw_input={"a": 1}))
+        transcript.record_decision(request, decide(request, allow=False, by="policy"))
+        transcript.record_update(acp.ToolCallChanged(tool_call_id="c", status="failed", raw_output="no"))
+        transcript.record_update(acp.UsageUpdate(used=5, size=10, cost=acp.Cost(amount=0.25)))
+        transcript.record_end("end_turn", tokens=7)
     entries = list(read_transcript(str(tmp_path)))
     assert [entry.kind for entry in entries] == [
         "iteration", "prompt", "thought", "plan", "tool", "permission", "tool", "usage", "end",
@@ -68,7 +68,7 @@ def test_everything_of_a_turn_is_there_in_order(tmp_path):
 def test_pieces_of_a_message_are_one_entry_until_something_else_comes(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
         for update in (say("a"), say("b"), think("c"), think("d"), say("e")):
-            transcript.heard(update)
+            transcript.record_update(update)
         lines = (tmp_path / TRANSCRIPT_FILE).read_text().splitlines()
         assert [json.loads(line)["text"] for line in lines] == ["ab", "cd"]
     assert texts(tmp_path) == [("message", "ab"), ("thought", "cd"), ("message", "e")]
@@ -77,7 +77,7 @@ def test_pieces_of_a_message_are_one_entry_until_something_else_comes(tmp_path):
 def test_a_long_message_is_written_before_it_ends_and_read_as_one(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
         for _ in range(100):
-            transcript.heard(say("x" * 1000))
+            transcript.record_update(say("x" * 1000))
         assert len((tmp_path / TRANSCRIPT_FILE).read_bytes().splitlines()) > 10
     assert texts(tmp_path) == [("message", "x" * 100_000)]
 
@@ -85,42 +85,42 @@ def test_a_long_message_is_written_before_it_ends_and_read_as_one(tmp_path):
 def test_a_slow_message_is_written_before_it_ends(tmp_path):
     moment = iter([0.0, 0.1, 0.2, 5.0])
     with Transcript(str(tmp_path), clock=lambda: next(moment)) as transcript:
-        transcript.heard(say("a"))
+        transcript.record_update(say("a"))
         assert texts(tmp_path) == []
-        transcript.heard(say("b"))
+        transcript.record_update(say("b"))
         assert texts(tmp_path) == []
         moment = iter([5.0])
-        transcript.heard(say("c"))
+        transcript.record_update(say("c"))
         assert texts(tmp_path) == [("message", "abc")]
 
 
 def test_one_iteration_can_be_read(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
         for number in (1, 2, 3):
-            transcript.iteration(number)
-            transcript.heard(say(f"of {number}"))
+            transcript.begin_iteration(number)
+            transcript.record_update(say(f"of {number}"))
     assert texts(tmp_path, iteration=2) == [("iteration", ""), ("message", "of 2")]
 
 
 def test_progress_of_a_call_that_says_nothing_new_is_left_out(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
-        transcript.heard(acp.ToolCallStarted(tool_call_id="c", title="x", status="pending"))
+        transcript.record_update(acp.ToolCallStarted(tool_call_id="c", title="x", status="pending"))
         for _ in range(5):
-            transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="in_progress"))
-        transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="completed"))
+            transcript.record_update(acp.ToolCallChanged(tool_call_id="c", status="in_progress"))
+        transcript.record_update(acp.ToolCallChanged(tool_call_id="c", status="completed"))
     assert [entry.status for entry in read_transcript(str(tmp_path))] == ["pending", "in_progress", "completed"]
 
 
 def test_a_usage_that_did_not_change_is_left_out(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
         for used in (1, 1, 2, 2):
-            transcript.heard(acp.UsageUpdate(used=used, size=10))
+            transcript.record_update(acp.UsageUpdate(used=used, size=10))
     assert [entry.used for entry in read_transcript(str(tmp_path))] == [1, 2]
 
 
 def test_long_results_are_clipped(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
-        transcript.heard(acp.ToolCallChanged(tool_call_id="c", status="completed", raw_output="x" * 1_000_000))
+        transcript.record_update(acp.ToolCallChanged(tool_call_id="c", status="completed", raw_output="x" * 1_000_000))
     (entry,) = read_transcript(str(tmp_path))
     assert entry.output.endswith(f"… ({1_000_000 - module.MAX_VALUE_CHARACTERS} more characters)")
 
@@ -128,11 +128,11 @@ def test_long_results_are_clipped(tmp_path):
 def test_an_iteration_that_floods_is_cut_and_the_next_is_not(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MAX_ITERATION_BYTES", 10_000)
     with Transcript(str(tmp_path)) as transcript:
-        transcript.iteration(1)
+        transcript.begin_iteration(1)
         for _ in range(100):
-            transcript.heard(say("x" * 9000))
-        transcript.iteration(2)
-        transcript.heard(say("fine"))
+            transcript.record_update(say("x" * 9000))
+        transcript.begin_iteration(2)
+        transcript.record_update(say("fine"))
     assert (tmp_path / TRANSCRIPT_FILE).stat().st_size < 40_000
     assert [entry.kind for entry in read_transcript(str(tmp_path), iteration=1)][-1] == "cut"
     assert texts(tmp_path, iteration=2) == [("iteration", ""), ("message", "fine")]
@@ -145,12 +145,12 @@ def test_there_may_be_none(tmp_path):
 @pytest.mark.parametrize("torn", [b'{"at":"now","iter', b"\xff\xfe", b"{}", b"[" * 5000])
 def test_a_torn_line_is_passed_over_and_hurts_no_other(tmp_path, torn):
     with Transcript(str(tmp_path)) as transcript:
-        transcript.heard(say("before"))
+        transcript.record_update(say("before"))
     with (tmp_path / TRANSCRIPT_FILE).open("ab") as file:
         file.write(torn)
     assert texts(tmp_path) == [("message", "before")]
     with Transcript(str(tmp_path)) as transcript:
-        transcript.prompted("after")
+        transcript.record_prompt("after")
     assert texts(tmp_path) == [("message", "before"), ("prompt", "after")]
 
 

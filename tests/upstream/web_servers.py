@@ -167,7 +167,7 @@ class Auth:
     async def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.tokens[0]}"} if self.tokens else {}
 
-    async def challenged(self, status: int, www_authenticate: str) -> bool:
+    async def handle_challenge(self, status: int, www_authenticate: str) -> bool:
         self.challenges.append((status, www_authenticate))
         if len(self.tokens) < 2:
             return False

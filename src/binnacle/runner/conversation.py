@@ -52,7 +52,7 @@ class Conversation:
             AgentError: the turn failed; the message says why.
         """
         self._tell(run_events.AgentPrompted(worker=self._worker, text=text))
-        self._transcript.prompted(text)
+        self._transcript.record_prompt(text)
         take_back = self._control.on_stop(self._breaking_off.set)
         speaking = asyncio.create_task(
             self._session.prompt(text, on_update=self._hear, ask=self._ask, silence=silence, within=within)
@@ -75,13 +75,13 @@ class Conversation:
         return turn
 
     def _count(self, turn: Turn) -> None:
-        self._transcript.ended(turn.stop_reason)
+        self._transcript.record_end(turn.stop_reason)
         if turn.usage is not None and turn.usage.total_tokens:
             self._spent.tokens += turn.usage.total_tokens
             self._tell(run_events.CostReported(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost))
 
     def _hear(self, update: acp.Update) -> None:
-        self._transcript.heard(update)
+        self._transcript.record_update(update)
         for event in self._events(update):
             self._tell(event)
 
@@ -121,7 +121,7 @@ class Conversation:
 
     async def _ask(self, request: PermissionRequest) -> PermissionDecision:
         decision = await self._decide(request)
-        self._transcript.decided(request, decision)
+        self._transcript.record_decision(request, decision)
         self._tell(
             run_events.PermissionDecided(
                 worker=self._worker,

@@ -65,7 +65,7 @@ async def iterate(context: RunContext, worker: Worker, *, is_planning: bool = Fa
     )
     started = time.monotonic()
     with Transcript(context.services.folder(worker.session)) as transcript:
-        transcript.iteration(begun.number)
+        transcript.begin_iteration(begun.number)
         conversation = await _run_agent(context, worker, begun, transcript, is_planning=is_planning)
     if conversation is None or conversation.is_broken_off:
         return FinishedIteration(begun.number, "", held, is_broken_off=True)

@@ -102,7 +102,7 @@ class Transcript:
         self.flush()
         os.close(self._descriptor)
 
-    def iteration(self, number: int) -> None:
+    def begin_iteration(self, number: int) -> None:
         """Assigns what follows to this iteration."""
         self.flush()
         self._iteration = number
@@ -111,11 +111,11 @@ class Transcript:
         self._statuses.clear()
         self._write("iteration")
 
-    def prompted(self, text: str) -> None:
+    def record_prompt(self, text: str) -> None:
         """Records a prompt."""
         self._write("prompt", text=text)
 
-    def heard(self, update: acp.Update) -> None:
+    def record_update(self, update: acp.Update) -> None:
         """Records what the agent reports."""
         match update:
             case acp.MessageChunk(content=acp.ContentBlock(text=str(text))):
@@ -131,7 +131,7 @@ class Transcript:
                 cost = update.cost.amount if update.cost else None
                 self._write("usage", used=update.used, size=update.size, cost=cost)
 
-    def decided(self, request: PermissionRequest, decision: PermissionDecision) -> None:
+    def record_decision(self, request: PermissionRequest, decision: PermissionDecision) -> None:
         """Records the answer to a request for permission."""
         self._write(
             "permission",
@@ -142,7 +142,7 @@ class Transcript:
             by=decision.by,
         )
 
-    def ended(self, stop_reason: str, *, tokens: int | None = None) -> None:
+    def record_end(self, stop_reason: str, *, tokens: int | None = None) -> None:
         """Records the end of a turn."""
         self._write("end", text=stop_reason, tokens=tokens)
 

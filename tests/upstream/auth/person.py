@@ -126,7 +126,7 @@ class Desk:
     async def call(self, authorizer: Any, url: str = "") -> int:
         """A request as the links make them: sent once more if something changed. Returns the status."""
         status, challenge = await self._send(authorizer, url)
-        if status in (401, 403) and await authorizer.challenged(status, challenge):
+        if status in (401, 403) and await authorizer.handle_challenge(status, challenge):
             status, _ = await self._send(authorizer, url)
         return status
 

@@ -71,9 +71,9 @@ def test_this_machine_and_encrypted_ways_may_know_secrets(url):
 def test_a_refused_key_says_where_it_is_configured():
     async def main():
         key = await made(a_server(URL, type="api_key", api_key="abcdefgh"))
-        assert not await key.challenged(403, "")
+        assert not await key.handle_challenge(403, "")
         with pytest.raises(UpstreamLogin, match="does not accept its API key") as refused:
-            await key.challenged(401, "Bearer")
+            await key.handle_challenge(401, "Bearer")
         assert refused.value.hint == "renew auth.api_key in mcp.json:3"
 
     run(main())
@@ -87,7 +87,7 @@ def test_a_configured_authorization_header_is_left_alone():
         given = await made(config)
         assert await given.headers() == {}
         with pytest.raises(UpstreamLogin, match="Authorization header"):
-            await given.challenged(401, "Bearer")
+            await given.handle_challenge(401, "Bearer")
 
     run(main())
 
@@ -128,10 +128,10 @@ def test_a_refused_token_is_looked_up_once_more(token_file):
         state = os.stat(token_file)
         token_file.write_text("other-token\n")
         os.utime(token_file, ns=(state.st_atime_ns, state.st_mtime_ns))  # looks as if nothing had changed
-        assert await token.challenged(401, "Bearer")
+        assert await token.handle_challenge(401, "Bearer")
         assert await token.headers() == {"Authorization": "Bearer other-token"}
         with pytest.raises(UpstreamLogin, match="does not accept the token in") as refused:
-            await token.challenged(401, "Bearer")
+            await token.handle_challenge(401, "Bearer")
         assert str(token_file) in refused.value.hint
 
     run(main())

@@ -249,7 +249,7 @@ def test_a_late_refusal_of_an_older_token_renews_nothing(tmp_path):
                 await login.headers()
                 sent.set()
                 await renewed.wait()
-                return await login.challenged(401, "Bearer")
+                return await login.handle_challenge(401, "Bearer")
 
             sent, renewed = asyncio.Event(), asyncio.Event()
             late = asyncio.create_task(slow())
@@ -339,8 +339,8 @@ def test_a_plain_403_is_handed_on(tmp_path):
             await desk.sign_in()
             login = desk.authorizer()
             await login.headers()
-            assert not await login.challenged(403, "")
-            assert not await login.challenged(403, 'Basic realm="x"')
+            assert not await login.handle_challenge(403, "")
+            assert not await login.handle_challenge(403, 'Basic realm="x"')
 
     run(main())
 

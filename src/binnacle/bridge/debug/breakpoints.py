@@ -68,7 +68,7 @@ class WorkspaceBreakpoints:
     def exceptions(self) -> list[str] | None:
         return self._kept.exceptions
 
-    def of(self, path: str) -> list[Breakpoint]:
+    def in_file(self, path: str) -> list[Breakpoint]:
         return [one for one in self.lines if one.path == path]
 
     def paths(self) -> list[str]:

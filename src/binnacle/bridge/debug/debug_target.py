@@ -232,7 +232,7 @@ class DebugTarget:
                 await self._send_exceptions(breakpoints)
 
     async def _send_lines(self, path: str, breakpoints: WorkspaceBreakpoints) -> None:
-        wanted = breakpoints.of(path)
+        wanted = breakpoints.in_file(path)
         source = {"path": path, "name": path.rpartition("/")[2]}
         answer = await self.ask("setBreakpoints", source=source, breakpoints=[self._line(one) for one in wanted])
         self.bound = {one: bound for one, bound in self.bound.items() if one.path != path}

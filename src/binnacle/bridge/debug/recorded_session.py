@@ -35,14 +35,14 @@ class RecordedSession(Struct, kw_only=True):
     def lasted(self) -> float:
         return float(self.entries[-1]["at"]) - self.begun if self.entries else 0.0
 
-    def of(self, *kinds: str) -> list[dict[str, Any]]:
+    def entries_of(self, *kinds: str) -> list[dict[str, Any]]:
         return [one for one in self.entries if one["type"] in kinds]
 
     def lines(self, category: Category = "all") -> list[RecordedLine]:
         """The output by lines, joined from its pieces."""
         found: list[RecordedLine] = []
         open_: dict[str, RecordedLine] = {}
-        for one in self.of("output"):
+        for one in self.entries_of("output"):
             body = one["body"]
             kind = str(body.get("category") or "console")
             if category not in ("all", kind):
@@ -60,14 +60,16 @@ class RecordedSession(Struct, kw_only=True):
         """The exceptions at which it stopped, and those it printed."""
         stops = [
             {"at": one["at"], "seen": "stop", **one["body"]["exception"], "frames": one["body"].get("frames", [])}
-            for one in self.of("stop")
+            for one in self.entries_of("stop")
             if "exception" in one["body"]
         ]
         return sorted(stops + _tracebacks(self.lines()), key=lambda one: float(one["at"]))
 
     def exit_code(self) -> int | None:
         """The exit code of the program, if it ended by itself."""
-        found = [one["body"].get("exitCode") for one in self.of("exited", "end") if one["target"] in ("", self.id)]
+        found = [
+            one["body"].get("exitCode") for one in self.entries_of("exited", "end") if one["target"] in ("", self.id)
+        ]
         return found[-1] if found else None
 
 

@@ -27,7 +27,7 @@ class HostLock:
         self._info = msgspec.structs.replace(info, proof=proofs.prove_host(self.key, info))
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Holds the lock while the block runs. Leaving it releases the lock, unless another host has it by then.
 
         Raises:

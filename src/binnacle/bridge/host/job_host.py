@@ -108,7 +108,7 @@ class JobHost:
             BridgeError: `E_HOST_EXISTS`, if another host serves the workspace.
         """
         job_files.open_bridge(self.workspace)
-        with self._lock.taken():
+        with self._lock.hold():
             self._watcher = FolderWatcher()
             try:
                 job_files.remove_all_jobs(self._execute)

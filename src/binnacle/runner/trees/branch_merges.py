@@ -69,7 +69,7 @@ class BranchMerger:
         here = self._git.at(tree.path)
         await here.remove_dead_locks()
         await _return_to_branch(here, tree.branch)
-        if await here.unfinished() == MERGE and await find_unresolved(here, tree):
+        if await here.find_unfinished() == MERGE and await find_unresolved(here, tree):
             return None
         return await here.commit_all(message, ends_merge=True)
 
@@ -115,7 +115,7 @@ class BranchMerger:
             here = git.at(tree.path)
             await here.remove_dead_locks()
             await _return_to_branch(here, tree.branch)
-            if await here.unfinished() or await here.changed() or files_in_conflict(tree):
+            if await here.find_unfinished() or await here.list_changed() or files_in_conflict(tree):
                 return None
             theirs, ours = await _tips(git, tree.branch, self.into)
             if await _is_ancestor(git, ours, theirs):
@@ -131,7 +131,7 @@ class BranchMerger:
 
     async def _not_now(self, here: Git, tree: WorkerTree) -> MergeHeld | MergeConflict | None:
         """Why a branch cannot be merged as it is."""
-        what = await here.unfinished()
+        what = await here.find_unfinished()
         if what in ("", MERGE) and (files := await find_unresolved(here, tree)):
             return self._conflict(tree, files)
         reason, changed = "", list[str]()
@@ -139,7 +139,7 @@ class BranchMerger:
             reason = f"{tree.path} is in the middle of {what}"
         elif not await _return_to_branch(here, tree.branch):
             reason = f"{tree.path} has something else than {tree.branch} checked out"
-        elif changed := await here.changed():
+        elif changed := await here.list_changed():
             reason = f"{tree.path} has uncommitted changes"
         return self._hold(tree, reason, changed) if reason else None
 
@@ -191,9 +191,9 @@ async def why_needed(git: Git, tree: WorkerTree, into: str) -> str:
     """Why a tree and its branch must be kept; empty if the branch `into` has everything."""
     if os.path.isdir(tree.path):
         here = git.at(tree.path)
-        if what := await here.unfinished():
+        if what := await here.find_unfinished():
             return f"in the middle of {what}"
-        if await here.changed():
+        if await here.list_changed():
             return "uncommitted changes"
         if not await _return_to_branch(here, tree.branch):
             return f"something else than {tree.branch} is checked out"
@@ -214,7 +214,7 @@ async def _return_to_branch(here: Git, branch: str) -> bool:
     if await here.branch() == branch:
         return True
     head, ref = await here.head(), f"refs/heads/{branch}"
-    if head is None or await here.unfinished() or not await _is_ancestor(here, ref, head):
+    if head is None or await here.find_unfinished() or not await _is_ancestor(here, ref, head):
         return False
     await here.ask("update-ref", "-m", "bn run: commits of the worker", ref, head)
     await here.ask("symbolic-ref", "HEAD", ref)

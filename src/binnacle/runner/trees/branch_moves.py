@@ -51,7 +51,7 @@ class BranchMover:
     async def advance(self, git: Git, move: BranchMove) -> MoveBlocked | None:
         """Moves a tree and its branch from `old` to its descendant `new`; returns why, if the tree prevents it."""
         here = git.at(move.tree)
-        if what := await here.unfinished():
+        if what := await here.find_unfinished():
             return MoveBlocked(reason=f"{move.tree} is in the middle of {what}")
         self._write(move)
         ran = await _fast_forward(here, move.new)
@@ -65,7 +65,7 @@ class BranchMover:
         self._write(move)
         ran = await here.run(*await here.identity(), "merge", "--no-ff", "--no-commit", "--quiet", move.new)
         self._forget()
-        if ran.code and not await here.unfinished():
+        if ran.code and not await here.find_unfinished():
             raise git_failure("merge", ran)
 
     async def repair(self, git: Git) -> None:

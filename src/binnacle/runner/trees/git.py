@@ -172,14 +172,14 @@ class Git:
         ran = await self.run("symbolic-ref", "--quiet", "--short", "HEAD")
         return ran.line if ran.code == 0 else None
 
-    async def changed(self) -> list[str]:
+    async def list_changed(self) -> list[str]:
         """Every file that differs from the last commit or is not in it, except ignored files and ours."""
         ran = await self.ask(
             "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"
         )
         return [entry[3:] for entry in ran.names if not _is_ours(entry[3:])]
 
-    async def unfinished(self) -> str:
+    async def find_unfinished(self) -> str:
         """The unfinished operation of the tree, such as "a merge"; empty if there is none."""
         folder = (await self.ask("rev-parse", "--absolute-git-dir")).line
         return next((what for name, what in _UNFINISHED.items() if os.path.exists(os.path.join(folder, name))), "")
@@ -187,7 +187,7 @@ class Git:
     async def fingerprint(self) -> str:
         """A digest of the tree: what is committed, and every change on top of it."""
         tree = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{tree}")
-        return await asyncio.to_thread(_digest, self.folder, tree.line, await self.changed())
+        return await asyncio.to_thread(_digest, self.folder, tree.line, await self.list_changed())
 
     async def commit_all(self, message: str, *, ends_merge: bool = False) -> Commit | None:
         """Commits all changes; None if there are none. Ignored files and ours are left out.
@@ -197,11 +197,11 @@ class Git:
             GitError: git failed, or a hook of the repository refused.
         """
         await self.remove_dead_locks(older_than=DEAD_LOCK_SECONDS)
-        what = await self.unfinished()
+        what = await self.find_unfinished()
         if what and not (ends_merge and what == MERGE):
             hint = f"finish or abort it in {self.folder}; what changed is still there, uncommitted"
             raise Refused(f"nothing was committed: the repository is in the middle of {what}", hint=hint)
-        changed = await self.changed()
+        changed = await self.list_changed()
         if not changed and not what:
             return None
         # A folder among the files is a nested repository.

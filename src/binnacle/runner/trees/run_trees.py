@@ -120,7 +120,7 @@ class InWorktrees:
             await self.keep(context, worker, finished)
             return
         try:
-            if tree.number and not await Git(tree.path).changed():
+            if tree.number and not await Git(tree.path).list_changed():
                 await self._merge(context, worker, tree, f"Merge {tree.branch}\n")
         except BinnacleError as error:
             _warn(context, worker, error.message, error.hint)

@@ -15,7 +15,7 @@ class Authorizer(Protocol):
             ConfigError: a key or a token file is not as it should be.
         """
 
-    async def challenged(self, status: int, www_authenticate: str) -> bool:
+    async def handle_challenge(self, status: int, www_authenticate: str) -> bool:
         """Handles a refusal. Returns whether something changed, so that the request may be sent again, once.
 
         Call it in the task that called `headers` for the request, so that it knows what was refused.

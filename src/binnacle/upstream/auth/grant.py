@@ -75,7 +75,7 @@ class LoginGrant(Struct, frozen=True, kw_only=True):
         last = min(EXPIRY_MARGIN_SECONDS, (self.expires_at - self.issued_at) / 8)
         return now >= self.expires_at - max(last, 0.0)
 
-    def revoked(self, *, is_known: bool) -> "LoginGrant":
+    def without_tokens(self, *, is_known: bool) -> "LoginGrant":
         """What is kept of a login that is no longer accepted: its scopes, and our client id if it is still known."""
         client = self.client if is_known else msgspec.structs.replace(self.client, redirect_uri="")
         return msgspec.structs.replace(self, client=client, access_token="", refresh_token="", expires_at=None)

@@ -84,7 +84,7 @@ class OAuth:
         _sent.set(grant.access_token)
         return {"Authorization": f"Bearer {grant.access_token}"}
 
-    async def challenged(self, status: int, www_authenticate: str) -> bool:
+    async def handle_challenge(self, status: int, www_authenticate: str) -> bool:
         asked = challenge.parse_challenge(www_authenticate)
         if status == 403 and asked.error == "insufficient_scope":
             return await self._handle_missing_scopes(asked.scopes)
@@ -159,7 +159,7 @@ class OAuth:
         if refusal.error in REVOKED_ERRORS:
             self._grant = None
             await self._secrets.save(
-                self._key, encode(grant.revoked(is_known=refusal.error not in UNKNOWN_CLIENT_ERRORS))
+                self._key, encode(grant.without_tokens(is_known=refusal.error not in UNKNOWN_CLIENT_ERRORS))
             )
         return self._needs_login(f"the login was not renewed ({refusal})")
 

@@ -28,7 +28,7 @@ class NoAuth:
     async def headers(self) -> dict[str, str]:
         return {}
 
-    async def challenged(self, status: int, www_authenticate: str) -> bool:  # noqa: ARG002
+    async def handle_challenge(self, status: int, www_authenticate: str) -> bool:  # noqa: ARG002
         if status == 401:
             raise UpstreamLogin(
                 f"{self._config.name} does not accept the Authorization header it is configured with",
@@ -57,7 +57,7 @@ class ApiKey:
     async def headers(self) -> dict[str, str]:
         return dict(self._headers)
 
-    async def challenged(self, status: int, www_authenticate: str) -> bool:  # noqa: ARG002
+    async def handle_challenge(self, status: int, www_authenticate: str) -> bool:  # noqa: ARG002
         if status == 401:
             raise UpstreamLogin(
                 f"{self._config.name} does not accept its API key", hint=f"renew auth.api_key in {self._config.source}"
@@ -88,7 +88,7 @@ class TokenFile:
         self._read()
         return {self._config.auth.header_name: self._value}
 
-    async def challenged(self, status: int, www_authenticate: str) -> bool:  # noqa: ARG002
+    async def handle_challenge(self, status: int, www_authenticate: str) -> bool:  # noqa: ARG002
         if status != 401:
             return False
         before, self._state = self._value, None

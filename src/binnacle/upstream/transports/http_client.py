@@ -51,7 +51,7 @@ class Credentials(Protocol):
     async def headers(self) -> dict[str, str]:
         """The headers that authenticate a request now."""
 
-    async def challenged(self, status: int, www_authenticate: str) -> bool:
+    async def handle_challenge(self, status: int, www_authenticate: str) -> bool:
         """Handles a 401 or 403 and its `WWW-Authenticate`. Returns whether the request may be sent again."""
 
 
@@ -149,7 +149,7 @@ class HttpClient:
         """Whether we have other credentials than those that were refused."""
         challenge = ", ".join(response.headers.getall("WWW-Authenticate", ()))
         try:
-            return await self._credentials.challenged(response.status, challenge)
+            return await self._credentials.handle_challenge(response.status, challenge)
         except BaseException:
             response.close()
             raise

@@ -88,7 +88,7 @@ class WebSocketTransport(DuplexTransport):
             if error.status not in CHALLENGE_STATUSES:
                 raise self._describe_refusal(error) from error
             challenge = ", ".join((error.headers or CIMultiDict()).getall("WWW-Authenticate", ()))
-            if not await self._credentials.challenged(error.status, challenge):
+            if not await self._credentials.handle_challenge(error.status, challenge):
                 raise self._describe_refusal(error) from error
         try:
             return await self._handshake(session)

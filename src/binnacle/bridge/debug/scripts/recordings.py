@@ -95,7 +95,7 @@ async def summary(debugger: Debugger, params: SummaryParams, job: ScriptCall) ->
         "started": _moment(record.begun),
         "seconds": round(record.lasted, 3),
         "exitCode": record.exit_code(),
-        "stops": len(record.of("stop")),
+        "stops": len(record.entries_of("stop")),
         "lines": len(record.lines()),
         "exceptions": len(exceptions),
     }
@@ -104,7 +104,7 @@ async def summary(debugger: Debugger, params: SummaryParams, job: ScriptCall) ->
     return answer | {
         "adapter": record.about.get("adapter"),
         "events": dict(Counter(one["type"] for one in record.entries)),
-        "lastStops": [_place(one["body"]) for one in record.of("stop")[-5:]],
+        "lastStops": [_place(one["body"]) for one in record.entries_of("stop")[-5:]],
         "lastException": exceptions[-1] if exceptions else None,
         "lastLines": [line.text for line in record.lines()[-5:]],
         "sessions": [str(number) for number in session_recorder.list_recordings(_folder(debugger))],
@@ -256,7 +256,7 @@ async def compare(debugger: Debugger, params: CompareParams, job: ScriptCall) ->
         case "exceptions":
             found = [Counter(f"{x.get('type')}: {x.get('message')}" for x in record.exceptions()) for record in pair]
         case "timeline":
-            found = [Counter(_place(x["body"]) for x in record.of("stop")) for record in pair]
+            found = [Counter(_place(x["body"]) for x in record.entries_of("stop")) for record in pair]
         case "outputs":
             found = [Counter(line.text for line in record.lines()) for record in pair]
     return answer | {
@@ -328,7 +328,7 @@ def _counts(record: RecordedSession) -> dict[str, Any]:
     return {
         "seconds": round(record.lasted, 3),
         "exitCode": record.exit_code(),
-        "stops": len(record.of("stop")),
+        "stops": len(record.entries_of("stop")),
         "lines": len(record.lines()),
         "exceptions": len(record.exceptions()),
         "events": dict(Counter(one["type"] for one in record.entries)),
