@@ -46,7 +46,7 @@ class TestTest:
         bad, hung, off = done.json["servers"]
         assert done.code == 1
         assert (bad["state"], hung["state"], off["state"]) == ("failed", "failed", "disabled")
-        assert "exit code 3; its last words:\ncannot open the vault" in bad["reason"]
+        assert "exit code 3; its last output:\ncannot open the vault" in bad["reason"]
         assert "not ready within 1 s" in hung["reason"]
         assert off["hint"] == "bn upstream enable off"
         shown = bn.run("upstream", "test", "bad", "-H").out
@@ -107,7 +107,7 @@ class TestDoctor:
         notes = {one["name"]: one["notes"] for one in bn("upstream", "doctor")["servers"]}
         assert {name: found[0] for name, found in notes.items()} == {
             "mine": "echo: changed",
-            "theirs": "echo: changed, held back",
+            "theirs": "echo: changed, withheld",
         }
         names = {one["name"] for one in bn("upstream", "tools")["tools"]}
         assert "mcp_mine_echo" in names

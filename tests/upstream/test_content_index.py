@@ -106,7 +106,7 @@ def test_hidden_text_is_taken_out_of_what_is_only_read_and_reported():
     for piece in (found.resources["x:1"], found.templates["x:{n}"]):
         entry = msgspec.json.decode(piece.entry)
         assert (entry["name"], entry["title"], entry["description"]) == ("report", "Report", "Of today.")
-    what = "1 zero-width characters, 1 terminal sequences, 1 tag characters taken out"
+    what = "1 zero-width characters, 1 terminal sequences, 1 tag characters removed"
     assert found.notes == tuple(("a", f"{name}: {what}") for name in ["x:1"] * 3 + ["x:{n}"] * 3 + ["greet"] * 3)
 
 

@@ -226,7 +226,7 @@ async def test_what_was_held_back_is_offered_once_it_was_accepted_and_read_again
     await gateway.reload()
     await ready(gateway, "one")
     assert "mcp_one_later" not in gateway.offers()
-    assert "later: added, held back" in gateway.notes["one"]
+    assert "later: added, withheld" in gateway.notes["one"]
     Pins(desk.folder).accept("one", "later")
     gateway._changed()
     assert "mcp_one_later" not in gateway.offers(), "what was screened is kept until the next reload"

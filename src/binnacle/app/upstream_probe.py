@@ -190,8 +190,8 @@ class UpstreamProbe(NamedTuple):
     def _check_held(self, name: str) -> None:
         tool = name.partition(":")[2] or name
         for server, notes in self.gateway.notes.items():
-            if any(note.startswith(f"{tool}: ") and note.endswith("held back") for note in notes):
-                raise NotFound(f"{name} has changed, and is held back", hint=f"bn upstream accept {server} {tool}")
+            if any(note.startswith(f"{tool}: ") and note.endswith("withheld") for note in notes):
+                raise NotFound(f"{name} has changed, and is withheld", hint=f"bn upstream accept {server} {tool}")
 
 
 def run_probe(

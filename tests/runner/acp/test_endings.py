@@ -18,7 +18,7 @@ OWNER = str(Path(__file__).with_name("owner.py"))
 
 class TestByItself:
     def test_a_death_in_a_turn_is_told_at_once_with_code_and_last_words(self, lead):
-        with pytest.raises(AgentEnded, match="rogue ended with exit code 3; its last words:\nmy heart") as caught:
+        with pytest.raises(AgentEnded, match="rogue ended with exit code 3; its last output:\nmy heart") as caught:
             lead.do("exit 3 my heart")
         assert caught.value.to_dict()["details"] == {"exit_code": 3}
 

@@ -46,7 +46,7 @@ class TestPins:
             assert "mcp_one_pid" in agent.tools()
             assert "mcp_one_new_one" not in agent.tools()
             error = agent.fails("mcp_one_echo")
-            assert (error["code"], "held back" in error["message"]) == ("E_NOT_FOUND", True)
+            assert (error["code"], "withheld" in error["message"]) == ("E_NOT_FOUND", True)
             assert "bn upstream accept one echo" in error["hint"]
             bn.fails("upstream", "accept", "one", "--yes", env=bn.agent("bob"))
             accepted = bn.by_person("upstream", "accept", "one", "echo", "--yes")

@@ -319,7 +319,7 @@ def test_more_is_asked_for_when_the_server_wants_more(tmp_path):
             await desk.sign_in()
             login = desk.authorizer()
             desk.provider.wanted_scope = "read admin"
-            with pytest.raises(UpstreamLogin, match="it wants also: read admin") as needed:
+            with pytest.raises(UpstreamLogin, match="it also wants: read admin") as needed:
                 await desk.call(login)
             assert needed.value.hint == "sign in: bn upstream login crm"
             desk.provider.wanted_scope = ""

@@ -47,7 +47,7 @@ export class References {
       throw new Fault("E_INVALID_REFERENCE", `${reference} is the id of something else: a ${found.kind}`, NEXT[kind]);
     }
     if (this.first < reference && reference <= this.last) {
-      const message = `the program has gone on since the id ${reference} was given`;
+      const message = `the program has continued since the id ${reference} was given`;
       throw new Fault("E_STALE_REFERENCE", message, NEXT[kind]);
     }
     throw new Fault("E_INVALID_REFERENCE", `no such id: ${reference}`, NEXT[kind]);

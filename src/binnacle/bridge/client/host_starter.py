@@ -56,7 +56,7 @@ async def start_host(workspace: str, words: Sequence[str]) -> HostInfo:
     said = read_log(workspace)
     raise BridgeError(
         "E_BRIDGE_UNAVAILABLE",
-        "the host does not start" + (f"; its last words:\n{said}" if said else ""),
+        "the host does not start" + (f"; its last output:\n{said}" if said else ""),
         hint=NextStep("run it by hand to see why", "bridge host", for_person=True),
         retryable=True,
     )

@@ -53,7 +53,7 @@ class ReferenceIds(Generic[Owner]):
             )
         if self._first < reference <= self._next:
             raise debug_error(
-                "E_STALE_REFERENCE", f"the program has gone on since the id {reference} was given", NEXT_STEPS[kind]
+                "E_STALE_REFERENCE", f"the program has continued since the id {reference} was given", NEXT_STEPS[kind]
             )
         raise debug_error("E_INVALID_REFERENCE", f"no such id: {reference}", NEXT_STEPS[kind])
 

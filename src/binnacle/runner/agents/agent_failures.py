@@ -37,7 +37,7 @@ def error_of_end(agent: AgentCommand, code: int, last_words: str) -> AgentError:
     if code and (limit := limit_in_log(last_words)) is not None:
         return error_of_limit(agent, last_words[-MAX_SHOWN_CHARACTERS:], limit.after)
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    said = f"; its last words:\n{last_words[-MAX_SHOWN_CHARACTERS:]}" if last_words else ""
+    said = f"; its last output:\n{last_words[-MAX_SHOWN_CHARACTERS:]}" if last_words else ""
     return AgentEnded(f"{agent.name} {how}{said}", hint=agent.try_it, details={"exit_code": code})
 
 

@@ -177,7 +177,7 @@ class OAuth:
                 self._grant = msgspec.structs.replace(grant, wanted=together(grant.wanted, scopes))
                 await self._secrets.save(self._key, encode(self._grant))
         more = self._redactor.clean(" ".join(scopes))[:200]
-        raise self._needs_login(f"the login does not allow this{f', it wants also: {more}' if more else ''}")
+        raise self._needs_login(f"the login does not allow this{f', it also wants: {more}' if more else ''}")
 
     def _needs_login(self, why: str) -> UpstreamLogin:
         name = self._config.name

@@ -64,5 +64,5 @@ def _not_among(name: str, server: str, tools: Sequence[str], notes: Sequence[str
     why = next((f": {note.removeprefix(f'{tool}: ')}" for note in notes if note.startswith(f"{tool}: ")), "")
     hint: Hint = did_you_mean(name, tools) or upstream_steps.list_tools(server)
     if why:  # suggest no other tool to get around a withheld one
-        hint = upstream_steps.accept(server, tool) if why.endswith("held back") else upstream_steps.list_tools(server)
+        hint = upstream_steps.accept(server, tool) if why.endswith("withheld") else upstream_steps.list_tools(server)
     return NotFound(f"{server} offers no tool {tool!r}{why}", hint=hint, details={"server": server})

@@ -214,7 +214,7 @@ def _clean_text(text: str, longest: int) -> tuple[str, list[str]]:
     """The text as it may be read, and what was done to it."""
     told: list[str] = []
     if kinds := describe_hidden(text):
-        told.append(f"{kinds} taken out")
+        told.append(f"{kinds} removed")
         text = remove_hidden(text)
     if len(text) > longest:
         told.append(f"cut from {len(text)} to {longest} characters")

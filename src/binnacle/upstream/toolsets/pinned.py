@@ -23,5 +23,5 @@ class PinnedToolset(ToolsetWrapper):
             note = f"its tools cannot be compared with those seen before: {error.message}"
             return ToolListing((), (*listed.notes, note))
         held = {one.tool for one in changes if one.held}
-        notes = (f"{one.tool}: {one.kind}{', held back' if one.held else ''}" for one in changes)
+        notes = (f"{one.tool}: {one.kind}{', withheld' if one.held else ''}" for one in changes)
         return ToolListing(tuple(tool for tool in listed.tools if tool.name not in held), (*listed.notes, *notes))

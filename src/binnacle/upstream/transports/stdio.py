@@ -97,7 +97,7 @@ class StdioTransport(DuplexTransport):
     def _describe_end(self, code: int) -> str:
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
         said = self._log.tail()
-        return f"{self._config.name} {how}" + (f"; its last words:\n{said}" if said else "")
+        return f"{self._config.name} {how}" + (f"; its last output:\n{said}" if said else "")
 
     async def _send(self, message: bytes) -> None:
         if self._program is None or not self._program.takes_input:
