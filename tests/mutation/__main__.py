@@ -75,7 +75,12 @@ TARGETS = (
             "binnacle.upstream.gateway",
             *(f"binnacle.upstream.toolsets.{name}" for name in ("limited", "pinned", "prefixed", "screened")),
         ),
-        ("upstream/test_gateway.py", "upstream/test_pins.py", "upstream/test_resource_links.py"),
+        (
+            "upstream/test_rate.py",
+            "upstream/test_gateway.py",
+            "upstream/test_pins.py",
+            "upstream/test_resource_links.py",
+        ),
         most=20,
     ),
     Target(

@@ -28,6 +28,7 @@ from binnacle.upstream.listing.list_cache import ListCache, OfferedLists
 from binnacle.upstream.listing.pins import Pins
 from binnacle.upstream.pool import ServerPool
 from binnacle.upstream.redaction import Redactor
+from binnacle.upstream.server_bounds import MAX_NOTES
 from binnacle.upstream.transports.stdio import StdioTransport
 
 ROGUE = os.path.join(os.path.dirname(__file__), "rogue.py")
@@ -178,6 +179,41 @@ async def test_a_name_that_was_given_twice_counts_once_and_is_noted_once(desk):
         gateway._changed()
         gateway.offers()
     assert gateway.notes["one"] == ["pid: not offered, because another tool is called echo"]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_notes_are_shown_up_to_a_number_and_the_others_are_counted(tmp_path, more):
+    @at_desk
+    async def scenario(desk):
+        names = [f"t{number}" for number in range(MAX_NOTES + more)]
+        rules = ToolRules(rename=dict.fromkeys(names, "echo"))
+        gateway = desk.gateway(a_server("one", f"more={','.join(names)}", tools=rules))
+        await ready(gateway, "one")
+        gateway.offers()
+        counted = [f"… and {more} more notes"] if more else []
+        assert len(gateway.notes["one"]) == MAX_NOTES + more
+        assert gateway.notes["one"][MAX_NOTES:] == counted
+
+    scenario(tmp_path)
+
+
+@at_desk
+async def test_nobody_is_asked_for_the_content_of_a_server_that_is_not_there(desk):
+    gateway = desk.gateway(a_server("one"))
+    with pytest.raises(NotFound, match="no upstream server 'two'"):
+        gateway.ask("two", "resources/read", {"uri": "memo://x"}, None, who="ann")
+
+
+@at_desk
+async def test_what_a_session_follows_is_forgotten_when_it_ends(desk):
+    first, second = desk.gateway(a_server("one")), desk.gateway(a_server("one"))
+    await ready(first, "one")
+    updates = second.servers["one"].updates
+    assert updates.set_followed(first, frozenset({"memo://x"}))
+    assert not updates.set_followed(first, frozenset({"memo://x"})), "it is known"
+    await first.aclose()
+    desk.gateways.remove(first)
+    assert updates.set_followed(first, frozenset({"memo://x"})), "it is new again"
 
 
 @at_desk
