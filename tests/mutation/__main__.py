@@ -76,7 +76,7 @@ TARGETS = (
             *(f"binnacle.upstream.toolsets.{name}" for name in ("limited", "pinned", "prefixed", "screened")),
         ),
         (
-            "upstream/test_rate.py",
+            "upstream/test_call_limits.py",
             "upstream/test_gateway.py",
             "upstream/test_pins.py",
             "upstream/test_resource_links.py",
