@@ -16,12 +16,13 @@ from bench.plan import Plan
 GROUPS = {
     "cold": commands.measure_cold,
     "server": server.measure,
-    "store": store.measure,
-    "cli": commands.measure_cli,
     "gateway": gateway.measure,
     "debug": debug.measure,
     "peers": trackers.measure,
+    "store": store.measure,
+    "cli": commands.measure_cli,
 }
+"""In the order in which they are measured. A machine that is too busy for all of them leaves the last ones out."""
 
 WITH_PEERS = {"server", "gateway", "debug", "peers"}
 """Groups that fetch other people's programs."""
