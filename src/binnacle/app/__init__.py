@@ -7,7 +7,7 @@ client_launch       starts an agent client on a session of its own
 run                 a run: its sessions, its server, its prompts and the loop
 prompt_templates    prompts that a project writes itself
 upstream_probe      connects to upstream servers for one command
-upstream_login      signs a person in to an upstream server, and out of it
+upstream_sign_in    signs a person in to an upstream server, and out of it
 client_tokens       the named tokens of clients of the HTTP server
 tool_call           calls a tool or a script for one command
 trust_review        everything in a project that waits for a person's trust
