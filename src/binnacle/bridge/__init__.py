@@ -5,6 +5,7 @@ A script's metadata says what it takes, what it answers and how it may fail; its
     metadata, manifest       what a script is, and all of them in one file
     error_codes              the codes that scripts and hosts answer with
     project_scripts          the scripts of a project, and which of them a person has trusted
+    new_script               the files that such a script begins with
     script_process           runs one of those: a program, started for one call
     jobs/                    what client and host share: the files of `.vsc-bridge` and their meaning
     client/                  the side that wants a script run: finds, starts and replaces hosts

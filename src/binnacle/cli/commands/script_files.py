@@ -13,58 +13,14 @@ from binnacle.bridge.manifest import (
     shipped_scripts,
     write_manifest,
 )
-from binnacle.bridge.metadata import METADATA_SUFFIX, is_alias, tool_name
-from binnacle.bridge.project_scripts import (
-    RESERVED_TOOL_PREFIXES,
-    find_project_scripts,
-    is_reserved_tool,
-    scripts_folder,
-)
+from binnacle.bridge.new_script import check_new_alias, write_script
+from binnacle.bridge.project_scripts import scripts_folder
 from binnacle.cli.command import CommandAnswer, arg, by_person, changes
 from binnacle.cli.commands.script import SCRIPT
 from binnacle.cli.context import Context
 from binnacle.cli.problem_list import ListedProblem, list_problems, show_problems
 from binnacle.cli.screen import Screen, printable
-from binnacle.config.repository_files import hint_of, write_inside
-from binnacle.errors import Duplicate, InvalidInput, NotFound, UsageError
-
-METADATA = """\
-alias: {alias}
-name: {title}
-category: {category}
-description: Says hello. Tell here what the script does, in a sentence or two.
-params:
-  who: {{type: string, default: world, description: whom to greet}}
-response: query
-mcp:
-  timeout: 30000
-  llm:
-    when_to_use: Tell here when an agent should use it.
-"""
-
-PYTHON = '''\
-#!/usr/bin/env python3
-"""{title}. Reads its parameters as JSON from standard input and writes its answer as JSON."""
-
-import json
-import sys
-
-params = json.load(sys.stdin)
-print("50% greeting", file=sys.stderr)
-if not params["who"]:
-    json.dump({{"error": {{"code": "E_INVALID_PARAMS", "message": "nobody to greet", "hint": "give who"}}}}, sys.stdout)
-else:
-    json.dump({{"greeting": f"hello, {{params['who']}}"}}, sys.stdout)
-'''
-
-SHELL = """\
-#!/bin/sh
-# {title}. Reads its parameters as JSON from standard input and writes its answer as JSON.
-set -eu
-params=$(cat)
-echo "50% greeting" >&2
-printf '{{"greeting": "hello", "given": %s}}\\n' "$params"
-"""
+from binnacle.errors import NotFound, UsageError
 
 
 class NewScriptAnswer(CommandAnswer):
@@ -109,36 +65,12 @@ def new(context: Context, args: Namespace) -> NewScriptAnswer:
 
     if args.python and args.sh:
         raise UsageError("--python and --sh exclude each other", hint="give one of the two")
-    alias = args.name
-    if not is_alias(alias):
-        raise InvalidInput(f"no alias: {alias!r}", hint="lower-case words joined by . and -: deploy.check")
-    taken = shipped_scripts().by_tool() | find_project_scripts(context.project.repo).names()
-    if is_reserved_tool(tool_name(alias)):
-        hint = f"take a name that does not begin with {' or '.join(RESERVED_TOOL_PREFIXES)}"
-        raise InvalidInput(f"{tool_name(alias)!r} is not for scripts", hint=hint)
-    if tool_name(alias) in taken or tool_name(alias) in catalog_of(context.project):
-        raise Duplicate(f"there is a script with the tool {tool_name(alias)!r}", hint="take another name")
-    folder = scripts_folder(context.project.repo)
-    values = {"alias": alias, "title": alias.replace(".", " ").replace("-", " ").capitalize()}
-    values["category"] = alias.partition(".")[0]
-    program = os.path.join(folder, alias + (".sh" if args.sh else ".py"))
-    metadata = os.path.join(folder, alias + METADATA_SUFFIX)
-    repo = context.project.repo
-    _write(program, (SHELL if args.sh else PYTHON).format(**values), repo, mode=0o755)
-    _write(metadata, METADATA.format(**values), repo, mode=0o644)
-    grant_written(context.project, f"script:{alias}")
-    step = f"edit both, then: bn trust script:{alias}"
-    return NewScriptAnswer(alias=alias, files=[metadata, program], next=step)
-
-
-def _write(path: str, content: str, repo: str, *, mode: int) -> None:
-
-    try:
-        write_inside(repo, path, content.encode(), mode=mode, is_new=True)
-    except FileExistsError as error:
-        raise Duplicate(f"the file exists already: {path}", hint="take another name, or remove it") from error
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}", hint=hint_of(error)) from error
+    catalog = catalog_of(context.project)
+    check_new_alias(args.name, context.project.repo, lambda name: name in catalog)
+    files = write_script(context.project.repo, args.name, language="sh" if args.sh else "python")
+    grant_written(context.project, f"script:{args.name}")
+    step = f"edit both, then: bn trust script:{args.name}"
+    return NewScriptAnswer(alias=args.name, files=files, next=step)
 
 
 def _show_build(answer: ManifestAnswer, screen: Screen) -> None:
