@@ -308,5 +308,5 @@ class TestServer:
 
     def test_an_agent_that_waits_for_a_tool_is_not_silent(self, runs, tmp_path):
         echo = f"echo={shlex.join([sys.executable, str(HERE.parent / 'upstream' / 'rogue.py')])}"
-        self.look(runs, tmp_path / "seen", "mcp_echo_hang", servers=(echo,), silence=2)
+        self.look(runs, tmp_path / "seen", "mcp_echo_hang", servers=(echo,), silence=4)
         assert runs.kinds(run_events.WarningReported) == []
