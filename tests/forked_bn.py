@@ -33,7 +33,7 @@ UNDERSTOOD = "PYTHONDONTWRITEBYTECODE"
 FORKED_OPTIONS = {"cwd", "env", "stdin", "stdout", "stderr", "text", "start_new_session", "umask"}
 """The options of `subprocess.Popen` that a fork understands."""
 
-END_SECONDS = 30
+END_SECONDS = 60
 
 
 def start(command: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":
@@ -61,7 +61,13 @@ def may_fork(command: Sequence[str], env: Mapping[str, str]) -> bool:
     is_known = command[0] == BN or (command[0] == sys.executable and command[1] in PROGRAMS)
     # What a test starts does not live long enough for a server of its own.
     can_ask = "pytest" in sys.modules or is_fork()
-    return is_known and can_ask and _at_start(env) == _at_start(os.environ)
+    return is_known and can_ask and _at_start(env) == _at_start(os.environ) and _is_possible()
+
+
+@cache
+def _is_possible() -> bool:
+    """Whether this system has forks that cannot be told from what is started."""
+    return is_fork() or (sys.platform == "linux" and server().has_forks)
 
 
 def _at_start(env: Mapping[str, str]) -> dict[str, str]:
@@ -116,6 +122,8 @@ class ForkServer:
         with theirs:
             command = [sys.executable, ENTRY_POINTS, str(theirs.fileno())]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], cwd="/")
+        trial = int(self._socket.recv(20) or 0)
+        self.has_forks = trial > 0 and os.waitstatus_to_exitcode(os.waitpid(trial, 0)[1]) == 0
 
     def close(self) -> None:
         self._socket.close()
