@@ -121,7 +121,7 @@ def test_set_agent_then_bn_run(client, bn):
     done = client.data("bn_run", args=["task", "add", "One"])
     assert done["exit_code"] == 0
     assert json.loads(done["stdout"])["tasks"][0]["title"] == "One"
-    wrong = client.data("bn_run", args=["task", "show", "bn-000"])
+    wrong = client.data("bn_run", args=["task", "show", "bn-0000000"])
     assert wrong["exit_code"] == 1
     assert json.loads(wrong["stderr"])["error"]["code"] == "E_NOT_FOUND"
 
