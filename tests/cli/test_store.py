@@ -166,7 +166,7 @@ def _renamed(bn, old: str, new: str) -> str:
         (lambda dump: dump + "{}\n", "follows"),
         (lambda _: "hello\n", "line 1"),
         (lambda _: "", "too early"),
-        (lambda dump: dump.replace('"schema":', '"schema":99'), "does not know"),
+        (lambda dump: dump.replace('"schema":', '"schema":99'), "does not support"),
         (lambda dump: dump.replace('{"comment":', '{"komment":'), "line"),
     ],
 )

@@ -17,7 +17,17 @@ from binnacle.config.directories import PROJECT_DIR, cache_dir, trust_file
 from binnacle.config.private_files import make_private_folder
 from binnacle.config.repository_files import is_folder_inside, root_of
 
-SOURCES = ("tools", "tools/work", "plan", "plan/recipes", "bridge", "bridge/scripts", "upstream")
+SOURCES = (
+    "tools",
+    "tools/work",
+    "plan",
+    "plan/recipes",
+    "bridge",
+    "bridge/scripts",
+    "upstream",
+    "upstream/listing",
+    "upstream/toolsets",
+)
 """Folders of the program that determine the list."""
 
 MAX_KEPT_LISTS = 50

@@ -12,6 +12,9 @@ from binnacle.work.journal import Event
 
 EVENTS = Table("event", Event, json=("changes",), times=("at",))
 
+FOLLOW_REPEATS = 5
+"""How often a follower begins a read again whose connection was lost. Reading changes nothing."""
+
 FOLLOW_BATCH_EVENTS = 500
 """Events read at once while following."""
 
@@ -62,12 +65,12 @@ def follow(store: Store, *, after: int, wait: float) -> Iterator[list[Event]]:
     The table is read only when the engine reports a change. A lost connection is opened again.
     """
     # The first wait only starts the watch: the read after it finds earlier events.
-    store.repeat_if_lost(lambda: store.wait_change(0))
+    store.repeat_if_lost(lambda: store.wait_change(0), times=FOLLOW_REPEATS)
     while True:
         if found := _list_after(store, after):
             after = found[-1].seq
             yield found
-        elif not store.repeat_if_lost(lambda: store.wait_change(wait)):
+        elif not store.repeat_if_lost(lambda: store.wait_change(wait), times=FOLLOW_REPEATS):
             yield []
 
 
@@ -76,4 +79,4 @@ def _list_after(store: Store, after: int) -> list[Event]:
         with store.read() as tx:
             return EVENTS.select(tx, "where seq > ? order by seq limit ?", after, FOLLOW_BATCH_EVENTS)
 
-    return store.repeat_if_lost(read)
+    return store.repeat_if_lost(read, times=FOLLOW_REPEATS)

@@ -170,14 +170,15 @@ class Store:
         """Waits at most `timeout` seconds for someone else's change. Returns whether there was one."""
         return self._line.wait_change(timeout)
 
-    def repeat_if_lost(self, transaction: Callable[[], Result]) -> Result:
-        """Runs a whole transaction; once more if the connection was lost before its commit."""
-        try:
-            return transaction()
-        except StoreUnreachable:
-            if self._line.is_down:
-                raise
-            return transaction()
+    def repeat_if_lost(self, transaction: Callable[[], Result], *, times: int = 1) -> Result:
+        """Runs a whole transaction; again if the connection was lost in it before anything could be saved."""
+        for _ in range(times):
+            try:
+                return transaction()
+            except StoreUnreachable:
+                if self._line.is_down:
+                    raise
+        return transaction()
 
     def close(self) -> None:
         self._line.close()

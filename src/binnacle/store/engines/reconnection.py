@@ -56,13 +56,14 @@ class ReconnectingConnection:
         A wait is as patient with a lost database as a transaction; a look (`timeout` 0) tries only once.
         """
         before = self.connection
-        changed = self._with_connection(
-            lambda: self.connection is not before or self.connection.wait_change(timeout),
-            patience=self._patience if timeout else 0,
-        )
-        if self.connection is not before:
-            self.connection.wait_change(0)  # starts listening
-        return changed
+
+        def wait() -> bool:
+            if self.connection is before:
+                return self.connection.wait_change(timeout)
+            self.connection.wait_change(0)  # begins to listen
+            return True
+
+        return self._with_connection(wait, patience=self._patience if timeout else 0)
 
     def _with_connection(self, work: Callable[[], Result], *, patience: float) -> Result:
         try:
