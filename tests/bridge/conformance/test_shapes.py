@@ -12,7 +12,7 @@ pytestmark = pytest.mark.peers
 
 
 def story(desk: Desk, program: str, line: int, name: str) -> dict[str, object]:
-    """Everything that can be asked about a program, and what came of it."""
+    """Everything that can be asked about a program, and the result."""
     desk.reset()
     desk.write("sum.js", SUM)
     told: dict[str, object] = {}

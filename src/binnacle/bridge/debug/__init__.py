@@ -3,7 +3,7 @@
     scripts/                 what agents call: a function of the debugger for each script
       └─ debugger            the programs of a workspace under the debugger, and which of them a call means
            ├─ breakpoints    of the workspace; sent to every debugged program (`hit_conditions`: every third time …)
-           └─ debug_session  a program under the debugger, with the adapter's process
+           └─ debug_session  a program under the debugger, with the adapter's process (`adapter_process`)
                 └─ debug_target   one connection: the program, or a process that it started
                      └─ dap  the Debug Adapter Protocol over a socket
 

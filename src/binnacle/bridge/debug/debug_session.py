@@ -7,9 +7,10 @@ process that the program starts (`debug_target`). Its states are those of its fi
         └───────────┴────────────┴──> terminated        (`over` is done; there is no way back)
 
 *Who owns what.* The keeper owns the adapter's process and all that it started, and ends them even if we are killed. The
-session owns its targets, the tasks that join children (`_joining`), that watch the adapter (`_watching`) and that read
-its output (`_printing`), and the recorder. Only `_end` gives them up, and it runs once: the first call of `end_soon`
-starts it, and `end` waits for it behind a shield, so a cancelled caller leaves nothing half ended.
+session owns its targets, the tasks that join children (`_joining`) and that watch the adapter (`_watching`), and the
+recorder; the adapter's process (`adapter_process`) owns the task that reads its output. Only `_end` gives them up, and
+it runs once: the first call of `end_soon` starts it, and `end` waits for it behind a shield, so a cancelled caller
+leaves nothing half ended.
 
 *What can happen at the same time.* Everything runs in one event loop. Events of adapters change the state of a target
 as they arrive and fire `signal`; calls wait for a state, never for an event, so nothing is lost that happens between
@@ -29,46 +30,30 @@ stop ends with the stop, the end, the caller's time or its cancellation; the pro
 """
 
 import asyncio
-import codecs
 import contextlib
-import os
-import shutil
-import socket
-from collections.abc import Callable
 from typing import Any
 
 from binnacle.bridge.debug import debug_errors
+from binnacle.bridge.debug.adapter_process import AdapterProcess, Connect, check_python, connector
 from binnacle.bridge.debug.breakpoints import Breakpoint, WorkspaceBreakpoints
 from binnacle.bridge.debug.cancellable_wait import (
     CallCancelled,
     ChangeSignal,
     ScriptCall,
-    UncancellableCall,
     wait_for_future,
 )
-from binnacle.bridge.debug.dap import AdapterGone, AdapterRefused, DapConnection, OnEvent, OnRequest, connect_patiently
+from binnacle.bridge.debug.dap import AdapterGone, AdapterRefused
 from binnacle.bridge.debug.debug_target import LAUNCH_TIMEOUT_SECONDS, DebugTarget
 from binnacle.bridge.debug.launch_request import DebugLaunch
 from binnacle.bridge.debug.program_output import ProgramOutput
 from binnacle.bridge.debug.reference_ids import ReferenceIds
 from binnacle.bridge.debug.session_recorder import SessionRecorder
-from binnacle.bridge.debug.tool_output import run_tool
-from binnacle.config.child_environment import for_person
-from binnacle.processes.keeper import CannotStart, Keeper, OwnedProgram
-
-PYTHON_CHECK_SECONDS = 20.0
-"""Seconds for a Python to start and end."""
-
-ADAPTER_START_SECONDS = 15.0
-"""Seconds until an adapter listens."""
+from binnacle.processes.keeper import CannotStart, Keeper
 
 DISCONNECT_SECONDS = 1.5
 """Seconds for an adapter to end what it started."""
 
 ADAPTER_ENDED = "the debug adapter ended"
-
-PROCESS_END_GRACE_SECONDS = 0.5
-"""Seconds for processes to end when asked to."""
 
 
 class DebugSession:
@@ -102,11 +87,9 @@ class DebugSession:
         self._keeper = keeper
         self._breakpoints = breakpoints
         self._recorder = recorder
-        self._process: OwnedProgram | None = None
-        self._port = 0
+        self._adapter: AdapterProcess | None = None
         self._joining: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
-        self._printing: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
 
     @property
@@ -149,71 +132,24 @@ class DebugSession:
         if launch.address is None:
             connect = await self._start_adapter()
         else:
-            host, port = launch.address
-            connect = _to(host, port)
+            connect = connector(*launch.address)
         await self.root.begin(connect, launch.request, launch.configuration, self._breakpoints)
         self.root.over.add_done_callback(lambda _: self.end_soon())
         if self.is_over:
             self.end_soon()
 
-    async def _start_adapter(self) -> Callable[[OnEvent, OnRequest], Any]:
-        if self.launch.adapter.listens:
-            self._port = _free_port()
-            await self._start_listening()
-            ended = asyncio.ensure_future(self._owned().wait())
+    async def _start_adapter(self) -> Connect:
+        self._adapter = AdapterProcess(self.launch.adapter, self._keeper, cwd=self.launch.cwd)
+        connect = await self._adapter.start(self._take_output)
+        self._watching = asyncio.ensure_future(self._watch(self._adapter))
+        return connect
 
-            async def connect(on_event: OnEvent, on_request: OnRequest) -> DapConnection:
-                try:
-                    return await connect_patiently(
-                        "127.0.0.1", self._port, on_event, on_request, ended=ended, timeout=ADAPTER_START_SECONDS
-                    )
-                finally:
-                    ended.cancel()
+    def _take_output(self, text: str) -> None:
+        """Takes output of the adapter's process. Before the program starts, it is the adapter's own."""
+        if self.root.is_configured:
+            self.root.hear_output("stdout", text)
 
-            return connect
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs, open(os.devnull, "wb") as null:
-                await self._start(theirs.fileno(), theirs.fileno(), null.fileno())
-        except BaseException:
-            ours.close()
-            raise
-        ours.setblocking(False)
-        return lambda on_event, on_request: DapConnection.over(ours, on_event, on_request)
-
-    async def _start_listening(self) -> None:
-        ours, theirs = socket.socketpair()
-        with ours, theirs, open(os.devnull, "r+b") as null:
-            if not self.launch.adapter.prints:
-                await self._start(null.fileno(), null.fileno(), null.fileno())
-                return
-            await self._start(null.fileno(), theirs.fileno(), theirs.fileno())
-            kept = ours.dup()
-        kept.setblocking(False)
-        self._printing = asyncio.ensure_future(self._hear_program(kept))
-
-    async def _hear_program(self, ours: socket.socket) -> None:
-        """Reads what a program writes to the adapter's own output, until all writers have closed it."""
-        loop = asyncio.get_running_loop()
-        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        with ours:
-            while data := await loop.sock_recv(ours, 1 << 16):
-                # Output before the program starts is the adapter's own.
-                if self.root.is_configured:
-                    self.root.hear_output("stdout", decoder.decode(data))
-
-    async def _start(self, stdin: int, stdout: int, stderr: int) -> None:
-        argv = [word.replace("{port}", str(self._port)) for word in self.launch.adapter.argv]
-        self._process = await self._keeper.start(
-            argv, env=for_person(os.environ), cwd=self.launch.cwd, stdin=stdin, stdout=stdout, stderr=stderr
-        )
-        self._watching = asyncio.ensure_future(self._watch(self._process))
-
-    def _owned(self) -> OwnedProgram:
-        assert self._process is not None
-        return self._process
-
-    async def _watch(self, process: OwnedProgram) -> None:
+    async def _watch(self, process: AdapterProcess) -> None:
         """Notices an adapter that ends before its program, even if another process keeps its connection open."""
         await process.wait()
         if not self.is_over:
@@ -229,12 +165,12 @@ class DebugSession:
         """Debugs a process that the program has started, as the adapter requests."""
         configuration = arguments.get("configuration") or {}
         address = configuration.get("connect") or {}
-        port = address.get("port") or self._port
+        port = address.get("port") or (self._adapter.port if self._adapter else 0)
         if not port or self._ending is not None:
             return False
         target = DebugTarget(self, f"{self.id}.{len(self.targets)}", parent.adapter)
         self.targets.append(target)
-        connect = _to(address.get("host") or "127.0.0.1", int(port))
+        connect = connector(address.get("host") or "127.0.0.1", int(port))
         task = asyncio.ensure_future(self._join(target, connect, arguments.get("request") or "attach", configuration))
         self._joining.add(task)
         task.add_done_callback(self._joining.discard)
@@ -243,7 +179,7 @@ class DebugSession:
     async def _join(
         self,
         target: DebugTarget,
-        connect: Callable[[OnEvent, OnRequest], Any],
+        connect: Connect,
         request: str,
         configuration: dict[str, Any],
     ) -> None:
@@ -354,21 +290,21 @@ class DebugSession:
             await asyncio.wait([one.over for one in self.targets], timeout=DISCONNECT_SECONDS)
         for target in self.targets:
             target.close()
-        if self._process is not None:
-            if self.launch.is_attach and self.launch.adapter.parts:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(DISCONNECT_SECONDS):
-                        await self._process.wait()
-            code = await self._process.end(grace=PROCESS_END_GRACE_SECONDS)
-            if self.how == ADAPTER_ENDED:
-                self.how += f", killed by signal {-code}" if code < 0 else f" with exit code {code}"
-        if self._printing is not None:
-            await asyncio.wait([self._printing], timeout=DISCONNECT_SECONDS)
-            self._printing.cancel()
+        if self._adapter is not None:
+            await self._end_adapter(self._adapter)
         if self._watching is not None:
             self._watching.cancel()
         self._recorder.write(self.id, "end", {"exitCode": self.root.exit_code, "how": self.how})
         self._recorder.close()
+
+    async def _end_adapter(self, adapter: AdapterProcess) -> None:
+        if self.launch.is_attach and self.launch.adapter.parts:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DISCONNECT_SECONDS):
+                    await adapter.wait()
+        code = await adapter.end()
+        if self.how == ADAPTER_ENDED:
+            self.how += f", killed by signal {-code}" if code < 0 else f" with exit code {code}"
 
     def _failure(self, error: Exception) -> Exception:
         output = self.output.take()
@@ -394,37 +330,3 @@ class DebugSession:
             self.launch.advice or "check the launch configuration, then call debug_start again",
             **output,
         )
-
-
-_sound: dict[str, float] = {}
-"""Pythons that are known to run, with the time of their files."""
-
-
-async def check_python(keeper: Keeper, python: str, cwd: str) -> None:
-    """Checks that a Python starts: debugpy would wait long for it, and cannot say why it did not.
-
-    Raises:
-        Refused: with what it said instead.
-    """
-    path = shutil.which(python) or python
-    changed = os.stat(path).st_mtime
-    if _sound.get(path) == changed:
-        return
-    code, said = await run_tool(
-        keeper, (path, "-c", ""), cwd=cwd, seconds=PYTHON_CHECK_SECONDS, job=UncancellableCall()
-    )
-    if code:
-        text = said.decode(errors="replace").strip()[-2000:]
-        raise AdapterRefused("launch", f"{python} does not run, exit code {code}" + (f": {text}" if text else ""))
-    _sound[path] = changed
-
-
-def _to(host: str, port: int) -> Callable[[OnEvent, OnRequest], Any]:
-    return lambda on_event, on_request: DapConnection.connect(host, port, on_event, on_request)
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
