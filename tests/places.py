@@ -5,6 +5,7 @@ from typing import Any
 
 from binnacle.store.opening import open_postgres, open_sqlite
 from binnacle.store.store import Store
+from binnacle.tools.work.access import StoreAccess
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 """The moment tests happen at, where time matters."""
@@ -38,3 +39,13 @@ class Place:
     def arguments(self) -> list[str]:
         """How a child process is told to open the same store."""
         return [self.engine, self.where, self.schema]
+
+
+def access_to(place: Place, **options: Any) -> StoreAccess:
+    """The tools' access to the store of a place."""
+    is_shared = place.engine == "postgres"
+
+    def open_store(timeout: float, outage: float) -> Store:
+        return place.open(timeout=timeout, **({"outage": outage} if is_shared else {}), **options)
+
+    return StoreAccess(open_store, patience=10, is_shared=is_shared)

@@ -19,6 +19,7 @@ from binnacle.tools.dispatch import Dispatcher
 from binnacle.tools.work.access import StoreAccess
 from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.work.session import Session as CallerSession
+from places import access_to
 from plan.test_shipped_recipes import the_recipe
 from store.verbs import AGENT, again, do, put, see
 from work.builders import OTHER
@@ -60,7 +61,7 @@ def store(place):
 
 @pytest.fixture
 def access(place):
-    with StoreAccess(lambda timeout: place.open(timeout=timeout), patience=10) as opened:
+    with access_to(place) as opened:
         yield opened
 
 

@@ -13,6 +13,7 @@ from binnacle.tools.work.access import StoreAccess
 from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
+from places import access_to
 
 
 class Tools:
@@ -44,6 +45,6 @@ class Tools:
 
 @pytest.fixture
 def tools(place) -> Tools:
-    access = StoreAccess(lambda timeout: place.open(timeout=timeout), patience=10)
+    access = access_to(place)
     yield Tools(access)
     access.close()

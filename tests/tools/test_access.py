@@ -1,15 +1,18 @@
 """Calls at the same time: they share a commit, and each gets its own answer."""
 
 import asyncio
+import threading
 from datetime import timedelta
 
 import msgspec
 
 from binnacle.store import tasks
+from binnacle.store.opening import open_postgres
 from binnacle.tools.caller import Caller
 from binnacle.tools.work.access import StoreAccess
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
+from places import access_to
 from tools.conftest import Tools
 
 
@@ -44,7 +47,7 @@ def test_a_read_among_them_sees_what_was_asked_for_before_it(tools):
 
 
 def test_what_was_answered_was_committed(place):
-    access = StoreAccess(lambda timeout: place.open(timeout=timeout), patience=10)
+    access = access_to(place)
     tools, other = Tools(access), place.open()
     assert not together(tools, adding("one"), adding("two"))[1].is_error
     with other.read() as tx:
@@ -68,7 +71,7 @@ def test_one_that_is_called_off_does_not_take_others_with_it(tools):
 
 
 def test_a_commit_that_fails_is_told_to_everyone_who_waits_for_it(sqlite_place):
-    access = StoreAccess(lambda timeout: sqlite_place.open(timeout=timeout), patience=10)
+    access = access_to(sqlite_place)
     tools = Tools(access)
     tools("task_add", tasks=[{"title": "before"}])
     # A rule that is only checked by the commit.
@@ -85,10 +88,7 @@ def test_a_commit_that_fails_is_told_to_everyone_who_waits_for_it(sqlite_place):
 def test_a_claim_that_lapsed_is_given_back_while_serving(place):
     lapsed = Actor("bna-2", "agent")
 
-    def open_store(timeout):
-        return place.open(timeout=timeout, lease=timedelta(milliseconds=100))
-
-    access = StoreAccess(open_store, patience=10)
+    access = access_to(place, lease=timedelta(milliseconds=100))
     tools = Tools(access)
     tools("task_add", tasks=[{"title": "one"}])
     assert not tools.outcome("task_claim", Caller(session=Session(actor=lapsed))).is_error
@@ -103,3 +103,31 @@ def test_a_claim_that_lapsed_is_given_back_while_serving(place):
 
     assert asyncio.run(wait_until_ready())
     access.close()
+
+
+def access_to_server(server, *, patience: float) -> StoreAccess:
+    def open_store(timeout, outage):
+        return open_postgres(server.url, timeout=timeout, outage=outage)
+
+    return StoreAccess(open_store, patience=patience, is_shared=True)
+
+
+def test_a_first_call_waits_for_a_database_that_is_being_restarted(own_postgres):
+    own_postgres.stop()
+    with access_to_server(own_postgres, patience=60) as access:
+        starting = threading.Thread(target=own_postgres.start)
+        starting.start()
+        assert Tools(access)("task_list")["total"] == 0
+        starting.join(timeout=60)
+
+
+def test_a_database_that_stays_away_is_waited_for_once(own_postgres):
+    own_postgres.stop()
+    with access_to_server(own_postgres, patience=0.5) as access:
+        tools = Tools(access)
+        assert tools.fails("task_list")["code"] == "E_STORE_UNREACHABLE"
+        assert access._is_down
+        assert tools.fails("task_list")["code"] == "E_STORE_UNREACHABLE"
+        own_postgres.start()
+        assert tools("task_list")["total"] == 0
+        assert not access._is_down

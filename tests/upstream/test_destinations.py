@@ -170,7 +170,7 @@ HOSTS = ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "127。0。0。1", "mcp.
 
 
 async def knock(config: ServerConfig) -> Exception | None:
-    """Tries to reach a server. Returns what came of it."""
+    """Tries to reach a server. Returns the result."""
     async with new_session() as session:
         who = Login()
         make = LINKS[config.transport]

@@ -1,4 +1,4 @@
-"""What a program wrote to its standard error: its last lines, and a file for whoever looks later."""
+"""What a program wrote to its standard error: its last lines, and a file to look at later."""
 
 from collections import deque
 from collections.abc import Callable

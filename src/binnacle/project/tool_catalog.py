@@ -23,12 +23,12 @@ def open_access(project: Project, *, is_served: bool = False) -> StoreAccess:
     """
     patience = project.settings.number("store.timeout")
 
-    def open_known(timeout: float) -> Store:
+    def open_known(timeout: float, outage: float) -> Store:
         if is_served and not project.is_known:
             raise NotReady("this server was started outside a project", hint=steps.CHOOSE_PROJECT)
-        return open_store(project, timeout=timeout)
+        return open_store(project, timeout=timeout, outage=outage)
 
-    return StoreAccess(open_known, patience=patience)
+    return StoreAccess(open_known, patience=patience, is_shared=bool(project.settings.text("store.url")))
 
 
 def own_tools(access: StoreAccess, runner: CommandRunner, finder: ToolFinder, *, timeout: float) -> list[ToolSpec]:

@@ -6,4 +6,5 @@ run_sessions        the sessions of a run: resumed from an earlier run, or opene
 run_additions       what a person adds to a run while it goes on
 shell_session       whose shell a command runs in
 shell_rights        what the session of that shell may do
+shell_agent         how an agent registers from a shell, leaves it, and is ended
 """

@@ -16,7 +16,6 @@ upstream_tools, permitted_content
 
 agent_identity, planned_session, client_facts
                         which agent and which planned session a caller is
-shell_agent             how an agent registers from a shell, leaves it, and is ended
 policy, denials, command_rights
                         what no session may change, and what can be denied
 activity, recent_tools  what a session has done, and which upstream tools were used lately

@@ -10,10 +10,10 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import Ambiguous, InvalidInput
 from binnacle.lifecycle.agent_presence import current_status, is_present, machine_of, process_of
+from binnacle.sessions.shell_agent import processes_to_end
 from binnacle.store import agents, events, sessions, tasks
 from binnacle.store.transaction import Reader
 from binnacle.tools.agent_identity import reap
-from binnacle.tools.shell_agent import processes_to_end
 from binnacle.work.ids import TaskId
 from binnacle.work.session import Agent, is_planned
 from binnacle.work.task import Brief, brief

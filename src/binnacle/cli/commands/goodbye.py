@@ -14,9 +14,9 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import NotFound, Refused
 from binnacle.lifecycle.process import Process
+from binnacle.sessions.shell_agent import LeavingAgent, find_leaving
 from binnacle.store import agents, tasks
 from binnacle.tools.agent_identity import find_named, find_over_mcp
-from binnacle.tools.shell_agent import LeavingAgent, find_leaving
 from binnacle.work.ids import TaskId
 from binnacle.work.session import Agent
 

@@ -8,12 +8,12 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.lifecycle.process import ancestors
 from binnacle.lifecycle.shell_caller import ShellCaller, find_caller
+from binnacle.sessions.shell_agent import TYPES, ShellRegistration, find_or_register
 from binnacle.store import agents, queue, tasks
 from binnacle.store.transaction import Reader
 from binnacle.store.views import overview
 from binnacle.tools.agent_identity import reap
 from binnacle.tools.planned_session import MCP_VARIABLE
-from binnacle.tools.shell_agent import TYPES, ShellRegistration, find_or_register
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.ids import TaskId
 from binnacle.work.session import Agent

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from binnacle.errors import BinnacleError, StoreBusy, StoreLost, TimedOut
+from binnacle.errors import BinnacleError, StoreBusy, StoreLost, StoreUnreachable, TimedOut
 from binnacle.store import abandoned_work, agents
 from binnacle.store.store import Store
 from binnacle.store.transaction import Reader, Writer
@@ -24,8 +24,8 @@ from binnacle.work.session import Session
 
 Result = TypeVar("Result")
 
-Open = Callable[[float], Store]
-"""Opens the store. The argument is how many seconds to wait for a lock."""
+Open = Callable[[float, float], Store]
+"""Opens the store: seconds to wait for a lock, and for a database that is down."""
 
 QUEUE_GRACE_SECONDS = 20.0
 """Seconds in addition to the wait for a locked store, for calls that are queued before this one."""
@@ -51,11 +51,20 @@ class _SharedCommit:
 class StoreAccess:
     """The access of the tools to one store. Closing it closes every connection."""
 
-    def __init__(self, open_store: Open, *, patience: float) -> None:
+    def __init__(self, open_store: Open, *, patience: float, is_shared: bool = False) -> None:
+        """`is_shared` says that the store is a database server, for which only a thread waits."""
         self._open = open_store
         self._patience = patience
+        self._is_shared = is_shared
         self._quick: Store | None = None
+        """For the event loop, which waits for nothing. A shared store has none."""
+
         self._patient: Store | None = None
+        """For the thread."""
+
+        self._is_down = False
+        """Whether the database was waited for in vain; until it is there, each call tries only once."""
+
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._look_at = 0.0
         self._has_written = False
@@ -72,13 +81,12 @@ class StoreAccess:
         """Runs `work` in its own transaction, on behalf of the caller's agent."""
         if caller.control is not None and not caller.control.is_identified:
             caller.session = await caller.control.identify(registers=writes)
-        if self._quick is None:
-            self._quick = self._open(MAX_BLOCKING_SECONDS)
-        if self._quick.dialect.name == "sqlite":
+        if not self._is_shared:
+            quick = self._open_quick()
             try:
                 if writes:
-                    return await self._join(self._quick, caller, work)
-                return self._read(self._quick, work)
+                    return await self._join(quick, caller, work)
+                return self._read(quick, work)
             except StoreBusy:
                 pass
         return await self._run_in_thread(caller, work, writes=writes, claims=claims)
@@ -146,27 +154,35 @@ class StoreAccess:
         try:
             self._quick.commit_group()
         except BaseException as error:
-            commit.failure = error  # whoever waits for it has to hear of it, whatever it is
+            commit.failure = error  # every caller that waits gets it, whatever it is
             if not isinstance(error, BinnacleError):
                 raise
         finally:
             commit.is_over = True
 
     def _wait(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
-        if self._patient is None:
-            self._patient = self._open(self._patience)
-        store = self._patient
+        store = self._open_patient()
         return store.repeat_if_lost(lambda: _transact(store, caller, work, writes=writes, claims=claims))
 
     def watch(self) -> None:
         """Makes `has_changed` report changes from now on; otherwise it reports only those after its first call."""
+        store = self._open_patient() if self._is_shared else self._open_quick()
+        store.wait_change(0)
+
+    def _open_quick(self) -> Store:
         if self._quick is None:
-            self._quick = self._open(MAX_BLOCKING_SECONDS)
-        if self._quick.dialect.name == "sqlite":
-            self._quick.wait_change(0)
-        elif self._patient is None:
-            self._patient = self._open(self._patience)
-            self._patient.wait_change(0)
+            self._quick = self._open(MAX_BLOCKING_SECONDS, 0)
+        return self._quick
+
+    def _open_patient(self) -> Store:
+        if self._patient is None:
+            try:
+                self._patient = self._open(self._patience, 0 if self._is_down else self._patience)
+            except StoreUnreachable:
+                self._is_down = True
+                raise
+            self._is_down = False
+        return self._patient
 
     async def has_changed(self) -> bool:
         """Whether anyone has changed the store since the last call. The first call reports only our own changes."""
@@ -175,7 +191,7 @@ class StoreAccess:
             store = self._patient
             loop = asyncio.get_running_loop()
             changed |= await loop.run_in_executor(self._thread, lambda: store.wait_change(0))
-        if self._quick is not None and self._quick.dialect.name == "sqlite":
+        if self._quick is not None:
             self._commit()
             changed |= self._quick.wait_change(0)
         return changed
