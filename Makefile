@@ -91,7 +91,7 @@ $(EDITOR)/node_modules/.installed: $(EDITOR)/package.json
 	@cd $(EDITOR) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
-bench: install  ## measure against peers and floors, under ten minutes, and write docs/performance.md
+bench: install  ## measure against peers and floors, a quarter of an hour, and write docs/performance.md
 	@$(BIN)/python -m bench
 
 docs: install  ## write the reference pages again

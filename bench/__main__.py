@@ -31,7 +31,7 @@ WITH_PEERS = {"server", "gateway", "debug", "peers"}
 def main() -> int:
     """Measures every group, or those named. A missed budget is said, not failed: it is no test.
 
-    A run of every group also writes bench/results.json and docs/performance.md.
+    A run of every group also writes bench/results.json and docs/performance.md; `--publish` puts those named into them.
     """
     asked = _arguments()
     facts = machine.facts()
@@ -43,8 +43,14 @@ def main() -> int:
         results, failures = _measure(plan, asked.groups)
     print(report.table(results, asked.against))
     facts["seconds"] = round(plan.seconds)
-    print(f"written: {report.write(results, facts, failures, is_published=asked.is_whole)}")
     if asked.is_whole:
+        path = report.write(results, facts, failures, is_published=True)
+    elif asked.publish:
+        path = report.add(results, facts, failures, groups=asked.groups)
+    else:
+        path = report.write(results, facts, failures, is_published=False)
+    print(f"written: {path}")
+    if asked.is_whole or asked.publish:
         print("written: " + ", ".join(page.write()))
     for failure in failures:
         print(failure, file=sys.stderr)
@@ -74,6 +80,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=main.__doc__)
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; all, when none is named")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds, no peers: under 40 s")
+    parser.add_argument("--publish", action="store_true", help="put the groups named into docs/performance.md")
     parser.add_argument("--against", metavar="FILE", help="results of an earlier run to compare with")
     asked = parser.parse_args()
     for name in asked.groups:

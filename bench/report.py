@@ -101,19 +101,36 @@ def table(results: Sequence[Result], before: Mapping[tuple[str, str], dict[str, 
 
 def write(results: Sequence[Result], facts: Mapping[str, Any], failures: Sequence[str], *, is_published: bool) -> str:
     """Writes the results into a file of their own, or where the documentation finds them, and returns its path."""
-    content = {
-        "at": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        **facts,
-        "failures": [one.splitlines()[0] for one in failures],
-        "results": [_compact(asdict(result)) for result in results],
-    }
     path = PUBLISHED if is_published else os.path.join(FOLDER, time.strftime("%Y-%m-%dT%H%M%SZ.json", time.gmtime()))
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        rows = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in content.pop("results"))
-        head = json.dumps(content, indent=1, ensure_ascii=False).removesuffix("\n}")
-        file.write(f'{head},\n "results": [\n{rows}\n ]\n}}\n')
+    content = {"at": _now(), **facts, "failures": [one.splitlines()[0] for one in failures]}
+    _write(path, content, [_compact(asdict(result)) for result in results])
     return path
+
+
+def add(results: Sequence[Result], facts: Mapping[str, Any], failures: Sequence[str], *, groups: Sequence[str]) -> str:
+    """Puts some groups into the published results, in place of what was there of them, and returns the path."""
+    with open(PUBLISHED, encoding="utf-8") as file:
+        found = json.load(file)
+    rows = [_compact(asdict(result)) for result in results]
+    kept = [row for row in found.pop("results") if row["group"] not in {one["group"] for one in rows}]
+    still = [one for one in found["failures"] if one.partition(" ")[0] not in groups]
+    found["failures"] = [*still, *(one.splitlines()[0] for one in failures)]
+    part = {"groups": list(groups), "at": _now(), "commit": facts["commit"], "seconds": facts["seconds"]}
+    found["later"] = [one for one in found.get("later", []) if one["groups"] != list(groups)] + [part]
+    _write(PUBLISHED, found, kept + rows)
+    return PUBLISHED
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+
+
+def _write(path: str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    head = json.dumps(content, indent=1, ensure_ascii=False).removesuffix("\n}")
+    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f'{head},\n "results": [\n{lines}\n ]\n}}\n')
 
 
 def _compact(row: dict[str, Any]) -> dict[str, Any]:
