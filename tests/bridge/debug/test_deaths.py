@@ -13,7 +13,7 @@ from bridge.debug.desk import where
 
 
 def adapter_of(desk) -> int:
-    return desk.debugger.live()[-1]._owned().pid
+    return desk.debugger.live()[-1]._adapter._process.pid
 
 
 def test_an_adapter_that_is_killed_while_its_program_stands(desk):
@@ -44,7 +44,11 @@ def test_somebody_is_killed_while_a_call_waits(desk, who):
     async def test() -> dict | BridgeError:
         waiting = asyncio.ensure_future(desk.ask("debug.wait-for-hit"))
         await session.signal.until(lambda: session.root.process, timeout=30, job=UncancellableCall())
-        pid = {"adapter": session._owned().pid, "program": session.root.process, "keeper": desk.keeper_process()}[who]
+        pid = {
+            "adapter": session._adapter._process.pid,
+            "program": session.root.process,
+            "keeper": desk.keeper_process(),
+        }[who]
         os.kill(pid, signal.SIGKILL)
         try:
             return await waiting

@@ -144,7 +144,7 @@ def test_a_program_stops_at_its_entry(desk, language):
 def test_an_adapter_that_is_killed_is_a_coded_error_and_the_next_call_works(desk, language):
     desk("breakpoint.set", path=language.source, line=language.sum_line)
     start(desk, language)
-    os.kill(desk.debugger.live()[-1]._owned().pid, signal.SIGKILL)
+    os.kill(desk.debugger.live()[-1]._adapter._process.pid, signal.SIGKILL)
 
     async def notice() -> BridgeError:
         while True:
