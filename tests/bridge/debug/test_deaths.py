@@ -70,7 +70,8 @@ def test_an_adapter_is_killed_while_it_starts(desk):
         starting = asyncio.ensure_future(desk.ask("debug.start", program="endless.py"))
         for _ in range(10_000):
             await asyncio.sleep(0.001)
-            if (sessions := desk.debugger.live()) and sessions[0]._process is not None:
+            sessions = desk.debugger.live()
+            if sessions and (adapter := sessions[0]._adapter) is not None and adapter._process is not None:
                 break
         os.kill(adapter_of(desk), signal.SIGKILL)
         with pytest.raises(BridgeError) as caught:
