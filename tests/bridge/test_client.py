@@ -360,7 +360,8 @@ def test_many_calls_leave_nothing(tmp_path):
             for number in range(200):
                 assert await client.call("echo", {"n": number}, timeout=10) == {"n": number}
             assert jobs(tmp_path) == []
-            assert len(os.listdir("/proc/self/fd")) == before + 1, "only the watcher's descriptor is new"
+            watchers = 0 if os.environ.get("BN_PORTABLE") else 1
+            assert len(os.listdir("/proc/self/fd")) == before + watchers, "only the watcher's descriptor is new"
             client.close()
 
     run(main())

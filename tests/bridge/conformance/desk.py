@@ -136,7 +136,8 @@ def lay_out(workspace: Path) -> None:
 
 def environment() -> dict[str, str]:
     """What the programs of a host have in common; with their clients they share a place for keys."""
-    return {"BN_DATA_DIR": os.environ["BN_DATA_DIR"], "VIRTUAL_ENV": sys.prefix, "PYTHONDONTWRITEBYTECODE": "1"}
+    mode = {name: value for name, value in os.environ.items() if name == "BN_PORTABLE"}  # one for all processes
+    return {"BN_DATA_DIR": os.environ["BN_DATA_DIR"], "VIRTUAL_ENV": sys.prefix, "PYTHONDONTWRITEBYTECODE": "1"} | mode
 
 
 @contextlib.contextmanager
