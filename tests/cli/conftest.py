@@ -97,6 +97,7 @@ def bn(tmp_path: Path) -> Bn:
     repo = tmp_path / "repo"
     subprocess.run(["git", "init", "--quiet", str(repo)], check=True, timeout=60)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("BN_", "XDG_"))}
+    env |= {name: value for name, value in os.environ.items() if name == "BN_PORTABLE"}  # one mode for all processes
     env |= {
         "BN_DATA_DIR": str(tmp_path / "data"),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
