@@ -5,7 +5,9 @@ import threading
 from datetime import timedelta
 
 import msgspec
+import pytest
 
+from binnacle.errors import StoreUnreachable
 from binnacle.store import tasks
 from binnacle.store.opening import open_postgres
 from binnacle.tools.caller import Caller
@@ -131,3 +133,13 @@ def test_a_database_that_stays_away_is_waited_for_once(own_postgres):
         own_postgres.start()
         assert tools("task_list")["total"] == 0
         assert not access._is_down
+
+
+def test_a_watch_waits_for_nothing_and_leaves_the_first_call_its_patience(own_postgres):
+    own_postgres.stop()
+    with access_to_server(own_postgres, patience=60) as access:
+        with pytest.raises(StoreUnreachable):
+            access.watch()
+        assert not access._is_down
+        own_postgres.start()
+        assert Tools(access)("task_list")["total"] == 0

@@ -161,12 +161,15 @@ class StoreAccess:
             commit.is_over = True
 
     def _wait(self, caller: Caller, work: Callable[[Any], Result], *, writes: bool, claims: bool) -> Result:
-        store = self._open_patient()
+        store = self._open_patient(outage=0 if self._is_down else self._patience)
         return store.repeat_if_lost(lambda: _transact(store, caller, work, writes=writes, claims=claims))
 
     def watch(self) -> None:
-        """Makes `has_changed` report changes from now on; otherwise it reports only those after its first call."""
-        store = self._open_patient() if self._is_shared else self._open_quick()
+        """Makes `has_changed` report changes from now on; otherwise it reports only those after its first call.
+
+        The event loop calls it, so it does not wait for a database that is down.
+        """
+        store = self._open_patient(outage=0) if self._is_shared else self._open_quick()
         store.wait_change(0)
 
     def _open_quick(self) -> Store:
@@ -174,12 +177,12 @@ class StoreAccess:
             self._quick = self._open(MAX_BLOCKING_SECONDS, 0)
         return self._quick
 
-    def _open_patient(self) -> Store:
+    def _open_patient(self, *, outage: float) -> Store:
         if self._patient is None:
             try:
-                self._patient = self._open(self._patience, 0 if self._is_down else self._patience)
+                self._patient = self._open(self._patience, outage)
             except StoreUnreachable:
-                self._is_down = True
+                self._is_down = self._is_down or outage > 0
                 raise
             self._is_down = False
         return self._patient
